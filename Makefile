@@ -1,0 +1,49 @@
+# Each target sets up what it needs: a machine with Python 3.11 (or newer) and git is enough.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+OUT    ?= demo
+PORT   ?= 8000
+
+.PHONY: help setup demo test test-slow check format bench serve clean
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+setup: $(READY)  ## create .venv with every pinned dependency
+
+# torch goes first, under the constraints, so that no other package pulls a newer build.
+$(READY): pyproject.toml constraints.txt scripts/setup
+	PYTHON="$(PYTHON)" VENV="$(VENV)" bash scripts/setup
+	@touch $@
+
+demo: $(READY)   ## simulate the regional grid, describe it, write demo/index.html
+	$(BIN)/clearwatt simulate --out $(OUT)/grid --overwrite
+	$(BIN)/clearwatt data describe $(OUT)/grid --html $(OUT)/index.html
+
+test: $(READY)   ## the tests, under ten minutes on two cores
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+
+test-slow: $(READY)  ## the proofs that take minutes
+	$(BIN)/python -m pytest -m slow
+
+check: $(READY)  ## formatter, linter, types, import contract
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## rewrite the sources as the formatter and linter want them
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## every benchmark, one after the other
+	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+serve: demo      ## build the demo page and serve it on 127.0.0.1:8000
+	@echo "open http://127.0.0.1:$(PORT)/ (Ctrl-C stops)"
+	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory $(OUT)
+
+clean:           ## remove what the targets above made
+	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
