@@ -1,0 +1,117 @@
+"""What the fleet and the instance ask of a network, whoever wrote it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from clearwatt.errors import ConfigurationError
+
+Params = dict[str, Tensor]
+"""Weights of `m` models: every tensor has the leading axis `m`."""
+
+
+def stack(members: Sequence[Params]) -> Params:
+    """Put the weights of several models (each `m_i x ...`) behind one leading axis."""
+    return {name: torch.cat([member[name] for member in members]) for name in members[0]}
+
+
+def select(params: Params, index: int) -> Params:
+    """Weights of one member of a stack, itself a stack of one (`1 x ...`, a copy)."""
+    return {name: tensor[index : index + 1].clone() for name, tensor in params.items()}
+
+
+class Network(ABC):
+    """A shape without weights: equal networks are equal by value and are trained stacked.
+
+    Shapes: `m` models in the stack, `b` samples, `d` inputs, `o` outputs. Where `params` holds
+    `m` models and `x` is `1 x b x d`, all models see the same samples.
+    """
+
+    inputs: int
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Width `o` of what `forward` returns."""
+
+    @property
+    def noise_width(self) -> int:
+        """Standard normal draws a training sample needs; 0 unless the loss is stochastic."""
+        return 0
+
+    @abstractmethod
+    def initialise(self, seeds: Sequence[int]) -> Params:
+        """Fresh weights, one member per seed, each a function of its own seed only."""
+
+    @abstractmethod
+    def forward(self, params: Params, x: Tensor) -> Tensor:
+        """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
+
+    def losses(
+        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
+    ) -> Tensor:
+        """Per-sample losses, `m x b`: the squared error averaged over the outputs."""
+        return (self.forward(params, x) - target).square().mean(dim=2)
+
+    @abstractmethod
+    def gradients(
+        self,
+        params: Params,
+        x: Tensor,
+        target: Tensor,
+        *,
+        coefficients: Tensor,
+        out: Params,
+        noise: Tensor | None = None,
+    ) -> Tensor:
+        """Write the gradient of `sum(coefficients * losses)` per member into `out`.
+
+        Args:
+            params: Weights of `m` models.
+            x: Inputs, `m x b x d`.
+            target: Targets, `m x b x o`.
+            coefficients: What each sample's loss counts, `m x b`.
+            out: Tensors like `params`; overwritten.
+            noise: Standard normal draws, `m x b x noise_width`, where the loss needs them.
+
+        Returns:
+            The per-sample losses, `m x b`.
+        """
+
+    @abstractmethod
+    def fisher(
+        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
+    ) -> Params:
+        """Diagonal Fisher information: the mean over samples of squared per-sample gradients."""
+
+
+class Reconstructor(Network):
+    """A network that reconstructs its inputs from a representation of width `latent`."""
+
+    latent: int
+
+    @property
+    def outputs(self) -> int:
+        """A reconstruction is as wide as the inputs."""
+        return self.inputs
+
+    @abstractmethod
+    def encode(self, params: Params, x: Tensor) -> Tensor:
+        """Map inputs `m x b x d` to representations `m x b x z`."""
+
+    @abstractmethod
+    def decode(self, params: Params, z: Tensor) -> Tensor:
+        """Map representations `m x b x z` to inputs `m x b x d`."""
+
+    def forward(self, params: Params, x: Tensor) -> Tensor:
+        """Reconstruct `m x b x d`."""
+        return self.decode(params, self.encode(params, x))
+
+
+def require_positive(**sizes: int) -> None:
+    """Refuse a size below 1 by name."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ConfigurationError(f"{name} is {size}; it must be at least 1")
