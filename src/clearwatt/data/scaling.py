@@ -1,0 +1,245 @@
+"""Scaling to what a network likes: fitted on the warm-up only, saved, and undone for forecasts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.data.atomic import write_text_atomically
+from clearwatt.data.inputs import (
+    CALENDAR_COLUMNS,
+    MAX_GAP,
+    FloatArray,
+    calendar,
+    interpolate_weather,
+    time_zone,
+)
+from clearwatt.data.schema import Dataset, Entity
+from clearwatt.errors import DataError, StateError
+
+_FORMAT = "clearwatt-scaling"
+_VERSION = 1
+# Float32 readings of one constant differ by less than this, relative to their size.
+_CONSTANT = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Extrema:
+    """The range of one weather variable in the warm-up; it becomes [0, 1]."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
+            raise DataError(f"extrema [{self.low}, {self.high}] are not a finite, ordered range")
+
+    @property
+    def span(self) -> float:
+        """What to divide by: never zero, also where the variable was constant."""
+        size = max(abs(self.low), abs(self.high))
+        if self.high - self.low > _CONSTANT * size:
+            return self.high - self.low
+        return size or 1.0
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Everything that turns raw readings into model inputs and targets, fitted on the warm-up only.
+
+    ``weather`` is zone -> variable -> extrema (variables in column order), ``power`` is entity ->
+    the power that becomes 1. Values beyond the warm-up's range are *not* clipped: they are what
+    novelty detection has to see.
+    """
+
+    weather: Mapping[str, Mapping[str, Extrema]]
+    power: Mapping[str, float]
+    timezone: str = "UTC"
+    max_gap: pd.Timedelta = MAX_GAP
+
+    def __post_init__(self) -> None:
+        time_zone(self.timezone)
+        for entity, size in self.power.items():
+            if not (math.isfinite(size) and size > 0):
+                raise DataError(f"power of {entity!r} is scaled by {size}; it must be positive")
+
+    def columns(self, zone: str) -> tuple[str, ...]:
+        """Name the ``d`` inputs of a zone: its weather variables, then the calendar."""
+        return (*self._extrema(zone), *CALENDAR_COLUMNS)
+
+    def inputs(self, zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex) -> FloatArray:
+        """Compute the inputs of a zone from its raw weather forecast.
+
+        Returns:
+            ``n x d``; NaN where the forecast does not cover the time.
+        """
+        extrema = self._extrema(zone)
+        _same_variables(zone, expected=tuple(extrema), given=tuple(map(str, frame.columns)))
+        weather = interpolate_weather(frame[list(extrema)], times, max_gap=self.max_gap)
+        low = np.array([e.low for e in extrema.values()])
+        span = np.array([e.span for e in extrema.values()])
+        scaled = ((weather - low) / span).astype(np.float32)
+        return np.hstack([scaled, calendar(times, timezone=self.timezone)])
+
+    def scale_power(self, power: npt.ArrayLike, entities: Sequence[str]) -> FloatArray:
+        """Divide raw power (``n x entities``, or one row) by each entity's size."""
+        return (np.asarray(power, dtype=np.float64) / self._sizes(entities)).astype(np.float32)
+
+    def restore_power(self, scaled: npt.ArrayLike, entities: Sequence[str]) -> FloatArray:
+        """Undo ``scale_power``: give forecasts back in the unit of the power readings."""
+        return (np.asarray(scaled, dtype=np.float64) * self._sizes(entities)).astype(np.float32)
+
+    def save(self, path: str | Path) -> None:
+        """Write the scaling as JSON; every float survives exactly."""
+        weather = {z: {v: [e.low, e.high] for v, e in vs.items()} for z, vs in self.weather.items()}
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "timezone": self.timezone,
+            "max_gap_seconds": self.max_gap.total_seconds(),
+            "weather": weather,
+            "power": dict(self.power),
+        }
+        write_text_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scaling:
+        """Read what ``save`` wrote."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            if (content["format"], content["version"]) != (_FORMAT, _VERSION):
+                raise ValueError(f"{content['format']} version {content['version']}")
+            return cls(
+                weather=MappingProxyType(
+                    {z: _extrema_from_json(vs) for z, vs in content["weather"].items()}
+                ),
+                power=MappingProxyType({e: float(s) for e, s in content["power"].items()}),
+                timezone=content["timezone"],
+                max_gap=pd.Timedelta(seconds=content["max_gap_seconds"]),
+            )
+        except FileNotFoundError:
+            raise StateError(f"{path}: no such file; save a scaling there first") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"{path} is not a version {_VERSION} scaling ({error}); fit and save it again"
+            raise StateError(message) from error
+
+    def _extrema(self, zone: str) -> Mapping[str, Extrema]:
+        if zone not in self.weather:
+            known = listed(self.weather)
+            raise DataError(f"zone {zone!r} was not in the warm-up; the scaling knows {known}")
+        return self.weather[zone]
+
+    def _sizes(self, entities: Sequence[str]) -> npt.NDArray[np.float64]:
+        unknown = [name for name in entities if name not in self.power]
+        if unknown:
+            raise DataError(f"the scaling was not fitted on {listed(unknown)}; fit it with them")
+        return np.array([self.power[name] for name in entities])
+
+
+def _extrema_from_json(variables: Mapping[str, Sequence[float]]) -> Mapping[str, Extrema]:
+    return MappingProxyType(
+        {name: Extrema(float(low), float(high)) for name, (low, high) in variables.items()}
+    )
+
+
+def _same_variables(zone: str, *, expected: tuple[str, ...], given: tuple[str, ...]) -> None:
+    """Demand the same variables in any order: a wrong column would be scaled as another."""
+    missing = [name for name in expected if name not in given]
+    extra = [name for name in given if name not in expected]
+    if missing or extra:
+        parts = [f"lacks {listed(missing)}"] if missing else []
+        parts += [f"has {listed(extra)} too"] if extra else []
+        raise DataError(
+            f"weather of zone {zone!r} {' and '.join(parts)}, unlike the warm-up that the scaling "
+            "was fitted on; fit a new scaling or give the same variables"
+        )
+
+
+def fit_scaling(
+    dataset: Dataset,
+    warmup: int | None = None,
+    *,
+    timezone: str = "UTC",
+    max_gap: pd.Timedelta = MAX_GAP,
+) -> Scaling:
+    """Fit the scaling on the warm-up, and on nothing after it.
+
+    Args:
+        dataset: the data set, or the slice of it that is the warm-up. Remove bad readings first
+            (``QualityReport.clean``): one spike would become the peak of an unrated entity.
+        warmup: the number of leading power steps that are the warm-up; all of them by default.
+        timezone: the clock for the calendar inputs.
+        max_gap: the longest stretch without weather that is bridged.
+
+    Returns:
+        Weather extrema over the warm-up's inputs, power by rated capacity or, where that is
+        unknown, by the largest absolute reading of the warm-up.
+    """
+    power = dataset.power.iloc[: _warmup_length(dataset, warmup)]
+    times = pd.DatetimeIndex(power.index)
+    weather = {
+        zone: _fit_extrema(zone, frame, times, max_gap=max_gap)
+        for zone, frame in dataset.weather.items()
+    }
+    empty = [e.name for e in dataset.entities if not power[e.name].notna().any()]
+    if empty:
+        raise DataError(
+            f"no reading of {listed(empty)} in the warm-up (until {times[-1]}); take a longer "
+            "warm-up or leave these entities out"
+        )
+    sizes = {entity.name: _power_size(entity, power[entity.name]) for entity in dataset.entities}
+    return Scaling(MappingProxyType(weather), MappingProxyType(sizes), timezone, max_gap)
+
+
+def _warmup_length(dataset: Dataset, warmup: int | None) -> int:
+    available = len(dataset.power)
+    length = available if warmup is None else warmup
+    if not 2 <= length <= available:
+        raise DataError(
+            f"a warm-up of {length} steps does not fit data set {dataset.name!r} of {available} "
+            "steps; take at least 2 and no more than there are"
+        )
+    return length
+
+
+def _fit_extrema(
+    zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex, *, max_gap: pd.Timedelta
+) -> Mapping[str, Extrema]:
+    values = interpolate_weather(frame, times, max_gap=max_gap)
+    names = [str(name) for name in frame.columns]
+    absent = [names[at] for at in np.flatnonzero(np.isnan(values).all(axis=0))]
+    if absent:
+        raise DataError(
+            f"weather of zone {zone!r} has no value of {listed(absent)} in the warm-up "
+            f"(until {times[-1]}); take a longer warm-up or drop the variable"
+        )
+    lows, highs = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    extrema = (Extrema(float(low), float(high)) for low, high in zip(lows, highs, strict=True))
+    return MappingProxyType(dict(zip(names, extrema, strict=True)))
+
+
+def _power_size(entity: Entity, readings: pd.Series[float]) -> float:
+    if entity.capacity is not None:
+        return float(entity.capacity)
+    peak = float(readings.abs().max())
+    if peak == 0:
+        raise DataError(
+            f"{entity.name!r} has no rated capacity and reads zero throughout the warm-up; "
+            "state its capacity or take a longer warm-up"
+        )
+    return peak
+
+
+def listed(names: Iterable[str], *, most: int = 5) -> str:
+    """Name a few of many in an error message."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
