@@ -1,0 +1,6 @@
+"""Data sets of a grid: load, check, slice, save, simulate."""
+
+from clearwatt.data.load import load_dataset
+from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+
+__all__ = ["Dataset", "Drift", "Entity", "Kind", "load_dataset"]

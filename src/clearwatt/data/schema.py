@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
+
+from clearwatt.data.folder import write_folder
+from clearwatt.data.validation import check_dataset, check_readings
+from clearwatt.errors import DataError
+
+# Interpolation may bridge gaps in the weather, so a slice keeps more than the enclosing rows:
+# with a day either side it comes out as if the whole series had been there.
+_WEATHER_MARGIN = pd.Timedelta(days=1)
 
 
 class Kind(StrEnum):
@@ -54,6 +64,10 @@ class Dataset:
     ``power``: float32, index ``time`` (UTC, uniform step), one column per entity, NaN = no reading.
     ``weather``: zone -> float32 frame, index ``time`` (UTC, uniform, possibly coarser), one column
     per variable.
+
+    Construction checks all of it (``DataError`` says what to mend) and keeps its own read-only
+    copies: times in another zone become UTC, numbers become float32, and the frames given stay
+    the caller's.
     """
 
     name: str
@@ -62,3 +76,137 @@ class Dataset:
     entities: tuple[Entity, ...]
     drifts: tuple[Drift, ...] = ()
     about: str = ""
+
+    def __post_init__(self) -> None:
+        check_dataset(self.power, weather=self.weather, entities=self.entities, drifts=self.drifts)
+        weather = {zone: _protected(frame) for zone, frame in self.weather.items()}
+        object.__setattr__(self, "power", _protected(self.power))
+        object.__setattr__(self, "weather", MappingProxyType(weather))
+        entities = tuple(replace(entity, kind=Kind(entity.kind)) for entity in self.entities)
+        object.__setattr__(self, "entities", entities)
+        object.__setattr__(self, "drifts", tuple(self.drifts))
+
+    @property
+    def step(self) -> pd.Timedelta:
+        """Time from one power reading to the next."""
+        return pd.Timedelta(self.power.index[1] - self.power.index[0])
+
+    @property
+    def times(self) -> pd.DatetimeIndex:
+        """The power clock (UTC)."""
+        return pd.DatetimeIndex(self.power.index)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The entities' names, in the order of the power columns."""
+        return tuple(entity.name for entity in self.entities)
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The weather zones."""
+        return tuple(self.weather)
+
+    def entity(self, name: str) -> Entity:
+        """Return the entity called ``name``."""
+        for entity in self.entities:
+            if entity.name == name:
+                return entity
+        raise DataError(f"{self.name} has no entity {name!r}; choose from {_listed(self.names)}")
+
+    def slice(
+        self, start: str | pd.Timestamp | None = None, end: str | pd.Timestamp | None = None
+    ) -> Dataset:
+        """Return the part with ``start <= time < end``.
+
+        Weather is kept for a day either side, so that inputs interpolated from the slice equal
+        those interpolated from the whole.
+        """
+        times = self.times
+        first = 0 if start is None else int(times.searchsorted(_instant(start, "start")))
+        stop = len(times) if end is None else int(times.searchsorted(_instant(end, "end")))
+        if stop - first < 2:
+            raise DataError(
+                f"the slice from {start} to {end} holds {max(stop - first, 0)} readings of "
+                f"{self.name}; choose at least two steps between {times[0]} and {times[-1]}"
+            )
+        power = self.power.iloc[first:stop]
+        weather = {
+            zone: _covering(frame, power.index[0], power.index[-1])
+            for zone, frame in self.weather.items()
+        }
+        drifts = tuple(drift for drift in self.drifts if _overlaps(drift, power.index))
+        return replace(self, power=power, weather=weather, drifts=drifts)
+
+    def select(self, names: Iterable[str]) -> Dataset:
+        """Return the entities named, in that order, with only their zones and drifts."""
+        chosen = [names] if isinstance(names, str) else list(names)
+        entities = tuple(self.entity(name) for name in chosen)
+        zones = {entity.zone for entity in entities}
+        return replace(
+            self,
+            power=self.power[chosen],
+            weather={zone: self.weather[zone] for zone in self.zones if zone in zones},
+            entities=entities,
+            drifts=tuple(d for d in self.drifts if d.entity is None or d.entity in chosen),
+        )
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the folder format; all of it appears at once or not at all.
+
+        Args:
+            path: the folder to create; loading it again gives its name to the data set.
+            overwrite: replace a data set that is already there.
+        """
+        check_readings(self.power)
+        return write_folder(self, Path(path), overwrite=overwrite)
+
+    def equals(self, other: Dataset) -> bool:
+        """Whether both hold the same values, bit for bit, whatever they are called."""
+        return (
+            self.power.equals(other.power)
+            and self.zones == other.zones
+            and all(self.weather[zone].equals(other.weather[zone]) for zone in self.zones)
+            and self.entities == other.entities
+            and self.drifts == other.drifts
+            and self.about == other.about
+        )
+
+
+def _protected(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a read-only float32 copy on a UTC clock; what is read-only already is shared."""
+    values = frame.to_numpy(dtype=np.float32)
+    if values.flags.writeable:
+        values = np.array(values, order="F")  # column by column, as it will be read
+        values.flags.writeable = False
+    index = pd.DatetimeIndex(frame.index).tz_convert("UTC").as_unit("ns")
+    return pd.DataFrame(
+        values, index=index.set_names("time"), columns=pd.Index(frame.columns, dtype=object)
+    )
+
+
+def _instant(value: str | pd.Timestamp, what: str) -> pd.Timestamp:
+    try:
+        instant = pd.Timestamp(value)
+    except ValueError as error:
+        raise DataError(f"{what}={value!r} is not a time; write it as 2024-03-31T00:00Z") from error
+    if instant.tzinfo is None:
+        raise DataError(
+            f"{what}={value!r} has no time zone; add one, for example {instant.isoformat()}Z"
+        )
+    return instant.tz_convert("UTC")
+
+
+def _covering(frame: pd.DataFrame, first: pd.Timestamp, last: pd.Timestamp) -> pd.DataFrame:
+    times = pd.DatetimeIndex(frame.index)
+    low = int(times.searchsorted(first - _WEATHER_MARGIN, side="right")) - 1
+    high = int(times.searchsorted(last + _WEATHER_MARGIN, side="left")) + 1
+    return frame.iloc[max(low, 0) : high]
+
+
+def _overlaps(drift: Drift, times: pd.Index[pd.Timestamp]) -> bool:
+    return drift.start <= times[-1] and (drift.end is None or drift.end >= times[0])
+
+
+def _listed(names: tuple[str, ...], most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown

@@ -1,0 +1,140 @@
+"""The data-set folder: its files, and writing one so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clearwatt.errors import DataError
+
+if TYPE_CHECKING:
+    from clearwatt.data.schema import Dataset, Drift, Entity
+
+POWER, WEATHER = "power", "weather"  # each .parquet or .csv
+ENTITIES, DRIFT, ABOUT = "entities.csv", "drift.csv", "ABOUT.md"
+ENTITY_COLUMNS = ("entity", "kind", "capacity", "zone")
+DRIFT_COLUMNS = ("what", "entity", "start", "end", "strength", "description")
+FILES = frozenset(
+    {"power.parquet", "power.csv", "weather.parquet", "weather.csv", ENTITIES, DRIFT, ABOUT}
+)
+
+
+def write_folder(dataset: Dataset, path: Path, *, overwrite: bool) -> Path:
+    """Write ``dataset`` to the folder ``path``; the same data gives the same bytes."""
+    path = path.resolve()
+    _refuse_to_lose(path, overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
+        fresh = Path(scratch) / "new"
+        fresh.mkdir()
+        for name, content in _contents(dataset).items():
+            _write_file(fresh / name, content)
+        if path.exists():
+            path.rename(Path(scratch) / "old")
+        fresh.rename(path)
+    return path
+
+
+def _refuse_to_lose(path: Path, overwrite: bool) -> None:
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise DataError(f"{path} is a file; choose a folder to save to")
+    present = {item.name for item in path.iterdir()}
+    if foreign := sorted(present - FILES):
+        raise DataError(
+            f"{path} holds {foreign[0]!r}, which is no part of a data set, and stays as it is; "
+            "choose another folder"
+        )
+    if present and not overwrite:
+        raise DataError(f"{path} exists already; choose another folder, or ask to overwrite it")
+
+
+def _contents(dataset: Dataset) -> Mapping[str, bytes]:
+    contents = {
+        f"{POWER}.parquet": _parquet(dataset.power),
+        f"{WEATHER}.parquet": _parquet(joined_weather(dataset.weather)),
+        ENTITIES: _entities_csv(dataset.entities),
+    }
+    if dataset.drifts:
+        contents[DRIFT] = _drifts_csv(dataset.drifts)
+    if dataset.about:
+        contents[ABOUT] = dataset.about.encode()
+    return contents
+
+
+def joined_weather(weather: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put all zones side by side, columns ``<zone>__<variable>``, on one clock."""
+    frames = [frame.add_prefix(f"{zone}__") for zone, frame in weather.items()]
+    clocks = {(frame.index[0], frame.index[-1], len(frame)) for frame in frames}
+    if len(clocks) > 1:
+        raise DataError(
+            f"the zones {', '.join(weather)} have weather on different clocks, which one table "
+            "cannot hold; bring them to one step and span before saving"
+        )
+    return pd.concat(frames, axis=1)
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    table = pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
+    sink = io.BytesIO()
+    # Without the pandas metadata the bytes depend on the data alone; readings rarely repeat,
+    # so a dictionary would only cost.
+    plain = table.replace_schema_metadata(None)
+    pq.write_table(plain, sink, compression="zstd", use_dictionary=False)
+    return sink.getvalue()
+
+
+def _entities_csv(entities: Iterable[Entity]) -> bytes:
+    entities = list(entities)
+    extra = list(dict.fromkeys(key for entity in entities for key in entity.extra))
+    rows = (
+        [
+            entity.name,
+            str(entity.kind),
+            "" if entity.capacity is None else repr(float(entity.capacity)),
+            entity.zone,
+            *(entity.extra.get(key, "") for key in extra),
+        ]
+        for entity in entities
+    )
+    return _csv([*ENTITY_COLUMNS, *extra], rows)
+
+
+def _drifts_csv(drifts: Iterable[Drift]) -> bytes:
+    rows = (
+        [
+            drift.what,
+            drift.entity or "",
+            drift.start.isoformat(),
+            "" if drift.end is None else drift.end.isoformat(),
+            repr(float(drift.strength)),
+            drift.description,
+        ]
+        for drift in drifts
+    )
+    return _csv(DRIFT_COLUMNS, rows)
+
+
+def _csv(header: Iterable[str], rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # the rename must not outrun the bytes

@@ -1,0 +1,170 @@
+"""Loading a data set: from a folder, by its name in the catalogue, or simulated."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import pandas as pd
+
+from clearwatt.data import folder
+from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.sources import CATALOGUE, fetch
+from clearwatt.data.tables import read_table, read_text, refuse_repeated
+from clearwatt.data.validation import Places, check_dataset, check_readings, problem
+from clearwatt.errors import DataError
+
+
+def load_dataset(path_or_name: str | Path) -> Dataset:
+    """Load a folder, or by name a data set of the catalogue (downloaded once, then cached).
+
+    A bare name of the catalogue always means the catalogue; write ``./name`` or pass a ``Path``
+    for a folder of the same name.
+    """
+    if isinstance(path_or_name, str) and path_or_name in CATALOGUE:
+        return read_folder(fetch(path_or_name))
+    path = Path(path_or_name)
+    if not path.exists():
+        raise DataError(
+            f"{str(path_or_name)!r} is neither a folder nor a name in the catalogue "
+            f"({', '.join(CATALOGUE)}); check the spelling"
+        )
+    return read_folder(path)
+
+
+def read_folder(path: Path) -> Dataset:
+    """Read and check a data-set folder; nothing in it is ever written to."""
+    if not path.is_dir():
+        raise DataError(f"{path} is not a folder; give the folder that holds power and weather")
+    files = {name: _table_file(path, name) for name in (folder.POWER, folder.WEATHER)}
+    places = Places(
+        power=str(files[folder.POWER]),
+        weather=str(files[folder.WEATHER]),
+        entities=str(path / folder.ENTITIES),
+        drifts=str(path / folder.DRIFT),
+    )
+    entities = _read_entities(path / folder.ENTITIES)
+    power = read_table(files[folder.POWER])
+    power = _in_order(power, entities)
+    weather = _by_zone(read_table(files[folder.WEATHER]), files[folder.WEATHER])
+    drifts = _read_drifts(path / folder.DRIFT)
+    check_dataset(power, weather=weather, entities=entities, drifts=drifts, places=places)
+    check_readings(power, place=places.power)
+    about = path / folder.ABOUT
+    return Dataset(
+        name=path.resolve().name,
+        power=power,
+        weather=weather,
+        entities=entities,
+        drifts=drifts,
+        about=read_text(about) if about.exists() else "",
+    )
+
+
+def _table_file(path: Path, name: str) -> Path:
+    found = [path / f"{name}{suffix}" for suffix in (".parquet", ".csv")]
+    found = [file for file in found if file.is_file()]
+    if not found:
+        raise DataError(f"{path}: no {name}.parquet or {name}.csv; add one of them")
+    if len(found) > 1:
+        raise DataError(f"{path}: both {name}.parquet and {name}.csv; keep one of them")
+    return found[0]
+
+
+def _in_order(power: pd.DataFrame, entities: Sequence[Entity]) -> pd.DataFrame:
+    """Order the columns as the entities are; a mismatch is left for the check to report."""
+    names = [entity.name for entity in entities]
+    return power[names] if set(names) == set(power.columns) else power
+
+
+def _by_zone(table: pd.DataFrame, path: Path) -> Mapping[str, pd.DataFrame]:
+    zones: dict[str, dict[str, pd.Series[float]]] = {}
+    for column in table.columns:
+        zone, mark, variable = str(column).partition("__")
+        if not (zone and mark and variable):
+            raise DataError(
+                f"{path}, column '{column}': the zone is missing; name it <zone>__<variable>, for "
+                f"example region__{column}"
+            )
+        zones.setdefault(zone, {})[variable] = table[column]
+    return {zone: pd.DataFrame(variables) for zone, variables in zones.items()}
+
+
+def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Read a small CSV of text cells; every row has every column of the header."""
+    if not path.is_file():
+        raise DataError(f"{path.parent}: no {path.name}; add it with columns {', '.join(columns)}")
+    lines = csv.reader(io.StringIO(read_text(path), newline=""))
+    header = [name.strip() for name in next(lines, [])]
+    refuse_repeated(header, path)
+    for column in columns:
+        if column not in header:
+            found = ", ".join(header) or "none"
+            raise DataError(f"{path}, column '{column}': missing (found: {found}); add it")
+    rows = []
+    for number, cells in enumerate((line for line in lines if line), start=1):
+        if len(cells) != len(header):
+            wrong = f"{len(cells)} cells under {len(header)} columns; quote cells with commas"
+            raise problem(str(path), header[0], row=number, value=cells[0], wrong=wrong)
+        rows.append(dict(zip(header, cells, strict=True)))
+    return rows
+
+
+def _read_entities(path: Path) -> tuple[Entity, ...]:
+    rows = _rows(path, folder.ENTITY_COLUMNS)
+    return tuple(_entity(row, path, number=number) for number, row in enumerate(rows, start=1))
+
+
+def _entity(row: Mapping[str, str], path: Path, *, number: int) -> Entity:
+    name = row["entity"].strip()
+    kind = row["kind"].strip()
+    if kind not in list(Kind):
+        wrong = f"unknown kind {kind!r}; use one of {', '.join(Kind)}"
+        raise problem(str(path), "kind", row=number, value=name, wrong=wrong)
+    extra = {key: text for key, text in row.items() if key not in folder.ENTITY_COLUMNS and text}
+    return Entity(
+        name=name,
+        kind=Kind(kind),
+        capacity=_capacity(row["capacity"].strip(), path, number=number, name=name),
+        zone=row["zone"].strip(),
+        extra=MappingProxyType(extra),
+    )
+
+
+def _capacity(text: str, path: Path, *, number: int, name: str) -> float | None:
+    if not text:
+        return None
+    try:
+        capacity = float(text)
+    except ValueError:
+        capacity = math.nan
+    if math.isnan(capacity):
+        wrong = f"capacity {text!r} is not a number; give the rated power, or leave it empty"
+        raise problem(str(path), "capacity", row=number, value=name, wrong=wrong)
+    return capacity
+
+
+def _read_drifts(path: Path) -> tuple[Drift, ...]:
+    if not path.exists():
+        return ()
+    rows = _rows(path, folder.DRIFT_COLUMNS)
+    return tuple(_drift(row, path, number=number) for number, row in enumerate(rows, start=1))
+
+
+def _drift(row: Mapping[str, str], path: Path, *, number: int) -> Drift:
+    try:
+        return Drift(
+            what=row["what"],
+            entity=row["entity"] or None,
+            start=pd.Timestamp(row["start"]).tz_convert("UTC"),
+            end=pd.Timestamp(row["end"]).tz_convert("UTC") if row["end"] else None,
+            strength=float(row["strength"]),
+            description=row["description"],
+        )
+    except (TypeError, ValueError) as error:
+        wrong = "start and end must be times with an offset and strength a number; mend the row"
+        raise problem(str(path), "start", row=number, value=row["what"], wrong=wrong) from error

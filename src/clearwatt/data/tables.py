@@ -1,0 +1,173 @@
+"""Reading one time table, Parquet or CSV, as float32 columns on a UTC clock."""
+
+from __future__ import annotations
+
+import csv
+import zoneinfo
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clearwatt.data.validation import problem
+from clearwatt.errors import DataError
+
+_OFFSET = r"(?:[Tt ]\d\d(?::?\d\d){0,2}(?:[.,]\d+)?)\s*(Z|z|[+-]\d\d(?::?\d\d)?)\s*$"
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read the file row by row as it is: index ``time`` in UTC, one float32 column per column."""
+    raw = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    if "time" not in raw.columns:
+        found = ", ".join(map(str, raw.columns[:6]))
+        raise DataError(
+            f"{path}: no column 'time' (found: {found}); name the column of times 'time' and "
+            "separate columns by commas"
+        )
+    if not len(raw):
+        raise DataError(f"{path}, column 'time', row 1: no rows, an empty series; add readings")
+    times = _utc(raw.pop("time"), path)
+    columns = {column: _numbers(raw[column], times, path=path) for column in raw.columns}
+    return pd.DataFrame(columns, index=times)
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file, with or without a byte-order mark."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+
+
+def refuse_repeated(columns: Sequence[str], path: Path) -> None:
+    """Refuse a header that names a column twice: which one is meant cannot be known."""
+    repeated = [column for column, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise DataError(
+            f"{path}, column '{repeated[0]}', header row: the column is a duplicate; keep one"
+        )
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        refuse_repeated(pq.read_schema(path).names, path)
+        frame = pd.read_parquet(path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"{path}: not a readable Parquet file; write it again") from error
+    return frame.reset_index() if frame.index.name == "time" else frame
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    header = next(csv.reader(read_text(path).splitlines()[:1]), [])
+    refuse_repeated(header, path)
+    try:
+        return pd.read_csv(path, dtype={"time": str}, encoding="utf-8-sig", low_memory=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path}: not a readable CSV table ({reason}); mend or fill it") from error
+
+
+def _numbers(cells: pd.Series, times: pd.DatetimeIndex, *, path: Path) -> np.ndarray:
+    """Return the column as float32; text, dates and truth values are refused."""
+    numbers = pd.to_numeric(cells, errors="coerce")
+    foreign = (numbers.isna() & cells.notna()).to_numpy()
+    if pd.api.types.is_bool_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        foreign = cells.notna().to_numpy()
+    if foreign.any():
+        row = int(np.argmax(foreign))
+        wrong = (
+            f"{str(cells.iloc[row])!r} is not a number; write numbers with a decimal point and "
+            "leave the cell empty where there is no reading"
+        )
+        value = times[row].isoformat()
+        raise problem(str(path), cells.name, row=row + 1, value=value, wrong=wrong)
+    with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused as such
+        return numbers.to_numpy(dtype=np.float32, na_value=np.nan)
+
+
+def _utc(cells: pd.Series, path: Path) -> pd.DatetimeIndex:
+    """Return the times in UTC; every one must say which zone it is in, and all the same."""
+    if isinstance(cells.dtype, pd.DatetimeTZDtype):
+        times = pd.DatetimeIndex(cells)
+    elif pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        raise _naive(path, row=1, value=cells.iloc[0])
+    else:
+        times = _parsed(cells, path)
+    if times.hasnans:
+        raise _no_time(path, row=int(np.argmax(times.isna())) + 1, value="empty")
+    return times.tz_convert("UTC").as_unit("ns").set_names("time")
+
+
+def _parsed(cells: pd.Series, path: Path) -> pd.DatetimeIndex:
+    texts = cells.astype("string")
+    blank = texts.isna().to_numpy()
+    if blank.any():
+        raise _no_time(path, row=int(np.argmax(blank)) + 1, value="empty")
+    times = pd.DatetimeIndex(pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601"))
+    if times.hasnans:
+        row = int(np.argmax(times.isna()))
+        raise _no_time(path, row=row + 1, value=repr(str(texts.iloc[row])))
+    offsets = texts.str.extract(_OFFSET, expand=False)
+    naive = offsets.isna().to_numpy()
+    if naive.all():
+        raise _naive(path, row=1, value=texts.iloc[0])
+    if naive.any():
+        row = int(np.argmax(naive))
+        raise _mixed(path, row=row + 1, value=texts.iloc[row], why="has no offset while others do")
+    _refuse_mixed(texts, times, offsets=offsets, path=path)
+    return times
+
+
+def _refuse_mixed(
+    texts: pd.Series, times: pd.DatetimeIndex, *, offsets: pd.Series, path: Path
+) -> None:
+    """Accept one offset, or offsets that follow some time zone's daylight saving.
+
+    A local clock legitimately changes its offset twice a year, so a change of offset alone is no
+    mixture; it is one if no time zone of the world has these offsets at these instants.
+    """
+    if offsets.nunique() == 1:
+        return
+    minutes = offsets.map({text: _minutes(text) for text in offsets.unique()}).to_numpy(int)
+    changes = np.flatnonzero(np.diff(minutes))
+    if not changes.size:  # "Z" and "+00:00"
+        return
+    # The rows around the first changes rule out nearly every zone; the rest is compared in full.
+    probe = np.unique(np.concatenate([[0, len(minutes) - 1], changes[:64], changes[:64] + 1]))
+    for zone in sorted(zoneinfo.available_timezones()):
+        if _follows(times[probe], minutes[probe], zone) and _follows(times, minutes, zone):
+            return
+    row = int(changes[0]) + 1
+    why = f"changes the offset from {offsets.iloc[row - 1]} as no single time zone does"
+    raise _mixed(path, row=row + 1, value=texts.iloc[row], why=why)
+
+
+def _follows(times: pd.DatetimeIndex, minutes: np.ndarray, zone: str) -> bool:
+    local = times.tz_convert(zone).tz_localize(None)
+    return bool((((local - times.tz_localize(None)) // pd.Timedelta(minutes=1)) == minutes).all())
+
+
+def _minutes(offset: str) -> int:
+    if offset in {"Z", "z"}:
+        return 0
+    digits = offset[1:].replace(":", "").ljust(4, "0")
+    return int(offset[0] + "1") * (60 * int(digits[:2]) + int(digits[2:]))
+
+
+def _naive(path: Path, *, row: int, value: object) -> DataError:
+    wrong = "a naive time, without time zone; store UTC, for example 2024-03-31T00:00:00+00:00"
+    return problem(str(path), "time", row=row, value=value, wrong=wrong)
+
+
+def _mixed(path: Path, *, row: int, value: object, why: str) -> DataError:
+    wrong = f"mixed time zones, as it {why}; store every time in UTC"
+    return problem(str(path), "time", row=row, value=value, wrong=wrong)
+
+
+def _no_time(path: Path, *, row: int, value: str) -> DataError:
+    wrong = "no time can be read here; write it as 2024-03-31T00:00:00+00:00"
+    return problem(str(path), "time", row=row, value=value, wrong=wrong)

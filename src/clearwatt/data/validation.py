@@ -1,0 +1,264 @@
+"""What a data set must satisfy; each refusal names file, column, first offending row and remedy."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.errors import DataError
+
+if TYPE_CHECKING:
+    from clearwatt.data.schema import Drift, Entity
+
+KINDS = ("generator", "consumer", "residual")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What messages call the parts of a data set: file names when it comes from a folder."""
+
+    power: str = "power"
+    weather: str = "weather"
+    entities: str = "entities"
+    drifts: str = "drift"
+
+
+IN_MEMORY = Places()
+
+
+def check_dataset(
+    power: pd.DataFrame,
+    *,
+    weather: Mapping[str, pd.DataFrame],
+    entities: Sequence[Entity],
+    drifts: Sequence[Drift] = (),
+    places: Places = IN_MEMORY,
+) -> None:
+    """Raise ``DataError`` on the first thing that is wrong."""
+    _check_entities(entities, places.entities)
+    _check_clock(power.index, places.power)
+    _check_columns(power, entities, places)
+    _check_finite(power, place=places.power)
+    for zone, frame in weather.items():
+        _check_zone_name(zone, places.weather)
+        _check_clock(frame.index, places.weather)
+        _check_finite(frame, place=places.weather, prefix=f"{zone}__")
+    _check_zones(weather, entities, places)
+    _check_cover(power, weather=weather, entities=entities, places=places)
+    _check_drifts(drifts, entities, places.drifts)
+
+
+def check_readings(power: pd.DataFrame, *, place: str = IN_MEMORY.power) -> None:
+    """Require at least one reading per entity: nothing can be learnt from an empty series."""
+    empty = power.columns[power.isna().all().to_numpy()]
+    if len(empty):
+        wrong = (
+            f"an empty series, without a single reading to {power.index[-1].isoformat()}; fill "
+            "it, or leave the entity out of power and entities"
+        )
+        value = power.index[0].isoformat()
+        raise problem(place, empty[0], row=1, value=value, wrong=wrong)
+
+
+def problem(place: str, column: object, *, row: int, value: object, wrong: str) -> DataError:
+    """Compose the one sentence: where (1-based data row and its time or name), what, remedy."""
+    return DataError(f"{place}, column '{column}', row {row} ({value}): {wrong}")
+
+
+def _check_clock(index: pd.Index[pd.Timestamp], place: str) -> None:
+    """Require an aware, strictly increasing, uniform clock of at least two times."""
+    if not isinstance(index, pd.DatetimeIndex):
+        raise DataError(
+            f"{place}, column 'time': {index.dtype} are not times; index the frame by UTC times"
+        )
+    if len(index) < 2:
+        raise DataError(
+            f"{place}, column 'time', row {len(index)}: with {len(index)} rows it is an empty "
+            "series; give at least two times so that the step is known"
+        )
+    if index.hasnans:
+        row = int(np.argmax(index.isna()))
+        raise problem(place, "time", row=row + 1, value="empty", wrong="no time; fill or drop it")
+    if index.tz is None:
+        wrong = "a naive time, without time zone; store UTC times"
+        raise problem(place, "time", row=1, value=index[0], wrong=wrong)
+    _check_order(index, place)
+    _check_step(index, place)
+
+
+def _check_order(index: pd.DatetimeIndex, place: str) -> None:
+    ticks = index.asi8
+    backward = np.flatnonzero(np.diff(ticks) <= 0)
+    if not backward.size:
+        return
+    row = int(backward[0]) + 1
+    repeated = bool((ticks[:row] == ticks[row]).any())
+    wrong = (
+        "a duplicate of an earlier time; keep one row per time"
+        if repeated
+        else "unordered, as it is earlier than the row before; sort the rows by time"
+    )
+    raise problem(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
+
+
+def _check_step(index: pd.DatetimeIndex, place: str) -> None:
+    steps = np.diff(index.as_unit("ns").asi8)
+    usual = _most_common(steps)
+    uneven = np.flatnonzero(steps != usual)
+    if uneven.size:
+        row = int(uneven[0]) + 1
+        wrong = (
+            f"not uniform, as it comes {pd.Timedelta(int(steps[row - 1]))} after the row before "
+            f"where the step is {pd.Timedelta(usual)}; insert missing times with empty cells, or "
+            "resample"
+        )
+        raise problem(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
+
+
+def _most_common(steps: npt.NDArray[np.int64]) -> int:
+    values, counts = np.unique(steps, return_counts=True)
+    return int(values[np.argmax(counts)])
+
+
+def _check_finite(frame: pd.DataFrame, *, place: str, prefix: str = "") -> None:
+    """Require numbers that are finite as float32, or NaN."""
+    for position, (column, dtype) in enumerate(frame.dtypes.items()):
+        name = f"{prefix}{column}"
+        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+            wrong = f"holds {dtype}, not numbers; convert the column to float32"
+            value = frame.index[0].isoformat()
+            raise problem(place, name, row=1, value=value, wrong=wrong)
+        with np.errstate(over="ignore"):  # what overflows is reported as infinite just below
+            values = frame.iloc[:, position].to_numpy(dtype=np.float32, na_value=np.nan)
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            wrong = "the value is infinite; leave the cell empty where there is no reading"
+            value = frame.index[row].isoformat()
+            raise problem(place, name, row=row + 1, value=value, wrong=wrong)
+
+
+def _check_entities(entities: Sequence[Entity], place: str) -> None:
+    if not entities:
+        raise DataError(f"{place}, column 'entity', row 1: no entity at all; describe at least one")
+    seen: set[str] = set()
+    for row, entity in enumerate(entities, start=1):
+        if found := _wrong_with(entity, repeated=entity.name in seen):
+            column, wrong = found
+            raise problem(place, column, row=row, value=entity.name or "unnamed", wrong=wrong)
+        seen.add(entity.name)
+
+
+def _wrong_with(entity: Entity, *, repeated: bool) -> tuple[str, str] | None:
+    """Return the column and the complaint, if there is one."""
+    if repeated:
+        return "entity", "a duplicate of an earlier entity; keep one row per entity"
+    if not entity.name or entity.name == "time":
+        return "entity", f"{entity.name!r} cannot name an entity; choose another name"
+    if entity.kind not in KINDS:
+        return "kind", f"unknown kind {str(entity.kind)!r}; use one of {', '.join(KINDS)}"
+    capacity = entity.capacity
+    if capacity is not None and not (math.isfinite(capacity) and capacity > 0):
+        wrong = f"capacity {capacity} is not a finite number above zero"
+        return "capacity", f"{wrong}; give the rated power, or leave it empty if unknown"
+    return None
+
+
+def _check_zone_name(zone: str, place: str) -> None:
+    """Require a zone name that can be told from the variable in ``<zone>__<variable>``."""
+    if not zone or "__" in zone or zone.endswith("_"):
+        raise DataError(
+            f"{place}, column '{zone}__…': {zone!r} cannot name a zone, as columns are called "
+            "<zone>__<variable>; use a name without '__' that does not end in '_'"
+        )
+
+
+def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: Places) -> None:
+    columns = [str(column) for column in power.columns]
+    names = [entity.name for entity in entities]
+    repeated = [column for column, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise DataError(f"{places.power}, column '{repeated[0]}': a duplicate; keep one of them")
+    for row, name in enumerate(names, start=1):
+        if name not in columns:
+            wrong = f"{places.power} has no such column; add the readings, or remove this row"
+            raise problem(places.entities, "entity", row=row, value=name, wrong=wrong)
+    for column in columns:
+        if column not in names:
+            raise DataError(
+                f"{places.power}, column '{column}': no such entity in {places.entities}; add a "
+                f"row for it there, or remove the column"
+            )
+    if columns != names:
+        raise DataError(
+            f"{places.power}, column '{columns[0]}': the columns are not in the order of the "
+            "entities; reorder them"
+        )
+
+
+def _check_zones(
+    weather: Mapping[str, pd.DataFrame], entities: Sequence[Entity], places: Places
+) -> None:
+    known = ", ".join(list(weather)[:8]) or "none"
+    for row, entity in enumerate(entities, start=1):
+        if entity.zone not in weather:
+            wrong = (
+                f"unknown zone {entity.zone!r}, as {places.weather} has no column "
+                f"'{entity.zone}__…'; use a zone it has ({known}), or add the weather"
+            )
+            raise problem(places.entities, "zone", row=row, value=entity.name, wrong=wrong)
+    for zone, frame in weather.items():
+        if not len(frame.columns):
+            raise DataError(
+                f"{places.weather}, column '{zone}__…': no variable at all; add at least one"
+            )
+
+
+def _check_cover(
+    power: pd.DataFrame,
+    *,
+    weather: Mapping[str, pd.DataFrame],
+    entities: Sequence[Entity],
+    places: Places,
+) -> None:
+    """Require weather at every time of measured power; weather itself may have holes."""
+    for entity in entities:
+        first, last = weather[entity.zone].index[[0, -1]]
+        outside = (power.index < first) | (power.index > last)
+        bare = outside & power[entity.name].notna().to_numpy()
+        if bare.any():
+            row = int(np.argmax(bare))
+            wrong = (
+                f"power without weather cover, as {places.weather} spans {first.isoformat()} to "
+                f"{last.isoformat()} in zone '{entity.zone}'; add weather, or empty the cell"
+            )
+            value = power.index[row].isoformat()
+            raise problem(places.power, entity.name, row=row + 1, value=value, wrong=wrong)
+
+
+def _check_drifts(drifts: Sequence[Drift], entities: Sequence[Entity], place: str) -> None:
+    names = {entity.name for entity in entities}
+    for row, drift in enumerate(drifts, start=1):
+        if found := _wrong_with_drift(drift, names):
+            column, wrong = found
+            raise problem(place, column, row=row, value=drift.what, wrong=wrong)
+
+
+def _wrong_with_drift(drift: Drift, names: set[str]) -> tuple[str, str] | None:
+    if drift.entity is not None and drift.entity not in names:
+        return "entity", f"no entity {drift.entity!r}; leave it empty for the whole grid"
+    if drift.start.tzinfo is None:
+        return "start", f"{drift.start} is a naive time; store UTC times"
+    if drift.end is None:
+        return None
+    if drift.end.tzinfo is None:
+        return "end", f"{drift.end} is a naive time; store UTC times"
+    if drift.end < drift.start:
+        return "end", f"{drift.end} is before the start {drift.start}; swap them"
+    return None
