@@ -1,0 +1,41 @@
+"""A PV park: its layout, its own bit of sky, its growth, and how dirt and age wear it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clearwatt.data.simulate.drift import STEPS_PER_DAY, Changes
+from clearwatt.data.simulate.panels import EAST_WEST, SOUTH, SOUTH_WEST, panel_output
+from clearwatt.data.simulate.randomness import Floats, stream, wander
+from clearwatt.data.simulate.world import World
+
+DAYS_PER_YEAR = 365.0
+WASHING_RAIN_MM = 0.8
+LAYOUTS = (SOUTH, EAST_WEST, SOUTH_WEST)
+
+
+def pv_park(name: str, world: World, changes: Changes) -> Floats:
+    """Return the output of a PV park (n), as a share of its capacity once fully built."""
+    rng = stream(world.seed, name, "design")
+    layout = LAYOUTS[int(rng.integers(len(LAYOUTS)))]
+    # Small differences of the sky between the sites of one region.
+    cloudlets = wander(stream(world.seed, name, "cloudlets"), changes.steps, timescale=3.0)
+    sky = np.clip(1.0 + 0.05 * cloudlets, 0.0, 1.15)
+    output = sky * panel_output(layout, world.sun, world.weather)
+    added = 1.0 + changes.effect("capacity_added")
+    built = added / (1.0 + changes.planned("capacity_added"))
+    return output * built * _cleanliness(world, changes) * _youth(changes)
+
+
+def _cleanliness(world: World, changes: Changes) -> Floats:
+    # Grime builds up over the year until the cleaning; loose dust until the next heavy rain.
+    days = np.arange(changes.steps) / STEPS_PER_DAY
+    washed = np.where(world.weather.precipitation_mm > WASHING_RAIN_MM, days, 0.0)
+    dust = 1.0 - np.exp(-(days - np.maximum.accumulate(washed)) / 12.0)
+    grime = (days % DAYS_PER_YEAR) / DAYS_PER_YEAR
+    return np.clip(1.0 - changes.effect("soiling") * (0.6 * grime + 0.4 * dust), 0.0, 1.0)
+
+
+def _youth(changes: Changes) -> Floats:
+    age_years = np.arange(changes.steps) / (STEPS_PER_DAY * DAYS_PER_YEAR)
+    return np.clip(1.0 - changes.effect("degradation") * age_years, 0.0, 1.0)

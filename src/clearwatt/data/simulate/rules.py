@@ -1,0 +1,130 @@
+"""The catalogue of drifts: whom each may strike, when and how strongly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clearwatt.data.schema import Kind
+from clearwatt.data.simulate.roster import SUBTYPES
+
+PV = ("pv",)
+GENERATORS = tuple(SUBTYPES[Kind.GENERATOR])
+CONSUMERS = tuple(SUBTYPES[Kind.CONSUMER])
+RESIDUALS = tuple(SUBTYPES[Kind.RESIDUAL])
+FACTORIES = ("workshop", "factory_two_shift", "factory_three_shift")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Whom a drift strikes, when, how strongly.
+
+    ``share`` of the ``subtypes`` are struck, the first entity of kind ``always`` in any case.
+    ``start`` is a range in shares of the span, ``ramp_days`` how long the change takes (0: a step,
+    ``None``: to the end of the span), ``days`` how long it lasts (``None``: for good).
+    """
+
+    what: str
+    description: str
+    subtypes: tuple[str, ...]
+    share: float
+    strength: tuple[float, float]
+    always: Kind | None = None
+    start: tuple[float, float] = (0.0, 0.0)
+    ramp_days: float | None = 0.0
+    days: tuple[float, float] | None = None
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "soiling",
+        "dust on the panels costs up to {percent} of the yield between rain and yearly cleaning",
+        PV,
+        1.0,
+        (0.06, 0.12),
+    ),
+    Rule("degradation", "panels lose {percent} of their yield a year", PV, 1.0, (0.006, 0.012)),
+    Rule(
+        "capacity_added",
+        "an extension raises the installed capacity by {percent}",
+        (*PV, *FACTORIES, "cold_store", "supermarket", "data_centre", *RESIDUALS),
+        0.35,
+        (0.25, 0.5),
+        always=Kind.GENERATOR,
+        start=(0.2, 0.6),
+    ),
+    Rule(
+        "capacity_retired",
+        "{percent} of the installed capacity is retired or connected elsewhere",
+        ("wind", *FACTORIES, "office", "hospital", "farm", *RESIDUALS),
+        0.35,
+        (0.2, 0.4),
+        always=Kind.RESIDUAL,
+        start=(0.3, 0.9),
+    ),
+    Rule(
+        "heat_pumps",
+        "heat pumps add up to {percent} of the connected capacity on the coldest days",
+        ("household_block", "school", *RESIDUALS),
+        0.7,
+        (0.15, 0.35),
+        always=Kind.RESIDUAL,
+        start=(0.1, 0.2),
+        ramp_days=None,
+    ),
+    Rule(
+        "electric_vehicles",
+        "charging electric vehicles adds up to {percent} of the connected capacity",
+        ("household_block", "office", "supermarket", *RESIDUALS),
+        0.7,
+        (0.15, 0.35),
+        always=Kind.RESIDUAL,
+        start=(0.1, 0.2),
+        ramp_days=None,
+    ),
+    Rule(
+        "tariff",
+        "a time-of-use tariff moves {percent} of the evening load to the night and to noon",
+        ("household_block", "cold_store", "waterworks", "farm", *FACTORIES, *RESIDUALS),
+        0.6,
+        (0.2, 0.4),
+        always=Kind.CONSUMER,
+        start=(0.2, 0.7),
+        ramp_days=21.0,
+    ),
+    Rule(
+        "behaviour",
+        "working and opening hours change for {percent} of the load",
+        CONSUMERS,
+        0.75,
+        (0.5, 0.9),
+        always=Kind.CONSUMER,
+        start=(0.2, 0.9),
+        ramp_days=14.0,
+    ),
+    Rule(
+        "outage",
+        "{percent} of the plant stands still",
+        (*GENERATORS, *FACTORIES),
+        0.6,
+        (0.7, 1.0),
+        always=Kind.GENERATOR,
+        start=(0.2, 0.85),
+        days=(6.0, 25.0),
+    ),
+    Rule(
+        "meter_rescaled",
+        "a wrong transformer ratio makes the meter read {percent} less",
+        (*CONSUMERS, *RESIDUALS),
+        0.15,
+        (0.3, 0.5),
+        always=Kind.CONSUMER,
+        start=(0.4, 0.85),
+    ),
+)
+
+# Two drifts strike the grid as a whole: the annual cycle, and a new model at the weather service,
+# which comes at this share of the span.
+SEASONS = "seasons"
+NWP_CHANGE = "nwp_change"
+NWP_CHANGE_START = 0.55
+DRIFT_NAMES: tuple[str, ...] = (SEASONS, *(rule.what for rule in RULES), NWP_CHANGE)
