@@ -1,0 +1,137 @@
+"""The thresholds by which a reading is trusted, by kind of entity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+
+import pandas as pd
+
+from clearwatt.data.schema import Entity, Kind
+from clearwatt.errors import ConfigurationError
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ConfigurationError(f"{name} is {value}; give a positive number")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is plausible for one kind of entity; powers are shares of its rated capacity.
+
+    ``low`` and ``high`` bound the range. A value that stays the same for ``flat_hours`` is a
+    flatline, unless it is smaller than ``flat_above`` (an idle plant draws a constant little) or
+    within ``ceiling`` of the highest power of the last weeks (a plant at its limit is rightly
+    flat). An excursion of at most ``spike_readings`` that returns is a spike when it exceeds both
+    ``spike_floor`` and ``spike_factor`` times the largest excursion of an ordinary day. Zero for
+    ``zero_hours`` is suspicious while the neighbours run at ``neighbours`` or more on average.
+    """
+
+    low: float
+    high: float
+    flat_hours: float
+    flat_above: float = 0.0
+    ceiling: float | None = None
+    spike_floor: float = 0.3
+    spike_factor: float = 3.0
+    zero_hours: float = 0.5
+    neighbours: float = 0.02
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ConfigurationError(f"range [{self.low}, {self.high}]: low must be below high")
+        for name in ("flat_hours", "spike_floor", "spike_factor", "zero_hours", "neighbours"):
+            _positive(name, getattr(self, name))
+        if not 0 <= self.flat_above < 1:
+            raise ConfigurationError(f"flat_above is {self.flat_above}; give 0 or more, below 1")
+        if self.ceiling is not None and not 0 < self.ceiling < 1:
+            raise ConfigurationError(f"ceiling is {self.ceiling}; give a share between 0 and 1")
+
+
+GENERATOR = Limits(
+    low=-0.1,
+    high=1.25,
+    flat_hours=3,
+    flat_above=0.02,
+    ceiling=0.05,
+    spike_floor=0.4,
+    neighbours=0.1,
+)
+# Runs to a schedule: the same power for days is its ordinary life.
+DISPATCHABLE = Limits(low=-0.1, high=1.25, flat_hours=96, flat_above=0.02, ceiling=0.05)
+CONSUMER = Limits(low=-0.1, high=1.5, flat_hours=3)
+RESIDUAL = Limits(low=-1.5, high=1.5, flat_hours=2)
+
+
+def _by_kind() -> Mapping[Kind, Limits]:
+    return MappingProxyType(
+        {Kind.GENERATOR: GENERATOR, Kind.CONSUMER: CONSUMER, Kind.RESIDUAL: RESIDUAL}
+    )
+
+
+def _by_subtype() -> Mapping[str, Limits]:
+    names = ("biogas", "biomass", "hydro", "chp", "gas", "coal", "nuclear", "dispatchable")
+    return MappingProxyType(dict.fromkeys(names, DISPATCHABLE))
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualityRules:
+    """All thresholds of the quality check.
+
+    ``kinds`` holds the limits of every kind, ``subtypes`` those that replace them where an
+    entity's ``extra["subtype"]`` says so. ``typical_days`` is how far back "ordinary" reaches.
+    ``believe_zero_hours``: zero that lasts longer is an outage, a fact of the world to learn from,
+    and not a fault of the meter. ``fewest_readings`` keeps a flatline from being a coincidence
+    where readings are hours apart.
+    """
+
+    kinds: Mapping[Kind, Limits] = field(default_factory=_by_kind)
+    subtypes: Mapping[str, Limits] = field(default_factory=_by_subtype)
+    typical_days: int = 28
+    spike_readings: int = 2
+    fewest_readings: int = 6
+    believe_zero_hours: float = 72.0
+    same: float = 1e-6
+    zero: float = 1e-4
+
+    def __post_init__(self) -> None:
+        absent = [kind.value for kind in Kind if kind not in self.kinds]
+        if absent:
+            raise ConfigurationError(f"kinds lacks limits for {', '.join(absent)}; give all three")
+        for item in fields(self)[2:]:
+            _positive(item.name, getattr(self, item.name))
+        for name in ("typical_days", "spike_readings", "fewest_readings"):
+            if getattr(self, name) != int(getattr(self, name)):
+                raise ConfigurationError(f"{name} is {getattr(self, name)}; give a whole number")
+
+    def limits(self, entity: Entity) -> Limits:
+        """Give the limits that hold for an entity."""
+        return self.subtypes.get(subtype(entity), self.kinds[entity.kind])
+
+    @property
+    def lookback(self) -> pd.Timedelta:
+        """How much of the past must be at hand for a verdict equal to one from all of it."""
+        flattest = max(limits.flat_hours for limits in self._all())
+        longest = pd.Timedelta(hours=max(flattest, self.believe_zero_hours))
+        return max(pd.Timedelta(days=self.typical_days + 1), longest + pd.Timedelta(days=1))
+
+    def settles_after(self, step: pd.Timedelta) -> pd.Timedelta:
+        """How long after its arrival a reading's verdict is final.
+
+        Spikes are known when they return; flatlines and stuck zeros at their n-th repetition, and
+        then all repetitions are flagged.
+        """
+        hours = max(max(limits.flat_hours, limits.zero_hours) for limits in self._all())
+        return max(pd.Timedelta(hours=hours), max(self.fewest_readings, self.spike_readings) * step)
+
+    def _all(self) -> tuple[Limits, ...]:
+        return (*self.kinds.values(), *self.subtypes.values())
+
+
+def subtype(entity: Entity) -> str:
+    """Name what an entity is beyond its kind, in lower case; empty where nothing is known."""
+    extra = entity.extra
+    return (extra.get("subtype") or extra.get("technology") or "").strip().lower()
