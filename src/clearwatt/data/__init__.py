@@ -2,5 +2,6 @@
 
 from clearwatt.data.load import load_dataset
 from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.simulate import simulate_grid
 
-__all__ = ["Dataset", "Drift", "Entity", "Kind", "load_dataset"]
+__all__ = ["Dataset", "Drift", "Entity", "Kind", "load_dataset", "simulate_grid"]

@@ -31,7 +31,7 @@ FILES = frozenset(
 def write_folder(dataset: Dataset, path: Path, *, overwrite: bool) -> Path:
     """Write ``dataset`` to the folder ``path``; the same data gives the same bytes."""
     path = path.resolve()
-    _refuse_to_lose(path, overwrite)
+    check_target(path, overwrite=overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
         fresh = Path(scratch) / "new"
@@ -44,7 +44,8 @@ def write_folder(dataset: Dataset, path: Path, *, overwrite: bool) -> Path:
     return path
 
 
-def _refuse_to_lose(path: Path, overwrite: bool) -> None:
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """Refuse a target whose replacement would lose something that is not a data set."""
     if not path.exists():
         return
     if not path.is_dir():
@@ -56,7 +57,9 @@ def _refuse_to_lose(path: Path, overwrite: bool) -> None:
             "choose another folder"
         )
     if present and not overwrite:
-        raise DataError(f"{path} exists already; choose another folder, or ask to overwrite it")
+        raise DataError(
+            f"{path} exists already; choose another folder, or overwrite it (--overwrite)"
+        )
 
 
 def _contents(dataset: Dataset) -> Mapping[str, bytes]:

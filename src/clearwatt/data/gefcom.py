@@ -102,12 +102,13 @@ def day_ahead(runs: pd.DataFrame) -> pd.DataFrame:
     Returns:
         The variables by valid time, hourly without holes; NaN where no such run holds the hour.
     """
+    runs = runs.sort_values("date", kind="stable")
     issued = _stamps(runs["date"])
     valid = issued + pd.to_timedelta(runs["hors"].to_numpy(), unit="h")
     decision = valid.normalize() - pd.Timedelta(days=1)
     forecasts = runs[list(_WIND)].rename(columns=dict(_WIND)).set_axis(valid)
     known = forecasts[(issued <= decision) & forecasts.notna().all(axis=1).to_numpy()]
-    newest = known[~known.index.duplicated(keep="last")]  # runs are in the order of issue
+    newest = known[~known.index.duplicated(keep="last")]
     hours = pd.date_range(newest.index.min(), newest.index.max(), freq="h", name="time")
     return newest.reindex(hours).astype(np.float32)
 

@@ -13,25 +13,30 @@ import pandas as pd
 
 from clearwatt.data import folder
 from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.simulate import simulate_grid
 from clearwatt.data.sources import CATALOGUE, fetch
 from clearwatt.data.tables import read_table, read_text, refuse_repeated
 from clearwatt.data.validation import Places, check_dataset, check_readings, problem
 from clearwatt.errors import DataError
 
+SIMULATED = "simulated"
+
 
 def load_dataset(path_or_name: str | Path) -> Dataset:
-    """Load a folder, or by name a data set of the catalogue (downloaded once, then cached).
+    """Load a folder, a data set of the catalogue (downloaded once, then cached), or "simulated".
 
-    A bare name of the catalogue always means the catalogue; write ``./name`` or pass a ``Path``
+    A bare name always means the catalogue or the simulator; write ``./name`` or pass a ``Path``
     for a folder of the same name.
     """
+    if path_or_name == SIMULATED:
+        return simulate_grid()
     if isinstance(path_or_name, str) and path_or_name in CATALOGUE:
         return read_folder(fetch(path_or_name))
     path = Path(path_or_name)
     if not path.exists():
         raise DataError(
-            f"{str(path_or_name)!r} is neither a folder nor a name in the catalogue "
-            f"({', '.join(CATALOGUE)}); check the spelling"
+            f"{str(path_or_name)!r} is neither a folder nor a known data set "
+            f"({', '.join([*CATALOGUE, SIMULATED])}); check the spelling"
         )
     return read_folder(path)
 

@@ -1,0 +1,126 @@
+"""``clearwatt data``: list the catalogue, get from it, check and describe data sets."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearwatt.cli.printing import (
+    add_json_option,
+    facts_table,
+    print_json,
+    print_lines,
+    print_tables,
+    progress,
+    rows_table,
+)
+
+if TYPE_CHECKING:
+    from clearwatt.data import Dataset
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_PATH_HELP = "a data-set folder, a name of the catalogue, or 'simulated'"
+
+
+def register(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser("data", help="real data sets: list, get, check, describe")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="show the catalogue", allow_abbrev=False)
+    listing.set_defaults(run=list_catalogue)
+    get = actions.add_parser("get", help="download, convert and cache one", allow_abbrev=False)
+    get.add_argument("name", metavar="NAME", help="a name shown by 'clearwatt data list'")
+    get.add_argument("--refresh", action="store_true", help="convert it again")
+    get.set_defaults(run=get_source)
+    check = actions.add_parser("check", help="say what is wrong, if anything", allow_abbrev=False)
+    check.add_argument("path", metavar="PATH", help=_PATH_HELP)
+    check.set_defaults(run=check_path)
+    describe = actions.add_parser("describe", help="print its figures", allow_abbrev=False)
+    describe.add_argument("path", metavar="PATH", help=_PATH_HELP)
+    describe.add_argument("--html", type=Path, metavar="FILE", help="write a page with pictures")
+    describe.set_defaults(run=describe_path)
+    for action in (listing, get, check, describe):
+        add_json_option(action)
+
+
+def list_catalogue(options: argparse.Namespace) -> None:
+    """Print what can be had by name, and whether it is here already."""
+    from clearwatt.data.sources import CATALOGUE
+
+    entries = [
+        {"name": source.name, "cached": source.folder.is_dir(), "summary": source.summary}
+        for source in CATALOGUE.values()
+    ]
+    if options.json:
+        print_json(entries)
+        return
+    rows = [(e["name"], "yes" if e["cached"] else "no", e["summary"]) for e in entries]
+    print_tables([rows_table(("name", "cached", "what it is"), rows)])
+
+
+def get_source(options: argparse.Namespace) -> None:
+    """Fetch one data set of the catalogue and print where it is."""
+    from clearwatt.data.sources import fetch
+
+    with progress(f"fetching {options.name}"):
+        folder = fetch(options.name, refresh=options.refresh)
+    if options.json:
+        print_json({"name": options.name, "folder": str(folder)})
+    else:
+        print_lines([f"{options.name} is in {folder}"])
+
+
+def check_path(options: argparse.Namespace) -> None:
+    """Load and thereby check a data set; a fault is raised, otherwise a summary printed."""
+    facts = summary(_load(options.path))
+    if options.json:
+        print_json({"ok": True, **facts})
+    else:
+        print_tables([facts_table(f"{options.path} is in order", facts)])
+
+
+def describe_path(options: argparse.Namespace) -> None:
+    """Print the figures of a data set and, if asked, write the page with pictures."""
+    from clearwatt.data.describe import describe
+    from clearwatt.data.pictures import write_page
+
+    dataset = _load(options.path)
+    with progress(f"measuring {dataset.name}"):
+        description = describe(dataset)
+    if options.html:
+        with progress(f"drawing {options.html}"):
+            write_page(dataset, description, options.html)
+    if options.json:
+        print_json(description.to_dict())
+        return
+    print_tables(description.tables())
+    if options.html:
+        print_lines([f"pictures are in {options.html}"])
+
+
+def summary(dataset: Dataset) -> dict[str, object]:
+    """Return the few facts that tell one data set from another."""
+    kinds = Counter(f"{entity.kind}s" for entity in dataset.entities)
+    return {
+        "name": dataset.name,
+        "start": dataset.times[0].isoformat(),
+        "end": dataset.times[-1].isoformat(),
+        "step_minutes": dataset.step.total_seconds() / 60,
+        "steps": len(dataset.times),
+        "entities": len(dataset.entities),
+        **kinds,
+        "zones": len(dataset.zones),
+        "weather_columns": sum(len(frame.columns) for frame in dataset.weather.values()),
+        "missing_share": round(float(dataset.power.isna().to_numpy().mean()), 6),
+        "drifts": len(dataset.drifts),
+    }
+
+
+def _load(path: str) -> Dataset:
+    from clearwatt.data import load_dataset
+
+    with progress(f"loading {path}"):
+        return load_dataset(path)

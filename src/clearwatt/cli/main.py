@@ -1,0 +1,81 @@
+"""The entry point: one parser, and every failure told in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from clearwatt import __version__
+from clearwatt.cli import data, simulate
+from clearwatt.errors import ClearwattError
+
+USER_ERROR = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a mistake in the arguments like any other: one sentence, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USER_ERROR, f"clearwatt: {message}; see '{self.prog} --help'\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser: argparse.ArgumentParser = _Parser(
+        prog="clearwatt", description="Power forecasts that keep learning.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"clearwatt {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    simulate.register(commands)
+    data.register(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        _run(arguments)
+    except BrokenPipeError:
+        return _settle(BROKEN_PIPE)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except ClearwattError as error:
+        return _fail(str(error), USER_ERROR)
+    except OSError as error:
+        return _fail(_explain(error), USER_ERROR)
+    return 0
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    try:
+        options = build_parser().parse_args(arguments)
+        options.run(options)
+    finally:
+        sys.stdout.flush()  # a full disk or a closed pipe must show here, not at interpreter exit
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"clearwatt: {' '.join(message.split())}\n")
+    return _settle(code)
+
+
+def _settle(code: int) -> int:
+    """Send what stdout still holds to nowhere if it cannot be written, and return the code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _explain(error: OSError) -> str:
+    where = f" ({error.filename})" if error.filename else ""
+    return (
+        f"the system refused{where}: {error.strerror or error}; check the path, its permissions "
+        "and the space left on the disk"
+    )

@@ -1,0 +1,59 @@
+"""What commands print: tables or JSON on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# Piped output has no width of its own; eighty columns would cut figures off.
+_PIPED_WIDTH = 140
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Every command that prints a table can print JSON instead."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def print_json(document: object) -> None:
+    """Write one JSON document to stdout."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Write tables to stdout, as wide as the terminal."""
+    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+    for table in tables:
+        console.print(table)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Write plain lines to stdout, exactly as they are."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def facts_table(title: str, facts: Mapping[str, object]) -> Table:
+    """Return a table of names and values."""
+    table = Table("", "", title=Text(title), title_justify="left", show_header=False)
+    for name, value in facts.items():
+        table.add_row(name.replace("_", " "), Text(str(value)))
+    return table
+
+
+def rows_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Return a table with a header."""
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return table
+
+
+def progress(what: str) -> AbstractContextManager[object]:
+    """Show on stderr, if that is a terminal, that something is under way."""
+    return Console(stderr=True).status(what)
