@@ -22,6 +22,23 @@ def select(params: Params, index: int) -> Params:
     return {name: tensor[index : index + 1].clone() for name, tensor in params.items()}
 
 
+class Scratch:
+    """Memory that a repeated computation uses again.
+
+    Fresh tensors of this size come from the operating system and cost more than the arithmetic.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """The tensor of this name, its content undefined; made on first use or at a new shape."""
+        held = self._held.get(name)
+        if held is None or held.shape != shape or held.dtype != dtype:
+            held = self._held[name] = torch.empty(shape, dtype=dtype)
+        return held
+
+
 class Network(ABC):
     """A shape without weights: equal networks are equal by value and are trained stacked.
 
@@ -55,6 +72,22 @@ class Network(ABC):
         """Per-sample losses, `m x b`: the squared error averaged over the outputs."""
         return (self.forward(params, x) - target).square().mean(dim=2)
 
+    def align(self, params: Params) -> Params:
+        """The same models in the form that trains fastest; `gradients` and `forward` take both."""
+        return params
+
+    def trim(self, params: Params) -> Params:
+        """Undo `align`."""
+        return params
+
+    def align_inputs(self, x: Tensor) -> Tensor:
+        """Samples `n x d` in the form that goes with aligned weights."""
+        return x
+
+    def align_targets(self, target: Tensor) -> Tensor:
+        """Targets `n x o` in the form that goes with aligned weights."""
+        return target
+
     @abstractmethod
     def gradients(
         self,
@@ -65,6 +98,7 @@ class Network(ABC):
         coefficients: Tensor,
         out: Params,
         noise: Tensor | None = None,
+        scratch: Scratch | None = None,
     ) -> Tensor:
         """Write the gradient of `sum(coefficients * losses)` per member into `out`.
 
@@ -75,6 +109,7 @@ class Network(ABC):
             coefficients: What each sample's loss counts, `m x b`.
             out: Tensors like `params`; overwritten.
             noise: Standard normal draws, `m x b x noise_width`, where the loss needs them.
+            scratch: Memory to use again; the returned losses may live in it.
 
         Returns:
             The per-sample losses, `m x b`.

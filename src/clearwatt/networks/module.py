@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.networks.base import Network, Params, Reconstructor, require_positive
+from clearwatt.networks.base import Network, Params, Reconstructor, Scratch, require_positive
 
 Factory = Callable[[], nn.Module]
 FISHER_ROWS = 256
@@ -60,6 +60,7 @@ class ModulePredictor(Network):
         coefficients: Tensor,
         out: Params,
         noise: Tensor | None = None,
+        scratch: Scratch | None = None,
     ) -> Tensor:
         """Write the gradient of `sum(coefficients * losses)` per member into `out`."""
         return gradients(self, params, x, target, coefficients=coefficients, out=out)
@@ -118,6 +119,7 @@ class ModuleAutoencoder(Reconstructor):
         coefficients: Tensor,
         out: Params,
         noise: Tensor | None = None,
+        scratch: Scratch | None = None,
     ) -> Tensor:
         """Write the gradient of `sum(coefficients * losses)` per member into `out`."""
         return gradients(self, params, x, target, coefficients=coefficients, out=out)
@@ -184,7 +186,9 @@ def fisher(network: Network, params: Params, x: Tensor, target: Tensor) -> Param
 
     per_sample = vmap(vmap(grad(loss), (None, 0, 0)))
     total = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-    for rows, wanted in zip(x.split(FISHER_ROWS, 1), target.split(FISHER_ROWS, 1), strict=True):
+    for rows, wanted in zip(
+        torch.split(x, FISHER_ROWS, 1), torch.split(target, FISHER_ROWS, 1), strict=True
+    ):
         for name, gradient in per_sample(params, rows, wanted).items():
             total[name] += gradient.square().sum(dim=1)
     return {name: tensor.div_(x.shape[1]) for name, tensor in total.items()}

@@ -1,18 +1,16 @@
 """The predictor: a multilayer perceptron of equal widths from the representation to the power."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
-from clearwatt.networks.base import Network, Params, require_positive, stack
-from clearwatt.networks.dense import BLOCK, Chain
+from clearwatt.networks.base import Params, require_positive
+from clearwatt.networks.dense import Chain, DenseNetwork, Sink
 
 
 @dataclass(frozen=True)
-class Predictor(Network):
+class Predictor(DenseNetwork):
     """`layers` hidden layers of `width` neurons with ReLU, a linear output.
 
     Args:
@@ -37,41 +35,29 @@ class Predictor(Network):
         """The linear layers."""
         return Chain("layers", (self.inputs, *[self.width] * self.layers, self.outputs))
 
-    def initialise(self, seeds: Sequence[int]) -> Params:
-        """Fresh weights, one member per seed, as `torch.nn.Linear` draws them."""
-        return stack([self.chain.initialise(torch.Generator().manual_seed(s)) for s in seeds])
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The one chain."""
+        return (self.chain,)
 
     def forward(self, params: Params, x: Tensor) -> Tensor:
         """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
         return self.chain.forward(params, x)
 
-    @torch.no_grad()
-    def gradients(
+    def differentiate(
         self,
         params: Params,
         x: Tensor,
         target: Tensor,
         *,
+        noise: Tensor | None,
         coefficients: Tensor,
-        out: Params,
-        noise: Tensor | None = None,
+        sink: Sink,
     ) -> Tensor:
-        """Write the gradient of `sum(coefficients * losses)` per member into `out`."""
-        values = self.chain.trace(params, x)
-        residual = values.pop().sub_(target)
-        losses = residual.square().mean(dim=2)
+        """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
+        values = self.chain.trace(params, x, scratch=sink.scratch)
+        residual = values[-1].sub_(target)
+        losses = residual.square().sum(dim=2).div_(self.outputs)
         delta = residual.mul_(coefficients.mul(2 / self.outputs).unsqueeze(2))
-        self.chain.backward(params, values, delta, out=out)
+        self.chain.backward(params, values, delta, sink=sink)
         return losses
-
-    @torch.no_grad()
-    def fisher(
-        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
-    ) -> Params:
-        """Mean over samples of squared per-sample gradients of the loss, exact."""
-        total = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-        for inputs, targets in zip(x.split(BLOCK, 1), target.split(BLOCK, 1), strict=True):
-            values = self.chain.trace(params, inputs)
-            delta = values.pop().sub_(targets).mul_(2 / self.outputs)
-            self.chain.squared(params, values, delta, out=total)
-        return {name: tensor.div_(x.shape[1]) for name, tensor in total.items()}

@@ -1,0 +1,123 @@
+"""The variational autoencoder, from which Generative Replay draws."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.networks.autoencoder import hidden_widths
+from clearwatt.networks.base import Params, Reconstructor, require_positive
+from clearwatt.networks.dense import Chain, DenseNetwork, Sink
+
+
+@dataclass(frozen=True)
+class VariationalAutoencoder(DenseNetwork, Reconstructor):
+    """An autoencoder whose encoder gives a mean and a log-variance.
+
+    The training loss of a sample is the mean squared error of the reconstruction from a drawn
+    representation plus `kl_weight` times the KL divergence from the standard normal, summed over
+    the latent axis. Outside training the mean represents a sample.
+
+    Args:
+        inputs: Number of input features.
+        width: Neurons of the first hidden layer; each next has 70 % of the one before.
+        layers: Hidden layers of the encoder.
+        latent: Width of the representation.
+        kl_weight: Weight of the KL divergence.
+    """
+
+    inputs: int
+    width: int = 64
+    layers: int = 3
+    latent: int = 12
+    kl_weight: float = 1e-3
+
+    def __post_init__(self) -> None:
+        require_positive(
+            inputs=self.inputs, width=self.width, layers=self.layers, latent=self.latent
+        )
+        if not 0 <= self.kl_weight < float("inf"):
+            raise ConfigurationError(f"kl_weight is {self.kl_weight}; it must be finite and >= 0")
+
+    @cached_property
+    def encoder(self) -> Chain:
+        """Layers from the inputs to mean and log-variance side by side."""
+        hidden = hidden_widths(self.width, self.layers)
+        return Chain("encoder", (self.inputs, *hidden, 2 * self.latent), align_first=True)
+
+    @cached_property
+    def decoder(self) -> Chain:
+        """The encoder's hidden widths in reverse."""
+        return Chain("decoder", (self.latent, *self.encoder.widths[-2::-1]), align_last=True)
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """Encoder, then decoder."""
+        return (self.encoder, self.decoder)
+
+    @property
+    def noise_width(self) -> int:
+        """One draw per latent dimension."""
+        return self.latent
+
+    def posterior(self, params: Params, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log-variance of the representation, each `m x b x z`."""
+        mean, logvar = self.encoder.forward(params, x).chunk(2, dim=2)
+        return mean, logvar
+
+    def encode(self, params: Params, x: Tensor) -> Tensor:
+        """Map inputs `m x b x d` to posterior means `m x b x z`."""
+        return self.posterior(params, x)[0]
+
+    def decode(self, params: Params, z: Tensor) -> Tensor:
+        """Map representations `m x b x z` to inputs `m x b x d`."""
+        return self.decoder.forward(params, z)
+
+    def losses(
+        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
+    ) -> Tensor:
+        """Per-sample losses, `m x b`; without `noise` the mean is reconstructed."""
+        mean, logvar = self.posterior(params, x)
+        reconstruction = self.decode(params, mean + _spread(logvar, noise))
+        error = (reconstruction - target).square().mean(dim=2)
+        return error + self.kl_weight * _divergence(mean, logvar)
+
+    def differentiate(
+        self,
+        params: Params,
+        x: Tensor,
+        target: Tensor,
+        *,
+        noise: Tensor | None,
+        coefficients: Tensor,
+        sink: Sink,
+    ) -> Tensor:
+        """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
+        encoding = self.encoder.trace(params, x, scratch=sink.scratch)
+        mean, logvar = encoding[-1].chunk(2, dim=2)
+        spread = _spread(logvar, noise)
+        decoding = self.decoder.trace(params, mean + spread, scratch=sink.scratch)
+        residual = decoding[-1].sub_(target)
+        losses = residual.square().sum(dim=2).div_(self.inputs)
+        losses.add_(_divergence(mean, logvar), alpha=self.kl_weight)
+        delta = residual.mul_(coefficients.mul(2 / self.inputs).unsqueeze(2))
+        delta = self.decoder.backward(params, decoding, delta, sink=sink)
+        through = self.decoder.to_input(params, delta)
+        pull = coefficients.mul(self.kl_weight).unsqueeze(2)
+        of_mean = through + pull * mean
+        of_logvar = 0.5 * (through * spread + pull * (logvar.exp() - 1))
+        delta = torch.cat([of_mean, of_logvar], dim=2)
+        self.encoder.backward(params, encoding, delta, sink=sink)
+        return losses
+
+
+def _spread(logvar: Tensor, noise: Tensor | None) -> Tensor:
+    """How far the drawn representation lies from the mean."""
+    return torch.zeros_like(logvar) if noise is None else noise * (0.5 * logvar).exp()
+
+
+def _divergence(mean: Tensor, logvar: Tensor) -> Tensor:
+    """KL divergence of N(mean, exp(logvar)) from N(0, I), `m x b`."""
+    return 0.5 * (mean.square() + logvar.exp() - 1 - logvar).sum(dim=2)
