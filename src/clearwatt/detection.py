@@ -1,0 +1,45 @@
+"""Novelty detection: two error signals, one threshold each, and the sample that fills a buffer."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import ConfigurationError
+
+Floats = npt.NDArray[np.float32]
+
+
+def reconstruction_errors(x: Floats, reconstruction: Floats) -> Floats:
+    """Root mean square over the features of each sample: n x d, n x d -> n."""
+    errors: Floats = np.sqrt(np.square(x - reconstruction).mean(axis=-1))
+    return errors
+
+
+def prediction_errors(y: Floats, prediction: Floats) -> Floats:
+    """Absolute error of each sample: n, n -> n."""
+    errors: Floats = np.abs(y - prediction)
+    return errors
+
+
+def threshold(errors: Floats, alpha: float) -> float:
+    """τ = α · ē, the scaled mean error of the current model."""
+    if not alpha > 0:
+        raise ConfigurationError(f"alpha is {alpha}; the threshold factor must be above 0")
+    return alpha * float(errors.mean(dtype=np.float64))
+
+
+def is_novel(errors: Floats, tau: float) -> npt.NDArray[np.bool_]:
+    """Which samples exceed the threshold: n -> n."""
+    return errors > np.float32(tau)
+
+
+def run_to_trigger(novel: npt.NDArray[np.bool_], room: int) -> int | None:
+    """How many samples until the novelty buffer, with `room` places left, is full.
+
+    Counts the sample that fills it; None when the block does not fill it.
+    """
+    if room > len(novel):
+        return None
+    filling = np.flatnonzero(novel)
+    return int(filling[room - 1]) + 1 if len(filling) >= room else None

@@ -1,0 +1,68 @@
+"""What happened, as records: every update says why it came and what it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clearwatt.strategies import ComponentName
+
+Signal = Literal["reconstruction", "prediction"]
+
+_UNIT = {"autoencoder": "reconstruction", "predictor": "prediction"}
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateEvent:
+    """One update of one component.
+
+    ``step`` counts the samples streamed since the warm-up, the one that fired included; errors are
+    means over the samples since the last update, by the model before and the model after.
+    """
+
+    component: ComponentName
+    entity: int | str | None
+    step: int
+    trigger: Signal
+    threshold_before: float
+    threshold_after: float
+    novel: int
+    familiar: int
+    replayed: int
+    seconds: float
+    accepted: bool
+    epochs: int
+    retained_bytes: int
+    recent_novel: int
+    recent_readings: int
+    novelty_error_before: float | None
+    novelty_error_after: float | None
+    familiarity_error_before: float | None
+    familiarity_error_after: float | None
+
+    @property
+    def explanation(self) -> str:
+        """Why the update came and what it did, for a person."""
+        who = self.component if self.entity is None else f"{self.component} of {self.entity}"
+        why = (
+            f"{who}: after {self.step} samples the {self.trigger} signal had found enough novelty: "
+            f"{self.novel} novel and {self.familiar} familiar since the last update, "
+            f"{self.recent_novel} of the last {self.recent_readings} readings novel."
+        )
+        if not self.accepted:
+            return f"{why} Training diverged; the model in service and its threshold were kept."
+        error = _UNIT[self.component]
+        return (
+            f"{why} Trained {self.epochs} epochs with {self.replayed} replayed samples in "
+            f"{self.seconds:.2f} s; {error} error on novel samples "
+            f"{_change(self.novelty_error_before, self.novelty_error_after)}, on familiar samples "
+            f"{_change(self.familiarity_error_before, self.familiarity_error_after)}; threshold "
+            f"{self.threshold_before:.4g} to {self.threshold_after:.4g}; "
+            f"{self.retained_bytes / 1e6:.2f} MB of the past retained."
+        )
+
+
+def _change(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return "none seen"
+    return f"{before:.4g} to {after:.4g}"

@@ -1,0 +1,250 @@
+"""A CLeaR instance: shared representation, one predictor per entity, and the loop that runs them.
+
+observe -> judge -> buffer -> trigger -> update -> deploy, for as long as samples come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from clearwatt.component import Component, Model, Settings, View
+from clearwatt.errors import DataError
+from clearwatt.events import UpdateEvent
+from clearwatt.loop import (
+    Block,
+    LatentLens,
+    Timeline,
+    input_view,
+    latent_view,
+    reconstructor,
+    represent,
+    run,
+)
+from clearwatt.memory import Floats, Inputs, Samples
+from clearwatt.networks import Params
+from clearwatt.pairs import Pair
+from clearwatt.streams import Stream, drive, together
+
+PRUNE_SLACK = 4096
+"""Input rows that may be held beyond need before it is worth looking for them."""
+
+
+class Instance:
+    """An autoencoder and the predictors of its entities, learning from a stream.
+
+    With an asynchronous strategy all entities share one autoencoder. With a synchronous one each
+    predictor has its own, started from the shared warm-up model, because it updates with it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        inputs: Inputs,
+        autoencoders: Sequence[Component],
+        predictors: Sequence[Component],
+    ) -> None:
+        self.settings = settings
+        self.inputs = inputs
+        self.autoencoders = tuple(autoencoders)
+        self.predictors = tuple(predictors)
+        self.step = 0
+        self.events: tuple[UpdateEvent, ...] = ()
+        self._prune_at = 0
+
+    @classmethod
+    def start(
+        cls,
+        settings: Settings,
+        x: Floats,
+        y: Floats,
+        *,
+        autoencoder: Model,
+        predictors: Sequence[Model],
+        names: Sequence[int | str] | None = None,
+    ) -> Instance:
+        """Deploy warm-up models with the data they were trained on: x (n x d), y (n x entities)."""
+        instance = cls.bare(
+            settings, x.shape[1], autoencoder=autoencoder, predictors=predictors, names=names
+        )
+        x, y = instance._checked(x, y)
+        inputs = instance.inputs
+        rows = inputs.append(x)
+        for component in instance.autoencoders:
+            samples = Samples(rows, None)
+            component.start(samples, input_view(inputs)(samples))
+        for entity, component in enumerate(instance.predictors):
+            measured = ~np.isnan(y[:, entity])
+            samples = Samples(rows[measured], y[measured, entity])
+            component.start(samples, instance._latent_view(entity)(samples))
+        instance._prune()
+        return instance
+
+    @classmethod
+    def bare(
+        cls,
+        settings: Settings,
+        width: int,
+        *,
+        autoencoder: Model,
+        predictors: Sequence[Model],
+        names: Sequence[int | str] | None = None,
+    ) -> Instance:
+        """Components without thresholds or data yet, each with its own random numbers."""
+        shared = not settings.strategy.synchronous
+        labels = names if names is not None else range(len(predictors))
+        return cls(
+            settings,
+            inputs=Inputs(width),
+            autoencoders=[
+                Component(
+                    "autoencoder",
+                    autoencoder,
+                    settings=settings,
+                    rng=np.random.default_rng([settings.seed, 0, index]),
+                    sample_width=width,
+                    entity=None if shared else label,
+                )
+                for index, label in enumerate(labels)
+                if index == 0 or not shared
+            ],
+            predictors=[
+                Component(
+                    "predictor",
+                    model,
+                    settings=settings,
+                    rng=np.random.default_rng([settings.seed, 1, index]),
+                    sample_width=width + 1,
+                    entity=label,
+                )
+                for index, (label, model) in enumerate(zip(labels, predictors, strict=True))
+            ],
+        )
+
+    def observe(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[UpdateEvent, ...]:
+        """Take in a block of the stream, however long, and return the updates it caused.
+
+        Args:
+            x: Inputs, n x d.
+            y: Measurements, n x entities; NaN where there is none.
+        """
+        return drive(self.stream(x, y))
+
+    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[tuple[UpdateEvent, ...]]:
+        """Like `observe`, but hand out the training jobs instead of training them."""
+        inputs, targets = self._checked(x, y)
+        events: list[UpdateEvent] = []
+        if self.settings.strategy.updates:
+            block = Block(self.inputs.append(inputs), inputs, self.step)
+            if self.settings.strategy.synchronous:
+                events = yield from self._run_pairs(block, targets)
+            else:
+                timeline = yield from represent(self.autoencoders[0], block, self.inputs)
+                events = yield from self._run_predictors(timeline, targets)
+        self.step += len(inputs)
+        new = tuple(sorted(events, key=lambda event: event.step))
+        self.events += new
+        if len(self.inputs) > self._prune_at:
+            self._prune()
+        return new
+
+    def _run_predictors(self, timeline: Timeline, y: Floats) -> Stream[list[UpdateEvent]]:
+        lenses = [LatentLens(timeline, column, self.inputs) for column in y.T]
+        streams = [
+            run(component, lens, "prediction")
+            for component, lens in zip(self.predictors, lenses, strict=True)
+        ]
+        deployed = yield from together(streams)
+        return [*timeline.events, *(update.event for updates in deployed for update in updates)]
+
+    def _run_pairs(self, block: Block, y: Floats) -> Stream[list[UpdateEvent]]:
+        pairs = zip(self.autoencoders, self.predictors, y.T, strict=True)
+        streams = [Pair(a, p, self.inputs).run(block, column) for a, p, column in pairs]
+        events = yield from together(streams)
+        return [event for group in events for event in group]
+
+    @torch.inference_mode()
+    def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Forecasts (n x entities) by the deployed models for inputs (n x d).
+
+        Computed in double precision, so that a row's forecast does not depend on its neighbours.
+        """
+        values = torch.from_numpy(self._checked_inputs(x)).double()[None]
+        columns = []
+        latents: dict[int, torch.Tensor] = {}
+        for entity, predictor in enumerate(self.predictors):
+            encoder = self._autoencoder_of(entity)
+            if id(encoder) not in latents:
+                network = reconstructor(encoder.network)
+                latents[id(encoder)] = network.encode(_double(encoder.params), values)
+            output = predictor.network.forward(_double(predictor.params), latents[id(encoder)])
+            columns.append(output[0, :, 0].numpy())
+        return np.stack(columns, axis=1)
+
+    @torch.inference_mode()
+    def reconstruct(self, x: npt.ArrayLike, entity: int = 0) -> npt.NDArray[np.float64]:
+        """Reconstructions (n x d) by the deployed autoencoder (of the entity, if synchronous)."""
+        values = torch.from_numpy(self._checked_inputs(x)).double()[None]
+        component = self._autoencoder_of(entity)
+        output: npt.NDArray[np.float64] = component.network.forward(
+            _double(component.params), values
+        )[0].numpy()
+        return output
+
+    @property
+    def retained_bytes(self) -> int:
+        """Bytes of the past, summed over the components."""
+        return sum(part.retained_bytes for part in (*self.autoencoders, *self.predictors))
+
+    def _autoencoder_of(self, entity: int) -> Component:
+        return self.autoencoders[entity if self.settings.strategy.synchronous else 0]
+
+    def _latent_view(self, entity: int) -> View:
+        encoder = self._autoencoder_of(entity)
+        return latent_view(reconstructor(encoder.network), encoder.params, self.inputs)
+
+    def _prune(self) -> None:
+        """Let go of input rows nobody refers to any more."""
+        parts = (*self.autoencoders, *self.predictors)
+        self.inputs.keep(np.concatenate([part.held.rows for part in parts]))
+        self._prune_at = 2 * len(self.inputs) + PRUNE_SLACK
+
+    def _checked(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
+        inputs = self._checked_inputs(x)
+        targets = np.ascontiguousarray(y, dtype=np.float32)
+        wanted = (len(inputs), len(self.predictors))
+        if targets.shape != wanted:
+            raise DataError(
+                f"y has shape {targets.shape}; {wanted[0]} samples of {wanted[1]} entities need "
+                f"shape {wanted}"
+            )
+        if np.isinf(targets).any():
+            row, entity = np.argwhere(np.isinf(targets))[0]
+            raise DataError(
+                f"y is infinite at row {row}, entity {self.predictors[entity].entity}; "
+                "use NaN where nothing was measured"
+            )
+        return inputs, targets
+
+    def _checked_inputs(self, x: npt.ArrayLike) -> Floats:
+        inputs = np.ascontiguousarray(x, dtype=np.float32)
+        if inputs.ndim != 2 or inputs.shape[1] != self.inputs.width:
+            raise DataError(
+                f"x has shape {inputs.shape}; this instance takes n x {self.inputs.width} inputs"
+            )
+        finite = np.isfinite(inputs)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            raise DataError(
+                f"x is {inputs[row, column]} at row {row}, column {column}; "
+                "leave out samples whose inputs are incomplete"
+            )
+        return inputs
+
+
+def _double(params: Params) -> Params:
+    return {name: tensor.double() for name, tensor in params.items()}

@@ -1,0 +1,203 @@
+"""The CLeaR loop of one component, run to the trigger, and the timeline of encoders it leaves.
+
+Between two updates neither model nor threshold changes, so samples are judged in blocks and cut at
+the one that fills the novelty buffer; sample for sample, the outcome is that of judging singly.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearwatt.component import Component, View
+from clearwatt.errors import ConfigurationError
+from clearwatt.events import Signal, UpdateEvent
+from clearwatt.memory import Floats, Inputs, Rows, Samples
+from clearwatt.networks import Network, Params, Reconstructor
+from clearwatt.strategies import Batch
+from clearwatt.streams import Stream
+
+LOOK_AHEAD = 8192
+"""Samples judged at once at most: enough to be fast, few enough to waste little at a trigger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A piece of the stream: row numbers (n), inputs (n x d), and the step before it."""
+
+    rows: Rows
+    x: Floats
+    step: int
+
+
+class Lens(Protocol):
+    """What a component sees of a block: its samples, in pieces under one encoder each."""
+
+    samples: Samples
+
+    def seen(self, start: int, limit: int) -> Batch:
+        """Samples from `start` on, up to `limit` of them, as one encoder shows them."""
+
+    def view_after(self, stop: int) -> View:
+        """How a model trained once the samples before `stop` have passed sees its data."""
+
+    def step_after(self, stop: int) -> int:
+        """The stream's step once the samples before `stop` have passed."""
+
+
+class Deployment(NamedTuple):
+    """An update that was put into service, and from which sample of the block on."""
+
+    event: UpdateEvent
+    position: int
+    params: Params
+
+
+def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deployment]]:
+    """The CLeaR loop of one component: judge, buffer, trigger, update, deploy."""
+    deployments: list[Deployment] = []
+    position, end = 0, len(lens.samples.rows)
+    while position < end:
+        novel = component.judge(lens.seen(position, LOOK_AHEAD))
+        due = component.due(novel)
+        taken = due or len(novel)
+        component.absorb(lens.samples.at(slice(position, position + taken)), novel[:taken])
+        position += taken
+        if due:
+            view, step = lens.view_after(position), lens.step_after(position)
+            request = component.request(view, step=step, trigger=trigger)
+            (trained,) = yield (request.job,)
+            event = component.deploy(request, trained)
+            deployments.append(Deployment(event, position, component.params))
+    return deployments
+
+
+class InputLens:
+    """The autoencoder's: the inputs themselves."""
+
+    def __init__(self, block: Block, inputs: Inputs) -> None:
+        self.samples = Samples(block.rows, None)
+        self._block, self._inputs = block, inputs
+
+    def seen(self, start: int, limit: int) -> Batch:
+        """Inputs as they are."""
+        return Batch(torch.from_numpy(self._block.x[start : start + limit]), None)
+
+    def view_after(self, stop: int) -> View:
+        """Inputs as they are, at any time."""
+        return input_view(self._inputs)
+
+    def step_after(self, stop: int) -> int:
+        """Every sample of the block is seen."""
+        return self._block.step + stop
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """The encoders in force over a block; latents are computed once for each.
+
+    Encoder i is in force from ``starts[i]`` on. With asynchronous updates the timeline is the same
+    for every entity of a zone.
+    """
+
+    network: Reconstructor
+    block: Block
+    starts: list[int]
+    encoders: list[Params]
+    events: list[UpdateEvent]
+    _latents: dict[int, Tensor] = field(default_factory=dict)
+
+    def version_at(self, position: int) -> int:
+        """Which encoder represents the sample at this position of the block."""
+        return bisect_right(self.starts, position) - 1
+
+    def stop_of(self, version: int) -> int:
+        """Where the next encoder takes over."""
+        later = self.starts[version + 1 :]
+        return later[0] if later else len(self.block.x)
+
+    def latents(self, version: int) -> Tensor:
+        """Representations of the samples this encoder is in force for, n x z."""
+        if version not in self._latents:
+            x = self.block.x[self.starts[version] : self.stop_of(version)]
+            self._latents[version] = encode(self.network, self.encoders[version], x)
+        return self._latents[version]
+
+
+def represent(component: Component, block: Block, inputs: Inputs) -> Stream[Timeline]:
+    """Run the autoencoder over a block and note which encoder was in force when."""
+    first = component.params
+    deployed = yield from run(component, InputLens(block, inputs), "reconstruction")
+    return Timeline(
+        network=reconstructor(component.network),
+        block=block,
+        starts=[0, *(deployment.position for deployment in deployed)],
+        encoders=[first, *(deployment.params for deployment in deployed)],
+        events=[deployment.event for deployment in deployed],
+    )
+
+
+class LatentLens:
+    """A predictor's: latents of the measured samples, under the encoder of their time."""
+
+    def __init__(self, timeline: Timeline, y: Floats, inputs: Inputs) -> None:
+        self._measured = np.flatnonzero(~np.isnan(y))
+        self.samples = Samples(timeline.block.rows[self._measured], y[self._measured])
+        self._targets = torch.from_numpy(y[self._measured])[:, None]
+        self._timeline, self._inputs = timeline, inputs
+
+    def seen(self, start: int, limit: int) -> Batch:
+        """Latents up to the next change of the encoder."""
+        timeline = self._timeline
+        version = timeline.version_at(int(self._measured[start]))
+        change = int(np.searchsorted(self._measured, timeline.stop_of(version)))
+        stop = min(start + limit, change)
+        places = torch.from_numpy(self._measured[start:stop] - timeline.starts[version])
+        return Batch(timeline.latents(version)[places], self._targets[start:stop])
+
+    def view_after(self, stop: int) -> View:
+        """An encoder updated at the very sample that filled the buffer is already in force."""
+        version = self._timeline.version_at(int(self._measured[stop - 1]) + 1)
+        encoder = self._timeline.encoders[version]
+        return latent_view(self._timeline.network, encoder, self._inputs)
+
+    def step_after(self, stop: int) -> int:
+        """Samples without a measurement count as streamed, too."""
+        return self._timeline.block.step + int(self._measured[stop - 1]) + 1
+
+
+def input_view(inputs: Inputs) -> View:
+    """Samples as the autoencoder sees them."""
+    return lambda samples: Batch(torch.from_numpy(inputs.take(samples.rows)), None)
+
+
+def latent_view(network: Reconstructor, encoder: Params, inputs: Inputs) -> View:
+    """Samples as a predictor sees them through this encoder."""
+
+    def view(samples: Samples) -> Batch:
+        latents = encode(network, encoder, inputs.take(samples.rows))
+        targets = None if samples.targets is None else torch.from_numpy(samples.targets)[:, None]
+        return Batch(latents, targets)
+
+    return view
+
+
+def encode(network: Reconstructor, encoder: Params, x: Floats) -> Tensor:
+    """Latents (n x z) of inputs (n x d)."""
+    with torch.no_grad():
+        return network.encode(encoder, torch.from_numpy(x)[None])[0]
+
+
+def reconstructor(network: Network) -> Reconstructor:
+    """The network, if it can encode."""
+    if not isinstance(network, Reconstructor):
+        raise ConfigurationError(
+            f"{type(network).__name__} cannot serve as the autoencoder; "
+            "it needs encode and decode (see docs/networks.md)"
+        )
+    return network

@@ -1,0 +1,104 @@
+"""The synchronous loop: an autoencoder and a predictor that always update together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearwatt.component import Component
+from clearwatt.events import Signal, UpdateEvent
+from clearwatt.loop import LOOK_AHEAD, Block, encode, input_view, latent_view, reconstructor
+from clearwatt.memory import Floats, Inputs, Samples
+from clearwatt.strategies import Archive, Batch
+from clearwatt.streams import Stream
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One entity's autoencoder and predictor over a shared store of inputs."""
+
+    autoencoder: Component
+    predictor: Component
+    inputs: Inputs
+
+    def run(self, block: Block, y: Floats) -> Stream[list[UpdateEvent]]:
+        """Judge, buffer, and update both as soon as either novelty buffer is full."""
+        events: list[UpdateEvent] = []
+        position = 0
+        while position < len(block.x):
+            stop = min(position + LOOK_AHEAD, len(block.x))
+            taken, trigger = self._absorb(block, y, start=position, stop=stop)
+            position += taken
+            if trigger:
+                events += yield from self._update(block.step + position, trigger)
+        return events
+
+    def _absorb(
+        self, block: Block, y: Floats, *, start: int, stop: int
+    ) -> tuple[int, Signal | None]:
+        """Take in samples up to the trigger: how many, and which signal fired (if any)."""
+        x = block.x[start:stop]
+        measured = np.flatnonzero(~np.isnan(y[start:stop]))
+        targets = y[start:stop][measured]
+        novel_x = self.autoencoder.judge(Batch(torch.from_numpy(x), None))
+        novel_y = self.predictor.judge(
+            Batch(self._encode(x)[torch.from_numpy(measured)], torch.from_numpy(targets)[:, None])
+        )
+        due_x, due_y = self.autoencoder.due(novel_x), self.predictor.due(novel_y)
+        ends: dict[Signal, int] = {}
+        if due_x:
+            ends["reconstruction"] = due_x
+        if due_y:
+            ends["prediction"] = int(measured[due_y - 1]) + 1
+        taken = min(ends.values(), default=len(x))
+        known = int(np.searchsorted(measured, taken))
+        rows = block.rows[start:stop]
+        self.autoencoder.absorb(Samples(rows[:taken], None), novel_x[:taken])
+        pairs = Samples(rows[measured[:known]], targets[:known])
+        self.predictor.absorb(pairs, novel_y[:known])
+        return taken, next((signal for signal, end in ends.items() if end == taken), None)
+
+    def _update(self, step: int, trigger: Signal) -> Stream[list[UpdateEvent]]:
+        """First the autoencoder, then the predictor on its new latents."""
+        settings = self.autoencoder.settings
+        novel_x, novel_y = self.autoencoder.novelty.samples, self.predictor.novelty.samples
+        generated = settings.strategy.generate(
+            self._archive(), settings.novelty_capacity, self.autoencoder.rng
+        )
+        request = self.autoencoder.request(
+            input_view(self.inputs),
+            step=step,
+            trigger=trigger,
+            also_novel=novel_y,
+            generated=None if generated is None else Batch(generated.inputs, None),
+        )
+        (trained,) = yield (request.job,)
+        first = self.autoencoder.deploy(request, trained)
+        network, encoder = reconstructor(self.autoencoder.network), self.autoencoder.params
+        request = self.predictor.request(
+            latent_view(network, encoder, self.inputs),
+            step=step,
+            trigger=trigger,
+            also_novel=novel_x,
+            generated=None if generated is None else self._encoded(generated),
+        )
+        (trained,) = yield (request.job,)
+        return [first, self.predictor.deploy(request, trained)]
+
+    def _archive(self) -> Archive:
+        """The deployed models, which are those of the last update."""
+        network, params = reconstructor(self.autoencoder.network), self.autoencoder.params
+        return Archive(
+            state=self.autoencoder.state,
+            decode=lambda z: network.decode(params, z[None])[0],
+            predict=lambda z: self.predictor.network.forward(self.predictor.params, z[None])[0],
+        )
+
+    def _encode(self, x: Floats) -> Tensor:
+        return encode(reconstructor(self.autoencoder.network), self.autoencoder.params, x)
+
+    def _encoded(self, generated: Batch) -> Batch:
+        return Batch(self._encode(generated.inputs.numpy()), generated.targets)

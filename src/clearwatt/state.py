@@ -1,0 +1,100 @@
+"""State on disk: a manifest (JSON) and its tensors (safetensors), written atomically, checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors.torch import load as parse_tensors
+from safetensors.torch import save as format_tensors
+from torch import Tensor
+
+from clearwatt.errors import StateError
+
+FORMAT = "clearwatt-state"
+VERSION = 1
+MANIFEST = "state.json"
+
+
+class Saved(NamedTuple):
+    """Plain values (as JSON gives them) and tensors of a state."""
+
+    values: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
+def save_state(
+    path: str | os.PathLike[str], values: Mapping[str, object], tensors: Mapping[str, Tensor]
+) -> None:
+    """Write a state into a folder; a reader sees the old state or the new one, never a mixture.
+
+    The tensors' file is named after its content; the manifest that names it is replaced last.
+    """
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    content = format_tensors({name: t.detach().contiguous() for name, t in tensors.items()})
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"tensors-{digest[:16]}.safetensors"
+    _write(folder / name, content)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tensors": {"file": name, "sha256": digest, "bytes": len(content)},
+        "values": dict(values),
+    }
+    _write(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
+    for stale in folder.glob("tensors-*.safetensors"):
+        if stale.name != name:
+            stale.unlink()
+
+
+def load_state(path: str | os.PathLike[str]) -> Saved:
+    """Read a state back; anything missing, damaged or of another version is a StateError."""
+    folder = Path(path)
+    manifest = _manifest(folder)
+    try:
+        name, digest = manifest["tensors"]["file"], manifest["tensors"]["sha256"]
+        content = (folder / Path(name).name).read_bytes()
+    except (KeyError, TypeError) as error:
+        raise _damaged(folder, f"its {MANIFEST} names no tensors") from error
+    except OSError as error:
+        raise _damaged(folder, f"{name} cannot be read ({error.strerror})") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _damaged(folder, f"{name} is truncated or altered (its checksum differs)")
+    return Saved(manifest["values"], parse_tensors(content))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+    except FileNotFoundError as error:
+        raise StateError(f"{folder} holds no saved state ({MANIFEST} is missing)") from error
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, f"{MANIFEST} is truncated or not JSON") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise StateError(f"{folder / MANIFEST} is not a ClearWatt state; choose another folder")
+    if manifest.get("version") != VERSION:
+        raise StateError(
+            f"{folder} was saved with state version {manifest.get('version')}, this release reads "
+            f"version {VERSION}; load it with the release that wrote it"
+        )
+    if not isinstance(manifest.get("values"), dict):
+        raise _damaged(folder, f"{MANIFEST} is incomplete")
+    return manifest
+
+
+def _damaged(folder: Path, what: str) -> StateError:
+    return StateError(f"the state in {folder} is damaged: {what}; restore it from a backup")
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

@@ -1,0 +1,165 @@
+"""What a continual-learning approach is: one objective per update, and what it keeps afterwards."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.fleet import Penalty
+from clearwatt.memory import Policy
+from clearwatt.networks import Network, Params
+
+ComponentName = Literal["autoencoder", "predictor"]
+State = dict[str, Tensor]
+
+
+class Access(StrEnum):
+    """How much of the past an approach may look at when it updates."""
+
+    NONE = "none"
+    RECENT = "recent"
+    ALL = "all"
+
+
+class Batch(NamedTuple):
+    """Samples as a network sees them: inputs (n x d), targets (n x o; None: the inputs)."""
+
+    inputs: Tensor
+    targets: Tensor | None
+
+    def __add__(self, other: object) -> Batch:
+        """Both batches, one after the other."""
+        if not isinstance(other, Batch):
+            return NotImplemented
+        targets = None
+        if self.targets is not None and other.targets is not None:
+            targets = torch.cat([self.targets, other.targets])
+        return Batch(torch.cat([self.inputs, other.inputs]), targets)
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return len(self.inputs)
+
+    def at(self, index: Tensor) -> Batch:
+        """The samples at these positions."""
+        return Batch(self.inputs[index], None if self.targets is None else self.targets[index])
+
+
+class Past(ABC):
+    """The closed part of a component's history, as far as the approach may see it."""
+
+    @abstractmethod
+    def replay(self, policy: Policy, budget: int) -> Batch:
+        """Draw a replay set by Algorithm 1, 2 or 3."""
+
+    @abstractmethod
+    def everything(self) -> Batch:
+        """Every sample observed so far, the open window included."""
+
+
+@dataclass(frozen=True, eq=False)
+class Warmup:
+    """What an approach sees once, when the warm-up model of a component is deployed."""
+
+    component: ComponentName
+    network: Network
+    params: Params
+    data: Batch
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """What an approach sees when a component updates.
+
+    ``params`` are the deployed weights, which are also the ones consolidated by the last update.
+    ``generated`` are pseudo samples of the past, for approaches that make them.
+    """
+
+    component: ComponentName
+    network: Network
+    params: Params
+    state: State
+    novelty: Batch
+    familiarity: Batch
+    past: Past
+    capacity: int
+    rng: np.random.Generator
+    generated: Batch | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The loss of an update: weighted samples and, optionally, a penalty on moving weights."""
+
+    data: Batch
+    weights: Tensor | None = None
+    penalty: Penalty | None = None
+    replayed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """The models of the last update, from which pseudo samples of the past can be generated.
+
+    ``state`` is what the approach kept for the autoencoder; ``decode`` maps latents (n x z) to
+    inputs (n x d), ``predict`` to targets (n x o).
+    """
+
+    state: State
+    decode: Callable[[Tensor], Tensor]
+    predict: Callable[[Tensor], Tensor]
+
+
+class Strategy(ABC):
+    """A continual-learning approach; subclasses are frozen dataclasses of its hyperparameters."""
+
+    access: ClassVar[Access] = Access.NONE
+    synchronous: ClassVar[bool] = False
+    updates: ClassVar[bool] = True
+
+    @abstractmethod
+    def objective(self, update: Update) -> Objective:
+        """The loss to minimise when a novelty buffer is full."""
+
+    def initial_state(self, warmup: Warmup) -> State:
+        """What to keep of the warm-up."""
+        return {}
+
+    def consolidate(self, update: Update, params: Params) -> State:
+        """What to keep once `params` are deployed."""
+        return update.state
+
+    def generate(self, archive: Archive, count: int, rng: np.random.Generator) -> Batch | None:
+        """Pseudo inputs and targets of the past (synchronous approaches)."""
+        return None
+
+    @property
+    def window(self) -> int | None:
+        """How many closed update windows are kept; None: all (if any access at all)."""
+        return None
+
+
+def joined(novelty: Batch, replay: Batch, replay_weight: float) -> Objective:
+    """Equation 2, L_N + λ_R · L_R, each a mean over its own samples, as weights on one set."""
+    total = novelty.size + replay.size
+    parts = [
+        torch.full((batch.size,), weight * total / max(batch.size, 1))
+        for batch, weight in ((novelty, 1.0), (replay, replay_weight))
+    ]
+    return Objective(novelty + replay, weights=torch.cat(parts), replayed=replay.size)
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse a hyperparameter."""
+    if not condition:
+        raise ConfigurationError(message)

@@ -1,0 +1,40 @@
+"""References: never learn, learn only the new, learn everything again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clearwatt.strategies.base import Access, Objective, Strategy, Update
+
+
+@dataclass(frozen=True)
+class Frozen(Strategy):
+    """Baseline_L: the warm-up model, for ever; keeps nothing."""
+
+    updates: ClassVar[bool] = False
+
+    def objective(self, update: Update) -> Objective:
+        """Never asked for, because a frozen component never triggers."""
+        return Objective(update.novelty)
+
+
+@dataclass(frozen=True)
+class FineTune(Strategy):
+    """Trains on the novelty samples and nothing else: how much is forgotten without an approach."""
+
+    def objective(self, update: Update) -> Objective:
+        """Novelty samples only."""
+        return Objective(update.novelty)
+
+
+@dataclass(frozen=True)
+class Retrain(Strategy):
+    """Trains on everything ever seen (Baseline_U, continued at each trigger); keeps it all."""
+
+    access: ClassVar[Access] = Access.ALL
+
+    def objective(self, update: Update) -> Objective:
+        """The whole history, with the samples since the last update."""
+        everything = update.past.everything()
+        return Objective(everything, replayed=everything.size - update.novelty.size)

@@ -1,0 +1,56 @@
+"""Familiarity-based Replay: what the model still knows well steadies what it has to learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from clearwatt.networks import Params
+from clearwatt.strategies.base import Objective, State, Strategy, Update, Warmup, require
+from clearwatt.strategies.online_ewc import anchored, check_ewc, faded, fisher_of
+
+
+@dataclass(frozen=True)
+class FamiliarityReplay(Strategy):
+    """Equation 1 on the novelty samples and a random subset of the familiarity samples.
+
+    The subset is bounded so that it cannot outweigh the novelty; the Fisher information takes in
+    novelty samples only. Keeps no sample beyond the two buffers.
+
+    Args:
+        ewc_weight: λ, strength of the penalty.
+        gamma: γ in [0, 1], how much of the accumulated importance survives an update.
+        familiar_share: size of the subset relative to the number of novelty samples.
+    """
+
+    ewc_weight: float = 5e4
+    gamma: float = 0.9
+    familiar_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_ewc(self.ewc_weight, self.gamma)
+        require(
+            0 < self.familiar_share <= 1,
+            f"familiar_share is {self.familiar_share}; it must lie in (0, 1]",
+        )
+
+    def initial_state(self, warmup: Warmup) -> State:
+        """The importance of the weights for the warm-up data."""
+        return fisher_of(warmup, warmup.params, warmup.data)
+
+    def objective(self, update: Update) -> Objective:
+        """Novelty and some familiarity samples, anchored at the deployed weights."""
+        wanted = round(self.familiar_share * update.novelty.size)
+        count = min(wanted, update.familiarity.size)
+        chosen = update.rng.permutation(update.familiarity.size)[:count]
+        familiar = update.familiarity.at(torch.from_numpy(chosen))
+        return Objective(
+            update.novelty + familiar,
+            penalty=anchored(update, self.ewc_weight),
+            replayed=count,
+        )
+
+    def consolidate(self, update: Update, params: Params) -> State:
+        """F* <- γF* + F_new, with F_new from the novelty samples."""
+        return faded(update, params, data=update.novelty, gamma=self.gamma)

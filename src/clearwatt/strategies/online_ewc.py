@@ -1,0 +1,70 @@
+"""Online EWC: hold on to the weights that mattered, with an importance that fades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clearwatt.fleet import Penalty
+from clearwatt.networks import Params
+from clearwatt.strategies.base import (
+    Batch,
+    Objective,
+    State,
+    Strategy,
+    Update,
+    Warmup,
+    require,
+)
+
+
+@dataclass(frozen=True)
+class OnlineEWC(Strategy):
+    """Equation 1: the loss on the novelty samples plus λ/2 · Σ F* (θ - θ*)².
+
+    Keeps no sample: the past lives in the Fisher information F*, updated as γF* + F_new.
+
+    Args:
+        ewc_weight: λ, strength of the penalty.
+        gamma: γ in [0, 1], how much of the accumulated importance survives an update.
+    """
+
+    ewc_weight: float = 5e4
+    gamma: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_ewc(self.ewc_weight, self.gamma)
+
+    def initial_state(self, warmup: Warmup) -> State:
+        """The importance of the weights for the warm-up data."""
+        return fisher_of(warmup, warmup.params, warmup.data)
+
+    def objective(self, update: Update) -> Objective:
+        """Novelty samples only, anchored at the deployed weights."""
+        return Objective(update.novelty, penalty=anchored(update, self.ewc_weight))
+
+    def consolidate(self, update: Update, params: Params) -> State:
+        """F* <- γF* + F_new, with F_new from both buffers."""
+        return faded(update, params, data=update.novelty + update.familiarity, gamma=self.gamma)
+
+
+def check_ewc(ewc_weight: float, gamma: float) -> None:
+    """Refuse hyperparameters that make no penalty."""
+    require(ewc_weight >= 0, f"ewc_weight is {ewc_weight}; it must be 0 or more")
+    require(0 <= gamma <= 1, f"gamma is {gamma}; the decay factor must lie in [0, 1]")
+
+
+def anchored(update: Update, strength: float) -> Penalty:
+    """The penalty on leaving the deployed weights, by their accumulated importance."""
+    return Penalty(anchor=update.params, importance=update.state, strength=strength)
+
+
+def fisher_of(seen: Warmup | Update, params: Params, data: Batch) -> State:
+    """Diagonal Fisher information of `params` on the data: mean squared per-sample gradient."""
+    targets = data.inputs if data.targets is None else data.targets
+    return seen.network.fisher(params, data.inputs[None], targets[None])
+
+
+def faded(update: Update, params: Params, *, data: Batch, gamma: float) -> State:
+    """The accumulated importance after an update."""
+    new = fisher_of(update, params, data)
+    return {name: gamma * update.state[name] + new[name] for name in new}

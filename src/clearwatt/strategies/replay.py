@@ -1,0 +1,65 @@
+"""What the three real-replay approaches share: Equation 2 on real samples of the past."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from clearwatt.memory import Policy
+from clearwatt.strategies.base import Access, Objective, Strategy, Update, joined, require
+
+
+@dataclass(frozen=True)
+class RealReplay(Strategy):
+    """Abstract: L_N + λ_R · L_R, with a replay set drawn anew at each update.
+
+    Args:
+        replay_weight: λ_R, weight of the replayed samples' loss.
+        replay_size: S_R; None for the novelty capacity.
+    """
+
+    policy: ClassVar[Policy]
+
+    replay_weight: float = 1.0
+    replay_size: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        require(
+            self.replay_weight > 0, f"replay_weight is {self.replay_weight}; it must be above 0"
+        )
+        require(
+            self.replay_size is None or self.replay_size >= 1,
+            f"replay_size is {self.replay_size}; give at least 1, or None for the novelty capacity",
+        )
+
+    def objective(self, update: Update) -> Objective:
+        """Novelty samples and a fresh draw from the past."""
+        replay = update.past.replay(self.policy, self.replay_size or update.capacity)
+        return joined(update.novelty, replay, self.replay_weight)
+
+
+@dataclass(frozen=True)
+class WindowedReplay(RealReplay):
+    """Abstract: replay from the windows of the last updates; older ones are no longer held.
+
+    Args:
+        replay_weight: λ_R, weight of the replayed samples' loss.
+        recent_updates: N_R, how many update windows are kept.
+        replay_size: S_R; None for the novelty capacity.
+    """
+
+    access: ClassVar[Access] = Access.RECENT
+
+    recent_updates: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            self.recent_updates >= 1,
+            f"recent_updates is {self.recent_updates}; replay needs at least 1 past update window",
+        )
+
+    @property
+    def window(self) -> int:
+        """N_R closed windows are kept."""
+        return self.recent_updates
