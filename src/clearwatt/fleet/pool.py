@@ -1,0 +1,44 @@
+"""The samples of all members of a stack in one tensor, from which a batch is gathered at once."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+
+class Pool:
+    """Rows of several tensors; a tensor that several members share is held once.
+
+    Args:
+        tensors: One per member, `n_i x d` each.
+        align: What to do to each before it is stored.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor], align: Callable[[Tensor], Tensor]) -> None:
+        first: dict[int, int] = {}
+        distinct: list[Tensor] = []
+        end = 0
+        for tensor in tensors:
+            if id(tensor) not in first:
+                first[id(tensor)] = end
+                distinct.append(align(tensor))
+                end += len(tensor)
+        self._rows = torch.cat(distinct)
+        self._first = torch.tensor([first[id(tensor)] for tensor in tensors]).unsqueeze(1)
+        self._batch = torch.empty(0)
+
+    def keep(self, positions: Sequence[int]) -> None:
+        """Go on for some of the members."""
+        self._first = self._first[torch.tensor(positions)]
+
+    def gather(self, order: Tensor) -> Tensor:
+        """The samples numbered `m x b`, each member's own, as `m x b x d`.
+
+        The result is overwritten by the next call.
+        """
+        shape = (*order.shape, self._rows.shape[1])
+        if self._batch.shape != shape:
+            self._batch = self._rows.new_empty(shape)
+        rows = (order + self._first).view(-1)
+        torch.index_select(self._rows, 0, rows, out=self._batch.view(-1, shape[2]))
+        return self._batch
