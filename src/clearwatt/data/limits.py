@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -35,7 +36,7 @@ class Limits:
     flat_hours: float
     flat_above: float = 0.0
     ceiling: float | None = None
-    spike_floor: float = 0.3
+    spike_floor: float = 0.2
     spike_factor: float = 3.0
     zero_hours: float = 0.5
     neighbours: float = 0.02
@@ -53,17 +54,17 @@ class Limits:
 
 GENERATOR = Limits(
     low=-0.1,
-    high=1.25,
-    flat_hours=3,
+    high=1.15,
+    flat_hours=2,
     flat_above=0.02,
-    ceiling=0.05,
-    spike_floor=0.4,
-    neighbours=0.1,
+    ceiling=0.01,
+    spike_floor=0.35,
+    neighbours=0.03,
 )
-# Runs to a schedule: the same power for days is its ordinary life.
-DISPATCHABLE = Limits(low=-0.1, high=1.25, flat_hours=96, flat_above=0.02, ceiling=0.05)
-CONSUMER = Limits(low=-0.1, high=1.5, flat_hours=3)
-RESIDUAL = Limits(low=-1.5, high=1.5, flat_hours=2)
+# Runs to a schedule: hours at the same power are its ordinary life, days at its rated power.
+DISPATCHABLE = dataclasses.replace(GENERATOR, flat_hours=12, ceiling=0.02)
+CONSUMER = Limits(low=-0.05, high=1.3, flat_hours=2)
+RESIDUAL = Limits(low=-1.3, high=1.3, flat_hours=2)
 
 
 def _by_kind() -> Mapping[Kind, Limits]:
@@ -114,21 +115,20 @@ class QualityRules:
     @property
     def lookback(self) -> pd.Timedelta:
         """How much of the past must be at hand for a verdict equal to one from all of it."""
-        flattest = max(limits.flat_hours for limits in self._all())
+        every = (*self.kinds.values(), *self.subtypes.values())
+        flattest = max(limits.flat_hours for limits in every)
         longest = pd.Timedelta(hours=max(flattest, self.believe_zero_hours))
         return max(pd.Timedelta(days=self.typical_days + 1), longest + pd.Timedelta(days=1))
 
-    def settles_after(self, step: pd.Timedelta) -> pd.Timedelta:
-        """How long after its arrival a reading's verdict is final.
+    def settles_after(self, entity: Entity, step: pd.Timedelta) -> pd.Timedelta:
+        """How long after its arrival the verdict on a reading is final.
 
         Spikes are known when they return; flatlines and stuck zeros at their n-th repetition, and
         then all repetitions are flagged.
         """
-        hours = max(max(limits.flat_hours, limits.zero_hours) for limits in self._all())
-        return max(pd.Timedelta(hours=hours), max(self.fewest_readings, self.spike_readings) * step)
-
-    def _all(self) -> tuple[Limits, ...]:
-        return (*self.kinds.values(), *self.subtypes.values())
+        limits = self.limits(entity)
+        hours = pd.Timedelta(hours=max(limits.flat_hours, limits.zero_hours))
+        return max(hours, max(self.fewest_readings, self.spike_readings) * step)
 
 
 def subtype(entity: Entity) -> str:

@@ -22,10 +22,11 @@ FloatArray = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 
+# Less than this is no history to judge by.
+_FEWEST_DAYS = 7
 # An entity without rated capacity is judged by its recent daily peaks, generously.
 _UNRATED_QUANTILE = 0.9
 _UNRATED_MARGIN = 1.5
-_UNRATED_DAYS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,8 @@ class Readings:
         size = np.repeat(rated[:, None], self.peaks.shape[1], axis=1)
         unrated = np.isnan(rated)
         if unrated.any():
-            peaks = self.past(self.peaks[unrated], _UNRATED_QUANTILE, fewest=_UNRATED_DAYS)
-            size[unrated] = _UNRATED_MARGIN * peaks
+            peaks = self.past(self.peaks[unrated], _UNRATED_QUANTILE, fewest=_FEWEST_DAYS)
+            size[unrated] = np.where(peaks > 0, _UNRATED_MARGIN * peaks, np.nan)
         return size
 
     def each(self, daily: FloatArray) -> FloatArray:
@@ -183,7 +184,16 @@ def stuck_at_zero(readings: Readings) -> BoolArray:
     believed = readings.steps(lambda _: rules.believe_zero_hours)
     suspicious = zero & (length >= enough) & (position <= believed)
     running = _neighbours_mean(readings) >= readings.limit(lambda limits: limits.neighbours)
-    return suspicious & running
+    return suspicious & (running | _never_rests(readings, zero))
+
+
+def _never_rests(readings: Readings, zero: BoolArray) -> BoolArray:
+    """Mark entities that read zero at no time of the last weeks: they need no neighbour."""
+    known = np.array([[_neighbourhood(entity) is not None] for entity in readings.entities])
+    rested = np.where(np.isnan(readings.values), np.float32(np.nan), zero)
+    before = readings.past(readings.daily_peak(rested), 1.0, fewest=_FEWEST_DAYS)
+    never: BoolArray = known & (before == 0)
+    return never[:, readings.day]
 
 
 def _neighbours_mean(readings: Readings) -> FloatArray:

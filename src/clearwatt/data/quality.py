@@ -13,8 +13,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.data.limits import Limits, QualityRules
-from clearwatt.data.plausibility import Readings, flatlines, out_of_range, spikes, stuck_at_zero
-from clearwatt.data.plausibility import run_lengths as _run_lengths
+from clearwatt.data.plausibility import (
+    Readings,
+    flatlines,
+    out_of_range,
+    run_lengths,
+    spikes,
+    stuck_at_zero,
+)
 from clearwatt.data.schema import Dataset, Entity
 from clearwatt.errors import DataError
 
@@ -113,7 +119,7 @@ def assess_readings(
     """Judge readings as they are at hand.
 
     A live service passes the last ``rules.lookback`` of readings each time: the verdicts on the
-    newest equal those from the whole past, and are final after ``rules.settles_after(step)``.
+    newest equal those from the whole past, and are final after ``rules.settles_after``.
 
     Args:
         power: index ``time``, one column per entity, NaN = no reading.
@@ -144,6 +150,6 @@ def assess_readings(
 def _summarise(name: str, codes: npt.NDArray[np.uint8], step: pd.Timedelta) -> EntityQuality:
     counted = np.bincount(codes, minlength=len(Reason))
     gap = (codes == Reason.GAP)[None]
-    longest = int(_run_lengths(gap)[1][gap].max(initial=0))
+    longest = int(run_lengths(gap)[1][gap].max(initial=0))
     counts = MappingProxyType({reason: int(counted[reason]) for reason in Reason})
     return EntityQuality(name, len(codes), counts, longest * step)
