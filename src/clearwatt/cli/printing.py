@@ -29,8 +29,10 @@ def print_json(document: object) -> None:
 def print_tables(tables: Iterable[Table]) -> None:
     """Write tables to stdout, as wide as the terminal."""
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
-    for table in tables:
-        console.print(table)
+    with console.capture() as captured:  # rich would turn a closed pipe into exit code 1
+        for table in tables:
+            console.print(table)
+    sys.stdout.write(captured.get())
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -147,7 +147,7 @@ def _refuse_mixed(
 
 
 def _follows(times: pd.DatetimeIndex, minutes: np.ndarray, zone: str) -> bool:
-    local = times.tz_convert(zone).tz_localize(None)
+    local = times.tz_convert(zoneinfo.ZoneInfo(zone)).tz_localize(None)
     return bool((((local - times.tz_localize(None)) // pd.Timedelta(minutes=1)) == minutes).all())
 
 

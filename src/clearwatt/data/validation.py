@@ -123,8 +123,9 @@ def _check_step(index: pd.DatetimeIndex, place: str) -> None:
 
 
 def _most_common(steps: npt.NDArray[np.int64]) -> int:
-    values, counts = np.unique(steps, return_counts=True)
-    return int(values[np.argmax(counts)])
+    """Return the most frequent step, of equally frequent ones the first to occur."""
+    values, first, counts = np.unique(steps, return_index=True, return_counts=True)
+    return int(values[np.lexsort((first, -counts))[0]])
 
 
 def _check_finite(frame: pd.DataFrame, *, place: str, prefix: str = "") -> None:

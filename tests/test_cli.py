@@ -1,0 +1,384 @@
+"""The command line as its users meet it: figures on stdout, one sentence when something is off."""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from clearwatt import __version__
+from clearwatt.cli import main
+from clearwatt.cli.main import build_parser
+
+ROOT = Path(__file__).parents[1]
+CLEARWATT = [sys.executable, "-m", "clearwatt"]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+
+
+def replaced(old: str, new: str) -> Callable[[str], str]:
+    def edit(text: str) -> str:
+        assert old in text
+        return text.replace(old, new, 1)
+
+    return edit
+
+
+def without_line(number: int) -> Callable[[str], str]:
+    return lambda text: "".join(
+        line for n, line in enumerate(text.splitlines(keepends=True)) if n != number
+    )
+
+
+def swapped_lines(first: int, second: int) -> Callable[[str], str]:
+    def edit(text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        lines[first], lines[second] = lines[second], lines[first]
+        return "".join(lines)
+
+    return edit
+
+
+def without_cells(column: int) -> Callable[[str], str]:
+    def edit(text: str) -> str:
+        header, *lines = text.splitlines()
+        rows = [line.split(",") for line in lines]
+        emptied = [",".join([*row[:column], "", *row[column + 1 :]]) for row in rows]
+        return "\n".join([header, *emptied]) + "\n"
+
+    return edit
+
+
+@dataclass(frozen=True)
+class Bad:
+    """One thing wrong with one file: the edit, and what the sentence must name."""
+
+    what: str
+    file: str
+    edit: Callable[[str], str]
+    column: str
+    row: int | None
+    says: str
+
+
+POWER_0030 = "2024-01-01T00:30:00+00:00"
+BAD_INPUTS = [
+    Bad("duplicate time", "power.csv", replaced("T00:30", "T00:15"), "time", 3, "duplicate.*keep"),
+    Bad("unordered times", "power.csv", swapped_lines(3, 5), "time", 4, "unordered.*sort"),
+    Bad("missing time", "power.csv", without_line(3), "time", 3, "not uniform.*insert"),
+    Bad("uneven weather", "weather.csv", replaced("T02:00", "T02:10"), "time", 3, "not uniform"),
+    Bad("naive times", "power.csv", lambda t: t.replace("+00:00", ""), "time", 1, "naive.*UTC"),
+    Bad(
+        "one naive time",
+        "power.csv",
+        replaced(POWER_0030, POWER_0030[:-6]),
+        "time",
+        3,
+        "mixed time zones.*UTC",
+    ),
+    Bad(
+        "another zone",
+        "power.csv",
+        replaced(POWER_0030, "2024-01-01T05:30:00+05:00"),
+        "time",
+        3,
+        "mixed time zones.*UTC",
+    ),
+    Bad("no time", "power.csv", replaced(POWER_0030, "soon"), "time", 3, "no time.*write it as"),
+    Bad("empty time", "weather.csv", replaced("2024-01-01T02:00:00+00:00", ""), "time", 3, "no ti"),
+    Bad("infinite power", "power.csv", replaced(",2.5,", ",inf,"), "park", 3, "infinite.*empty"),
+    Bad("too large", "power.csv", replaced(",2.5,", ",1e39,"), "park", 3, "infinite.*empty"),
+    Bad("infinite weather", "weather.csv", replaced(",200", ",-inf"), "town__ghi_wm2", 3, "infin"),
+    Bad("text in power", "power.csv", replaced(",2.5,", ",off,"), "park", 3, "not a number.*point"),
+    Bad(
+        "text in weather", "weather.csv", replaced("1.25", '"1,25"'), "town__temperature_c", 2, "n"
+    ),
+    Bad("unknown kind", "entities.csv", replaced("consumer", "eater"), "kind", 2, "'eater'.*use"),
+    Bad("no capacity", "entities.csv", replaced("12.5", "0"), "capacity", 1, "above zero.*empty"),
+    Bad("negative", "entities.csv", replaced("12.5", "-3"), "capacity", 1, "above zero.*empty"),
+    Bad("text capacity", "entities.csv", replaced("12.5", "big"), "capacity", 1, "'big'.*empty"),
+    Bad("capacity nan", "entities.csv", replaced("12.5", "nan"), "capacity", 1, "'nan'.*empty"),
+    Bad("uncovered", "weather.csv", without_line(4), "park", 10, "without weather cover.*add"),
+    Bad(
+        "unknown zone", "entities.csv", replaced("2.5,town", "2.5,hill"), "zone", 1, "'hill'.*town"
+    ),
+    Bad("no reading", "power.csv", without_cells(2), "house", 1, "empty series.*leave"),
+    Bad("no rows", "power.csv", lambda t: t.splitlines()[0] + "\n", "time", 1, "empty series"),
+    Bad("one row", "power.csv", lambda t: "\n".join(t.splitlines()[:2]), "time", 1, "empty series"),
+    Bad("no weather rows", "weather.csv", lambda t: t.splitlines()[0], "time", 1, "empty series"),
+    Bad("no time column", "power.csv", replaced("time", "date"), "time", None, "name the column"),
+    Bad("semicolons", "power.csv", lambda t: t.replace(",", ";"), "time", None, "commas"),
+    Bad("column twice", "power.csv", replaced("house", "park"), "park", None, "duplicate.*keep"),
+    Bad("unnamed zone", "weather.csv", replaced("town__g", "g"), "ghi_wm2", None, "<zone>__"),
+    Bad("no such entity", "entities.csv", without_line(2), "house", None, "add a row"),
+    Bad(
+        "no such column", "power.csv", replaced(",house", ",home"), "entity", 2, "add the readings"
+    ),
+    Bad("entity twice", "entities.csv", replaced("house", "park"), "entity", 2, "duplicate.*keep"),
+    Bad("nameless", "entities.csv", replaced("house", ""), "entity", 2, "choose another name"),
+    Bad("missing column", "entities.csv", replaced("capacity", "size"), "capacity", None, "add it"),
+    Bad("short row", "entities.csv", replaced(",town,pv", ""), "entity", 1, "3 cells under 5"),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.what)
+def test_bad_input_is_told_in_one_sentence_and_left_alone(bad, csv_folder, capsys):
+    file = csv_folder / bad.file
+    file.write_text(bad.edit(file.read_text()))
+    before = digests(csv_folder)
+    assert main(["data", "check", str(csv_folder)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("clearwatt: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert bad.file.split(".")[0] in err
+    assert f"column '{bad.column}'" in err
+    assert bad.row is None or f"row {bad.row}" in err
+    assert re.search(bad.says, err), err
+    assert digests(csv_folder) == before
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda f: (f / "power.csv").unlink(), r"no power\.parquet or power\.csv; add"),
+        (lambda f: (f / "entities.csv").unlink(), r"no entities\.csv; add"),
+        (lambda f: (f / "power.parquet").write_bytes(b""), "both .* keep one"),
+        (lambda f: (f / "power.csv").write_bytes(b""), "not a readable CSV"),
+        (lambda f: (f / "power.csv").write_bytes(b"time,park\n\xff,1\n"), "UTF-8"),
+        (lambda f: (f / "power.csv").write_text("time,a\n1,2\n1,2,3,4\n"), "not a readable CSV"),
+        (
+            lambda f: (f / "power.csv").rename(f / "power.parquet"),
+            "not a readable Parquet file; write it again",
+        ),
+        (
+            lambda f: (f / "drift.csv").write_text(
+                "what,entity,start,end,strength,description\noutage,park,2024,,1,x\n"
+            ),
+            r"drift\.csv, column 'start', row 1 \(outage\).*offset",
+        ),
+    ],
+    ids=["no power", "no entities", "both", "empty", "latin", "ragged", "not parquet", "drift"],
+)
+def test_damaged_folders_are_told_in_one_sentence(spoil, says, csv_folder, capsys):
+    spoil(csv_folder)
+    assert main(["data", "check", str(csv_folder)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert re.search(says, err), err
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (pd.date_range("2024-01-01", periods=12, freq="15min"), "row 1 .*naive.*UTC"),
+        (list(range(12)), "column 'time', row 1"),
+    ],
+    ids=["naive", "numbers"],
+)
+def test_parquet_times_without_zone(values, says, csv_folder, capsys):
+    table = pd.read_csv(csv_folder / "power.csv").assign(time=values)
+    (csv_folder / "power.csv").unlink()
+    table.to_parquet(csv_folder / "power.parquet")
+    assert main(["data", "check", str(csv_folder)]) == 2
+    assert re.search(says, capsys.readouterr().err)
+
+
+def test_check_of_a_good_folder(csv_folder, capsys):
+    assert main(["data", "check", str(csv_folder)]) == 0
+    assert "in order" in capsys.readouterr().out
+    assert main(["data", "check", str(csv_folder), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["ok"] is True
+    assert facts["entities"] == 2
+    assert facts["step_minutes"] == 15
+    assert facts["missing_share"] == 0
+
+
+def test_names_are_printed_as_they_are(csv_folder, capsys):
+    odd = csv_folder.rename(csv_folder.with_name("[red]grid"))
+    assert main(["data", "check", str(odd)]) == 0
+    assert "[red]grid" in capsys.readouterr().out
+
+
+def test_list_shows_the_catalogue(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEARWATT_CACHE", str(tmp_path))
+    assert main(["data", "list"]) == 0
+    assert "gefcom2012-wind" in capsys.readouterr().out
+    assert main(["data", "list", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert [(e["name"], e["cached"]) for e in entries] == [
+        ("gefcom2012-wind", False),
+        ("gefcom2012-load", False),
+    ]
+
+
+def test_get_of_an_unknown_name(capsys):
+    assert main(["data", "get", "gefcom1999"]) == 2
+    assert re.search(r"^clearwatt: .*'gefcom1999'.*choose from", capsys.readouterr().err)
+
+
+def test_describe_prints_and_draws(csv_folder, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["data", "describe", str(csv_folder), "--html", str(page)]) == 0
+    assert "park" in page.read_text()
+    assert str(page) in capsys.readouterr().out
+    assert main(["data", "describe", str(csv_folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+class TestSimulate:
+    SMALL = ("--entities", "4", "--steps", "800")
+
+    def run(self, out: Path, capsys, *more: str) -> dict[str, object]:
+        assert main(["simulate", "--out", str(out), *self.SMALL, "--json", *more]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    def test_same_seed_same_checksums(self, tmp_path, capsys):
+        first = self.run(tmp_path / "a", capsys, "--seed", "7")
+        second = self.run(tmp_path / "b", capsys, "--seed", "7")
+        other = self.run(tmp_path / "c", capsys, "--seed", "8")
+        assert first["sha256"] == second["sha256"]
+        assert first["sha256"] == digests(tmp_path / "a")
+        assert first["sha256"]["power.parquet"] != other["sha256"]["power.parquet"]
+        assert first["entities"] == 4
+        assert first["steps"] == 800
+
+    def test_prints_a_summary_and_a_checksum_per_file(self, tmp_path, capsys):
+        assert main(["simulate", "--out", str(tmp_path / "a"), *self.SMALL]) == 0
+        out = capsys.readouterr().out
+        for name, digest in digests(tmp_path / "a").items():
+            assert f"{digest}  {tmp_path / 'a' / name}" in out
+
+    def test_drifts_can_be_switched_off_and_scaled(self, tmp_path, capsys):
+        drifts = ["soiling", "degradation"]
+        self.run(tmp_path / "all", capsys)
+        self.run(tmp_path / "less", capsys, "--without", *drifts, "--scale", "tariff=0.5")
+        logged = pd.read_csv(tmp_path / "all" / "drift.csv")["what"]
+        left = pd.read_csv(tmp_path / "less" / "drift.csv")["what"]
+        assert set(logged) - set(left) == set(drifts) & set(logged)
+
+    def test_refuses_to_overwrite_before_simulating(self, tmp_path, capsys):
+        self.run(tmp_path / "a", capsys)
+        before = digests(tmp_path / "a")
+        assert main(["simulate", "--out", str(tmp_path / "a"), "--seed", "1"]) == 2
+        assert "--overwrite" in capsys.readouterr().err
+        assert digests(tmp_path / "a") == before
+        self.run(tmp_path / "a", capsys, "--seed", "1", "--overwrite")
+        assert digests(tmp_path / "a") != before
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            (["--entities", "0"], "entities"),
+            (["--entities", "few"], "invalid int value: 'few'"),
+            (["--seed", "-1"], "seed"),
+            (["--without", "rapture"], "'rapture'"),
+            (["--scale", "outage"], "DRIFT=FACTOR"),
+            (["--scale", "outage=-1"], "outage"),
+            (["--scale", "outage=2", "--without", "outage"], "both"),
+            (["--colour", "red"], "--colour"),
+        ],
+    )
+    def test_mistakes_are_told_in_one_sentence(self, options, says, tmp_path, capsys):
+        try:
+            code = main(["simulate", "--out", str(tmp_path / "a"), *options])
+        except SystemExit as stopped:
+            code = stopped.code
+        err = capsys.readouterr().err
+        assert code == 2
+        assert err.startswith("clearwatt: ")
+        assert err.count("\n") == 1
+        assert says in err
+        assert not (tmp_path / "a").exists()
+
+
+def test_version():
+    done = subprocess.run([*CLEARWATT, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"clearwatt {__version__}\n")
+
+
+def test_a_full_disk_is_told_in_one_sentence():
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*CLEARWATT, "data", "list"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(rb"clearwatt: [^\n]*[Nn]o space left[^\n]*\n", done.stderr)
+
+
+def test_a_file_where_a_folder_should_go(tmp_path, capsys):
+    (tmp_path / "file").write_text("x")
+    out = str(tmp_path / "file" / "grid")
+    assert main(["simulate", "--out", out, "--entities", "1", "--steps", "200"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_closed_pipe_is_quiet():
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        done = subprocess.run(
+            [*CLEARWATT, "data", "list"], stdout=closed, stderr=subprocess.PIPE, check=False
+        )
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_ctrl_c_ends_with_130(csv_folder):
+    about = csv_folder / "ABOUT.md"
+    about.unlink()
+    os.mkfifo(about)  # reading it blocks, so that the command is surely under way
+    running = subprocess.Popen(
+        [*CLEARWATT, "data", "check", str(csv_folder)], stderr=subprocess.PIPE, text=True
+    )
+    with about.open("w"):  # returns once the command has opened the other end
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert err == "clearwatt: interrupted\n"
+
+
+def commands(
+    parser: argparse.ArgumentParser, name: str = "clearwatt"
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield every command that can be run, by its full name."""
+    nested = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    if not nested:
+        yield name, parser
+    for action in nested:
+        for part, child in action.choices.items():
+            yield from commands(child, f"{name} {part}")
+
+
+def test_every_command_and_option_is_documented():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name, parser in commands(build_parser()):
+        assert f"## `{name}" in page, f"docs/cli.md has no section '## `{name} …`'"
+        section = page.split(f"## `{name}", 1)[1].split("\n## ", 1)[0]
+        for action in parser._actions:
+            shown = action.option_strings[-1] if action.option_strings else str(action.metavar)
+            if shown != "--help":
+                assert shown in section, f"docs/cli.md does not document {name} {shown}"
+
+
+def test_every_documented_option_exists():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    known = {"--help", "--version"}
+    for _, parser in commands(build_parser()):
+        known.update(option for action in parser._actions for option in action.option_strings)
+    assert set(re.findall(r"--[a-z][a-z-]+", page)) <= known
