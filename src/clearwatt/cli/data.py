@@ -85,12 +85,13 @@ def check_path(options: argparse.Namespace) -> None:
 def describe_path(options: argparse.Namespace) -> None:
     """Print the figures of a data set and, if asked, write the page with pictures."""
     from clearwatt.data.describe import describe
-    from clearwatt.data.pictures import write_page
 
     dataset = _load(options.path)
     with progress(f"measuring {dataset.name}"):
         description = describe(dataset)
     if options.html:
+        from clearwatt.data.pictures import write_page
+
         with progress(f"drawing {options.html}"):
             write_page(dataset, description, options.html)
     if options.json:
