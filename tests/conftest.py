@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from clearwatt.data import Dataset, load_dataset
+from clearwatt.data import Dataset, Drift, Entity, Kind, load_dataset
 
 QUARTERS = [f"2024-01-01T{m // 60:02d}:{m % 60:02d}:00+00:00" for m in range(0, 180, 15)]
 HOURS = [f"2024-01-01T{hour:02d}:00:00+00:00" for hour in range(4)]
@@ -29,6 +31,33 @@ def csv_folder(tmp_path: Path) -> Path:
 def dataset(csv_folder: Path) -> Dataset:
     """The same, loaded."""
     return load_dataset(csv_folder)
+
+
+@pytest.fixture
+def two_zones() -> Dataset:
+    """Two farms in two zones, one drift each and one for the whole grid."""
+    times = pd.date_range("2024-01-01", periods=96, freq="15min", tz="UTC", name="time")
+    hours = pd.date_range("2023-12-31", periods=72, freq="h", tz="UTC", name="time")
+    ramp = np.arange(96, dtype=np.float32)
+    weather = {
+        zone: pd.DataFrame({"wind_ms": np.arange(72.0) + shift}, index=hours)
+        for shift, zone in enumerate(("north", "south"))
+    }
+    drifts = [
+        Drift("outage", "a", times[8], times[16], 1.0, "a is down"),
+        Drift("meter_rescaled", "b", times[40], None, 2.0, "b counts double"),
+        Drift("nwp_change", None, times[80], None, 1.0, "new model"),
+    ]
+    return Dataset(
+        name="two",
+        power=pd.DataFrame({"a": ramp, "b": -ramp}, index=times),
+        weather=weather,
+        entities=(
+            Entity("a", Kind.GENERATOR, 100.0, "north"),
+            Entity("b", Kind.RESIDUAL, None, "south", {"subtype": "village"}),
+        ),
+        drifts=tuple(drifts),
+    )
 
 
 def _write(path: Path, lines: list[str]) -> None:
