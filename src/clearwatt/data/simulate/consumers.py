@@ -29,31 +29,31 @@ class Subtype:
     heating: float = 0.0
     cooling: float = 0.0
     closing: float = 0.0
-    unrest: float = 0.05
+    unrest: float = 0.095
     size_kw: tuple[float, float] = (50.0, 400.0)
 
 
 CONSUMERS: Mapping[str, Subtype] = {
     "household_block": Subtype(
-        {"h0_dyn": 1.0}, {"h0_dyn": 0.6, "g1": 0.4}, base=0.12, heating=0.1, size_kw=(60, 300)
+        {"h0_dyn": 1.0}, {"h0_dyn": 0.6, "g1": 0.4}, base=0.18, heating=0.1, size_kw=(60, 300)
     ),
     "office": Subtype(
-        {"g1": 1.0}, {"g1": 0.5, "flat": 0.1}, base=0.24, heating=0.06, cooling=0.14, closing=0.5
+        {"g1": 1.0}, {"g1": 0.55, "flat": 0.2}, base=0.3, heating=0.06, cooling=0.14, closing=0.5
     ),
     "supermarket": Subtype(
         {"g4": 0.6, "g0": 0.4}, {"g4": 0.5, "g2": 0.5}, base=0.28, cooling=0.22, size_kw=(80, 300)
     ),
     "shop": Subtype({"g4": 1.0}, {"g4": 0.4, "g0": 0.4}, base=0.15, heating=0.1, cooling=0.1),
     "workshop": Subtype(
-        {"one_shift": 1.0}, {"two_shifts": 0.9}, base=0.2, heating=0.1, closing=0.8
+        {"one_shift": 1.0}, {"two_shifts": 0.9}, base=0.36, heating=0.1, closing=0.8
     ),
     "factory_two_shift": Subtype(
-        {"two_shifts": 1.0}, {"one_shift": 1.0}, base=0.22, closing=0.8, size_kw=(300, 2500)
+        {"two_shifts": 1.0}, {"one_shift": 1.0}, base=0.27, closing=0.8, size_kw=(300, 2500)
     ),
     "factory_three_shift": Subtype(
         {"three_shifts": 1.0}, {"two_shifts": 1.0}, base=0.3, closing=0.7, size_kw=(500, 4000)
     ),
-    "school": Subtype({"school": 1.0}, {"school": 0.6, "g2": 0.3}, base=0.18, heating=0.25),
+    "school": Subtype({"school": 1.0}, {"school": 0.8, "g2": 0.3}, base=0.26, heating=0.25),
     "cold_store": Subtype(
         {"flat": 0.6, "g3": 0.4}, {"g3": 1.0}, base=0.3, cooling=0.4, size_kw=(150, 900)
     ),
@@ -65,9 +65,11 @@ CONSUMERS: Mapping[str, Subtype] = {
     "farm": Subtype({"l1": 1.0}, {"l2": 0.6, "flat": 0.3}, base=0.15, cooling=0.08),
     "waterworks": Subtype({"h0_dyn": 0.6, "flat": 0.4}, {"flat": 1.0}, base=0.2, cooling=0.15),
     "street_lighting": Subtype(
-        {"street_lights": 1.0}, {"dimmed_lights": 1.0}, base=0.02, unrest=0.01
+        {"street_lights": 1.0}, {"dimmed_lights": 1.0}, base=0.02, unrest=0.05
     ),
-    "data_centre": Subtype({"flat": 1.0}, {"flat": 1.0}, base=0.5, cooling=0.2, unrest=0.03),
+    "data_centre": Subtype(
+        {"flat": 0.7, "g1": 0.3}, {"flat": 0.9}, base=0.3, cooling=0.3, unrest=0.03
+    ),
 }
 
 
@@ -81,7 +83,8 @@ def consumer_load(name: str, subtype: Subtype, world: World, changes: Changes) -
         + subtype.cooling * _heat(world)
     )
     load = load * (1.0 - subtype.closing * world.closures) * _unrest(name, subtype, world)
-    return np.maximum(0.9 * load * size(changes) + electrified(world, changes), 0.0)
+    load = 0.9 * load * size(changes) + electrified(world, changes)
+    return _managed(np.maximum(headroom(changes) * load, 0.0))
 
 
 def tariff_shift(world: World, changes: Changes) -> Floats:
@@ -90,7 +93,7 @@ def tariff_shift(world: World, changes: Changes) -> Floats:
     expensive = np.exp(-0.5 * ((hour - 18.5) / 1.8) ** 2)
     noon = np.exp(-0.5 * ((hour - 13.0) / 1.6) ** 2)
     night = np.exp(-0.5 * (((hour - 1.5 + 12.0) % 24.0 - 12.0) / 2.0) ** 2)
-    return 1.0 + changes.effect("tariff") * (0.7 * noon + 0.9 * night - expensive)
+    return 1.0 + changes.effect("tariff") * (0.4 * noon + 0.6 * night - expensive)
 
 
 def size(changes: Changes) -> Floats:
@@ -98,6 +101,12 @@ def size(changes: Changes) -> Floats:
     added = 1.0 + changes.effect("capacity_added")
     built = added / (1.0 + changes.planned("capacity_added"))
     return built * np.clip(1.0 - changes.effect("capacity_retired"), 0.0, 1.0)
+
+
+def headroom(changes: Changes) -> float:
+    """Return the share of a connection in use before the growth it is built for."""
+    adopted = changes.planned("heat_pumps") + changes.planned("electric_vehicles")
+    return 1.0 / (1.0 + 0.5 * adopted + 0.4 * changes.planned("tariff"))
 
 
 def electrified(world: World, changes: Changes) -> Floats:
@@ -113,6 +122,11 @@ def _activity(subtype: Subtype, world: World, changes: Changes) -> Floats:
     )
 
 
+def _managed(load: Floats) -> Floats:
+    # Peaks are what a connection is billed for: a good part of what exceeds it is held back.
+    return load - 0.75 * np.maximum(load - 0.94, 0.0)
+
+
 def _cold(world: World) -> Floats:
     return np.clip((15.0 - smooth(world.weather.temperature_2m_c, STEPS_PER_DAY / 2)) / 25, 0, 1.2)
 
@@ -125,4 +139,4 @@ def _unrest(name: str, subtype: Subtype, world: World) -> Floats:
     n = world.closures.size
     days = wander(stream(world.seed, name, "days"), n, timescale=3.0 * STEPS_PER_DAY)
     minutes = wander(stream(world.seed, name, "minutes"), n, timescale=2.0)
-    return np.exp(subtype.unrest * (0.8 * days + 0.5 * minutes))
+    return np.exp(subtype.unrest * (0.6 * days + 0.8 * minutes))

@@ -19,8 +19,8 @@ def biogas_plant(name: str, world: World) -> Floats:
     planned = planned - 0.12 * (world.clock.weekday >= 5)
     gas = wander(stream(world.seed, name, "gas"), n, timescale=10.0 * STEPS_PER_DAY)
     jitter = wander(stream(world.seed, name, "jitter"), n, timescale=2.0)
-    output = smooth(planned * (1.0 + 0.06 * gas), 1.5) + 0.008 * jitter
-    return np.clip(output, 0.0, 1.0)
+    # A governor keeps the engine near its set point, never at exactly the same power.
+    return smooth(np.clip(planned * (1.0 + 0.06 * gas), 0.2, 0.97), 1.5) + 0.008 * jitter
 
 
 def river_station(name: str, world: World) -> Floats:

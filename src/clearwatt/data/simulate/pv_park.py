@@ -10,7 +10,7 @@ from clearwatt.data.simulate.randomness import Floats, stream, wander
 from clearwatt.data.simulate.world import World
 
 DAYS_PER_YEAR = 365.0
-WASHING_RAIN_MM = 0.8
+WASHING_RAIN_MM = 0.5
 LAYOUTS = (SOUTH, EAST_WEST, SOUTH_WEST)
 
 
@@ -18,13 +18,17 @@ def pv_park(name: str, world: World, changes: Changes) -> Floats:
     """Return the output of a PV park (n), as a share of its capacity once fully built."""
     rng = stream(world.seed, name, "design")
     layout = LAYOUTS[int(rng.integers(len(LAYOUTS)))]
-    # Small differences of the sky between the sites of one region.
-    cloudlets = wander(stream(world.seed, name, "cloudlets"), changes.steps, timescale=3.0)
-    sky = np.clip(1.0 + 0.05 * cloudlets, 0.0, 1.15)
-    output = sky * panel_output(layout, world.sun, world.weather)
+    output = _passing_clouds(name, world) * panel_output(layout, world.sun, world.weather)
     added = 1.0 + changes.effect("capacity_added")
     built = added / (1.0 + changes.planned("capacity_added"))
     return output * built * _cleanliness(world, changes) * _youth(changes)
+
+
+def _passing_clouds(name: str, world: World) -> Floats:
+    # Broken clouds differ most from one site of the region to the next.
+    cover = world.weather.cloud_cover_pct / 100.0
+    passing = wander(stream(world.seed, name, "clouds"), cover.size, timescale=2.0)
+    return np.clip(1.0 + (0.04 + 0.6 * cover * (1.0 - cover)) * passing, 0.2, 1.2)
 
 
 def _cleanliness(world: World, changes: Changes) -> Floats:

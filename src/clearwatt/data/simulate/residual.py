@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearwatt.data.simulate.consumers import electrified, size, tariff_shift
+from clearwatt.data.simulate.consumers import electrified, headroom, size, tariff_shift
 from clearwatt.data.simulate.drift import STEPS_PER_DAY, Changes
 from clearwatt.data.simulate.electrification import electric_vehicles, heat_pumps
 from clearwatt.data.simulate.profiles import mixed
@@ -31,7 +31,10 @@ class Substation:
 
 SUBSTATIONS: Mapping[str, Substation] = {
     "residential": Substation(
-        {"h0_dyn": 0.75, "g0": 0.25}, rooftop=(0.1, 0.25), heat_pumps=0.1, electric_vehicles=0.05
+        {"h0_dyn": 0.6, "g0": 0.2, "flat": 0.2},
+        rooftop=(0.1, 0.22),
+        heat_pumps=0.1,
+        electric_vehicles=0.05,
     ),
     "mixed": Substation(
         {"h0_dyn": 0.4, "g0": 0.3, "g3": 0.3},
@@ -40,9 +43,9 @@ SUBSTATIONS: Mapping[str, Substation] = {
         electric_vehicles=0.04,
     ),
     "rural": Substation(
-        {"h0_dyn": 0.45, "l0": 0.4, "g0": 0.15},
-        rooftop=(0.2, 0.4),
-        heat_pumps=0.12,
+        {"h0_dyn": 0.4, "l0": 0.35, "flat": 0.25},
+        rooftop=(0.18, 0.35),
+        heat_pumps=0.08,
         electric_vehicles=0.03,
     ),
 }
@@ -58,12 +61,12 @@ def residual_load(name: str, station: Substation, world: World, changes: Changes
         + station.heat_pumps * heat_pumps(world)
         + station.electric_vehicles * electric_vehicles(world)
     )
-    net = 0.85 * demand * _unrest(name, world) - rooftop * world.rooftop
-    return net * size(changes) + electrified(world, changes)
+    net = 0.91 * demand * _unrest(name, world) - rooftop * world.rooftop
+    return headroom(changes) * (net * size(changes) + electrified(world, changes))
 
 
 def _unrest(name: str, world: World) -> Floats:
     n = world.closures.size
     days = wander(stream(world.seed, name, "days"), n, timescale=3.0 * STEPS_PER_DAY)
     minutes = wander(stream(world.seed, name, "minutes"), n, timescale=3.0)
-    return np.exp(0.035 * days + 0.015 * minutes)
+    return np.exp(0.05 * days + 0.08 * minutes)

@@ -18,7 +18,7 @@ from clearwatt.data.simulate.randomness import Floats, smooth, stream, wander
 from clearwatt.data.simulate.sun import Sun
 
 WEIBULL_SHAPE = 2.1
-MEAN_WIND_100M = 6.5
+MEAN_WIND_100M = 6.0
 # The logistic function with this slope is the normal distribution to within 0.01.
 LOGISTIC = 1.702
 
@@ -87,7 +87,7 @@ def turbulence(seed: int, n: int, *, per_hour: int) -> Anomalies:
         pressure=np.zeros(n),
         temperature=process("temperature", 3.0, 0.08),
         wind=process("wind", 1.0, 0.14),
-        cloud=process("cloud", 1.5, 0.3),
+        cloud=process("cloud", 1.5, 0.45),
         humidity=np.zeros(n),
         shower=process("shower", 1.0, 0.5),
     )
@@ -104,15 +104,15 @@ def refine(anomalies: Anomalies, *, per_hour: int, n: int, offset: int = 0) -> A
 def diagnose(anomalies: Anomalies, clock: Clock, sun: Sun, *, per_hour: int) -> Weather:
     """Return the weather (n) that ``anomalies`` make under ``sun``."""
     winter = clock.winter()
-    cloud = _share(1.35 * (anomalies.cloud + 0.3 + 0.3 * winter))
+    cloud = _share(1.35 * (anomalies.cloud + 0.22 + 0.3 * winter))
     ghi, dni, dhi = _irradiance(cloud, sun)
     base, temperature = _temperature(anomalies, clock, ghi, per_hour=per_hour)
     spread = 2.2 + 4.0 * (1.0 - cloud) - 1.5 * anomalies.humidity
     dew_point = np.minimum(base - 1.0 - np.maximum(spread, 0.3), temperature - 0.1)
     wind_100m = wind_speed(anomalies.wind, mean=MEAN_WIND_100M * (1.0 + 0.14 * winter))
     wind_10m = wind_100m * 0.1 ** _shear(ghi, wind_100m)
-    low = _share(1.35 * (anomalies.cloud - 0.2 + 0.45 * anomalies.humidity + 0.3 * winter))
-    rain = np.maximum(anomalies.cloud + 0.6 * anomalies.shower - 1.15, 0.0)
+    low = _share(1.35 * (anomalies.cloud - 0.2 + 0.25 * anomalies.humidity + 0.3 * winter))
+    rain = np.maximum(anomalies.cloud + 0.4 * anomalies.shower - 1.0, 0.0)
     return Weather(
         temperature_2m_c=temperature,
         dew_point_2m_c=dew_point,
@@ -126,7 +126,7 @@ def diagnose(anomalies: Anomalies, clock: Clock, sun: Sun, *, per_hour: int) -> 
         ghi_wm2=ghi,
         dni_wm2=dni,
         dhi_wm2=dhi,
-        precipitation_mm=1.3 * rain**1.5,
+        precipitation_mm=0.8 * rain**1.5,
     )
 
 
