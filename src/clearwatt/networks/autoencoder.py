@@ -6,7 +6,7 @@ from functools import cached_property
 from torch import Tensor
 
 from clearwatt.networks.base import Params, Reconstructor, require_positive
-from clearwatt.networks.dense import Chain, DenseNetwork, Sink
+from clearwatt.networks.dense import Chain, DenseNetwork, Sink, weigh_errors
 
 
 def hidden_widths(width: int, layers: int) -> tuple[int, ...]:
@@ -75,10 +75,10 @@ class Autoencoder(DenseNetwork, Reconstructor):
         """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
         encoding = self.encoder.trace(params, x, scratch=sink.scratch)
         decoding = self.decoder.trace(params, encoding[-1], scratch=sink.scratch)
-        residual = decoding[-1].sub_(target)
-        losses = residual.square().sum(dim=2).div_(self.inputs)
-        delta = residual.mul_(coefficients.mul(2 / self.inputs).unsqueeze(2))
+        losses, delta = weigh_errors(
+            decoding[-1], target, coefficients, outputs=self.inputs, scratch=sink.scratch
+        )
         delta = self.decoder.backward(params, decoding, delta, sink=sink)
-        delta = self.decoder.to_input(params, delta)
+        delta = self.decoder.to_input(params, delta, sink=sink)
         self.encoder.backward(params, encoding, delta, sink=sink)
         return losses

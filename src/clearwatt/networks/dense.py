@@ -19,6 +19,8 @@ from clearwatt.networks.base import Network, Params, Scratch
 
 BLOCK = 2048
 """Rows per block of inference: the activations of a block stay in the cache."""
+FEW = 256
+"""Below so many rows one product for all models is faster than one per model."""
 ALIGNMENT = 8
 """Floats per vector register (AVX2): matrix products of other widths are up to twice as slow."""
 
@@ -100,16 +102,30 @@ class Chain:
 
     def forward(self, params: Params, x: Tensor) -> Tensor:
         """Map `m x b x in` (or `1 x b x in`, shared) to `m x b x out`."""
-        layers = self.layers(params)
-        if torch.is_grad_enabled():
-            return _differentiable(layers, x.expand(len(layers[0][0]), -1, -1))
-        result = x.new_empty(len(layers[0][0]), x.shape[1], layers[-1][0].shape[2])
+        if torch.is_grad_enabled() and (
+            x.requires_grad or any(weight.requires_grad for weight in params.values())
+        ):
+            return _differentiable(self.layers(params), x)
+        if x.shape[1] < FEW:
+            return self.trace(params, x, scratch=Scratch())[-1]
+        return self._infer(params, x)
+
+    @torch.no_grad()
+    def _infer(self, params: Params, x: Tensor) -> Tensor:
+        """Many rows: model by model in blocks of rows that stay in the cache."""
+        outputs = self.layers(params)[-1][1].shape[1]
+        layers = self.layers(self.resize(params, self.aligned))
+        members, width = layers[-1][1].shape
+        result = x.new_empty(members, x.shape[1], width)
         scratch = Scratch()
         for start in range(0, x.shape[1], BLOCK):
             rows = slice(start, start + BLOCK)
-            result[:, rows] = self.trace(params, x[:, rows], scratch=scratch)[-1]
-        return result
+            for member, samples in enumerate(x[:, rows].expand(members, -1, -1)):
+                own = [(weight[member], bias[member]) for weight, bias in layers]
+                _run(own, samples, out=result[member, rows], scratch=scratch)
+        return result[..., :outputs]
 
+    @torch.no_grad()
     def trace(self, params: Params, x: Tensor, *, scratch: Scratch) -> list[Tensor]:
         """The input of every layer and, last, the output; without a record for autograd."""
         layers = self.layers(params)
@@ -142,9 +158,13 @@ class Chain:
                 delta = below
         return delta
 
-    def to_input(self, params: Params, delta: Tensor) -> Tensor:
-        """Carry the delta of the first layer's output to the chain's input."""
-        return torch.bmm(delta, params[f"{self.name}.0.weight"].mT)
+    def to_input(self, params: Params, delta: Tensor, *, sink: Sink) -> Tensor:
+        """Carry the delta of the first layer's output to the chain's input, `m x b x in`."""
+        weight = params[f"{self.name}.0.weight"]
+        shape = (*delta.shape[:2], weight.shape[1])
+        below = sink.scratch.take(f"{self.name}.0.delta", shape, delta.dtype)
+        _through(delta, weight, out=below)
+        return below
 
 
 class DenseNetwork(Network):
@@ -264,10 +284,35 @@ def squared_products(x: Tensor, delta: Tensor, weight: Tensor, bias: Tensor) -> 
 
 
 def _differentiable(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> Tensor:
-    for i, (weight, bias) in enumerate(layers):
-        x = torch.baddbmm(bias.unsqueeze(1), x, weight)
-        x = x.relu() if i < len(layers) - 1 else x
-    return x
+    x = x.expand(len(layers[0][0]), -1, -1)
+    for weight, bias in layers[:-1]:
+        x = torch.baddbmm(bias.unsqueeze(1), x, weight).relu()
+    weight, bias = layers[-1]
+    return torch.baddbmm(bias.unsqueeze(1), x, weight)
+
+
+def _run(
+    layers: Sequence[tuple[Tensor, Tensor]], x: Tensor, *, out: Tensor, scratch: Scratch
+) -> None:
+    """One model on `b x in`, into `out`; rows narrower than the first layer lack only zeros."""
+    for i, (weight, bias) in enumerate(layers[:-1]):
+        value = scratch.take(f"{i}.{len(x)}", (len(x), weight.shape[1]), x.dtype)
+        x = torch.addmm(bias, x, weight[: x.shape[1]], out=value).relu_()
+    weight, bias = layers[-1]
+    if weight.shape[1] == 1:
+        torch.addmv(bias, x, weight[:, 0], out=out[:, 0])
+    else:
+        torch.addmm(bias, x, weight[: x.shape[1]], out=out)
+
+
+def weigh_errors(
+    output: Tensor, target: Tensor, coefficients: Tensor, *, outputs: int, scratch: Scratch
+) -> tuple[Tensor, Tensor]:
+    """Squared errors averaged over `outputs`, `m x b`, and their weighted delta in `output`."""
+    residual = output.sub_(target)
+    square = scratch.take("square", tuple(residual.shape), residual.dtype)
+    losses = torch.square(residual, out=square).sum(dim=2).div_(outputs)
+    return losses, residual.mul_(coefficients.mul(2 / outputs).unsqueeze(2))
 
 
 def _affine(x: Tensor, weight: Tensor, bias: Tensor, *, out: Tensor) -> None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from torch import Tensor
 
 from clearwatt.networks.base import Params, require_positive
-from clearwatt.networks.dense import Chain, DenseNetwork, Sink
+from clearwatt.networks.dense import Chain, DenseNetwork, Sink, weigh_errors
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Predictor(DenseNetwork):
     ) -> Tensor:
         """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
         values = self.chain.trace(params, x, scratch=sink.scratch)
-        residual = values[-1].sub_(target)
-        losses = residual.square().sum(dim=2).div_(self.outputs)
-        delta = residual.mul_(coefficients.mul(2 / self.outputs).unsqueeze(2))
+        losses, delta = weigh_errors(
+            values[-1], target, coefficients, outputs=self.outputs, scratch=sink.scratch
+        )
         self.chain.backward(params, values, delta, sink=sink)
         return losses

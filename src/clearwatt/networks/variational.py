@@ -9,7 +9,7 @@ from torch import Tensor
 from clearwatt.errors import ConfigurationError
 from clearwatt.networks.autoencoder import hidden_widths
 from clearwatt.networks.base import Params, Reconstructor, require_positive
-from clearwatt.networks.dense import Chain, DenseNetwork, Sink
+from clearwatt.networks.dense import Chain, DenseNetwork, Sink, weigh_errors
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,12 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         mean, logvar = encoding[-1].chunk(2, dim=2)
         spread = _spread(logvar, noise)
         decoding = self.decoder.trace(params, mean + spread, scratch=sink.scratch)
-        residual = decoding[-1].sub_(target)
-        losses = residual.square().sum(dim=2).div_(self.inputs)
+        losses, delta = weigh_errors(
+            decoding[-1], target, coefficients, outputs=self.inputs, scratch=sink.scratch
+        )
         losses.add_(_divergence(mean, logvar), alpha=self.kl_weight)
-        delta = residual.mul_(coefficients.mul(2 / self.inputs).unsqueeze(2))
         delta = self.decoder.backward(params, decoding, delta, sink=sink)
-        through = self.decoder.to_input(params, delta)
+        through = self.decoder.to_input(params, delta, sink=sink)
         pull = coefficients.mul(self.kl_weight).unsqueeze(2)
         of_mean = through + pull * mean
         of_logvar = 0.5 * (through * spread + pull * (logvar.exp() - 1))
