@@ -99,12 +99,16 @@ def resolve_factors(drifts: Mapping[str, float] | None) -> dict[str, float]:
             f"unknown drift {unknown[0]!r}; the drifts are {', '.join(DRIFT_NAMES)}"
         )
     for name, factor in given.items():
-        if not (math.isfinite(factor) and factor >= 0.0):
+        if not _is_factor(factor):
             raise ConfigurationError(
                 f"factor {factor!r} of drift {name!r} must be a finite number of at least 0 "
                 "(0 switches it off, 1 is the default)"
             )
     return {name: float(given.get(name, 1.0)) for name in DRIFT_NAMES}
+
+
+def _is_factor(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value >= 0.0
 
 
 def plan(member: Member, factors: Mapping[str, float], *, steps: int, seed: int) -> Changes:
@@ -132,7 +136,7 @@ def grid_changes(factors: Mapping[str, float], *, steps: int) -> Changes:
 
 def _draw(rule: Rule, member: Member, factor: float, *, steps: int, seed: int) -> Change | None:
     rng = stream(seed, "drift", rule.what, member.name)
-    chance, when, size, length = rng.random(4)
+    chance, when, size, length = rng.random(4).tolist()
     first = member.number == 1 and member.kind == rule.always
     if member.subtype not in rule.subtypes or not (first or chance < rule.share):
         return None

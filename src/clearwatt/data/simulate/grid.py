@@ -15,17 +15,19 @@ from clearwatt.data.simulate.consumers import CONSUMERS, consumer_load
 from clearwatt.data.simulate.dispatchable import biogas_plant, river_station
 from clearwatt.data.simulate.drift import Changes, grid_changes, plan, resolve_factors
 from clearwatt.data.simulate.gaps import missing
-from clearwatt.data.simulate.pv_park import pv_park
+from clearwatt.data.simulate.pv_park import park_layout, pv_park
 from clearwatt.data.simulate.randomness import Floats, stream
 from clearwatt.data.simulate.residual import SUBSTATIONS, residual_load
 from clearwatt.data.simulate.roster import Member, roster
 from clearwatt.data.simulate.weather import Weather
-from clearwatt.data.simulate.wind import wind_farm
+from clearwatt.data.simulate.wind import farm_turbine, wind_farm
 from clearwatt.data.simulate.world import STEP, World, create_world
 from clearwatt.errors import ConfigurationError
 
 START = "2022-11-01"
 MINIMUM_STEPS = 96
+# Years for which the calendars of holidays are meant.
+YEARS = range(1990, 2101)
 ZONE = "region"
 PLANT_SIZES_KW = {
     "pv": (1500.0, 8000.0),
@@ -62,7 +64,10 @@ def simulate_grid(
     Raises:
         ConfigurationError: If an argument is outside what it may be.
     """
-    first = _checked_start(start, entities=entities, steps=steps, seed=seed)
+    _require_whole("entities", entities, least=1)
+    _require_whole("steps", steps, least=MINIMUM_STEPS)
+    _require_whole("seed", seed, least=0)
+    first = _checked_start(start)
     factors = resolve_factors(drifts)
     shared = grid_changes(factors, steps=steps)
     world = create_world(first, steps, changes=shared, site=Site(), seed=seed)
@@ -100,9 +105,8 @@ def _simulate(member: Member, world: World, factors: Mapping[str, float]) -> _Si
     metered = 1.0 - np.clip(changes.effect("meter_rescaled"), 0.0, 1.0)
     power = capacity * _output(member, world, changes) * standing * metered
     power[missing(member.name, steps, seed=seed)] = np.nan
-    extra = MappingProxyType({"subtype": member.subtype, "unit": "kW"})
     return _Simulated(
-        Entity(member.name, member.kind, capacity, ZONE, extra),
+        Entity(member.name, member.kind, capacity, ZONE, _extra(member, seed)),
         power.astype(np.float32),
         changes.log(world.clock.times),
     )
@@ -121,6 +125,15 @@ def _output(member: Member, world: World, changes: Changes) -> Floats:
     return biogas_plant(name, world) if subtype == "biogas" else river_station(name, world)
 
 
+def _extra(member: Member, seed: int) -> Mapping[str, str]:
+    extra = {"subtype": member.subtype, "unit": "kW"}
+    if member.subtype == "pv":
+        extra["technology"] = f"fixed panels, {park_layout(member.name, seed)}"
+    elif member.subtype == "wind":
+        extra["technology"] = farm_turbine(member.name, seed).kind
+    return MappingProxyType(extra)
+
+
 def _capacity(member: Member, seed: int) -> float:
     if member.kind is Kind.CONSUMER:
         low, high = CONSUMERS[member.subtype].size_kw
@@ -132,24 +145,25 @@ def _capacity(member: Member, seed: int) -> float:
     return float(round(drawn / 5.0) * 5)
 
 
-def _checked_start(
-    start: str | pd.Timestamp, *, entities: int, steps: int, seed: int
-) -> pd.Timestamp:
-    for name, value, least in (
-        ("entities", entities, 1),
-        ("steps", steps, MINIMUM_STEPS),
-        ("seed", seed, 0),
-    ):
-        if value < least:
-            raise ConfigurationError(f"{name} is {value}; it must be at least {least}")
-    try:
-        first = pd.Timestamp(start)
-    except ValueError as error:
-        raise ConfigurationError(f"start {start!r} is not a time; write e.g. {START}") from error
+def _checked_start(start: str | pd.Timestamp) -> pd.Timestamp:
+    first = pd.to_datetime(start, errors="coerce")
+    if not isinstance(first, pd.Timestamp) or first.year not in YEARS:
+        raise ConfigurationError(
+            f"start {start!r} is not a time between {YEARS[0]} and {YEARS[-1]}; write e.g. {START}"
+        )
     first = first.tz_localize("UTC") if first.tzinfo is None else first.tz_convert("UTC")
     if first != first.floor(STEP):
-        raise ConfigurationError(f"start {start!r} does not lie on a quarter-hour")
+        raise ConfigurationError(
+            f"start {start!r} does not lie on a quarter-hour; try {first.floor(STEP)}"
+        )
     return first
+
+
+def _require_whole(name: str, value: object, *, least: int) -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise ConfigurationError(
+            f"{name} is {value!r}; it must be a whole number of at least {least}"
+        )
 
 
 def _about(seed: int) -> str:

@@ -11,14 +11,18 @@ from clearwatt.data.simulate.world import World
 
 DAYS_PER_YEAR = 365.0
 WASHING_RAIN_MM = 0.5
-LAYOUTS = (SOUTH, EAST_WEST, SOUTH_WEST)
+LAYOUTS = {"south": SOUTH, "east-west": EAST_WEST, "south-west": SOUTH_WEST}
+
+
+def park_layout(name: str, seed: int) -> str:
+    """Return which of the ``LAYOUTS`` a park has."""
+    return str(stream(seed, name, "design").choice(list(LAYOUTS)))
 
 
 def pv_park(name: str, world: World, changes: Changes) -> Floats:
     """Return the output of a PV park (n), as a share of its capacity once fully built."""
-    rng = stream(world.seed, name, "design")
-    layout = LAYOUTS[int(rng.integers(len(LAYOUTS)))]
-    output = _passing_clouds(name, world) * panel_output(layout, world.sun, world.weather)
+    panels = LAYOUTS[park_layout(name, world.seed)]
+    output = _passing_clouds(name, world) * panel_output(panels, world.sun, world.weather)
     added = 1.0 + changes.effect("capacity_added")
     built = added / (1.0 + changes.planned("capacity_added"))
     return output * built * _cleanliness(world, changes) * _youth(changes)

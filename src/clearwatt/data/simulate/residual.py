@@ -20,7 +20,7 @@ from clearwatt.data.simulate.world import World
 
 @dataclass(frozen=True, slots=True)
 class Substation:
-    """What lies behind a substation, in shares of its capacity; ``mix`` sums to 1."""
+    """What lies behind a substation, in shares of its capacity."""
 
     mix: Mapping[str, float]
     rooftop: tuple[float, float]
@@ -43,7 +43,7 @@ SUBSTATIONS: Mapping[str, Substation] = {
         electric_vehicles=0.04,
     ),
     "rural": Substation(
-        {"h0_dyn": 0.4, "l0": 0.35, "flat": 0.25},
+        {"h0_dyn": 0.37, "l0": 0.33, "flat": 0.22},
         rooftop=(0.18, 0.35),
         heat_pumps=0.08,
         electric_vehicles=0.03,

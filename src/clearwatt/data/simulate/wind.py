@@ -30,9 +30,14 @@ class Turbine:
 TURBINES = (Turbine("E-82/2300", 108.0), Turbine("E-92/2350", 104.0), Turbine("E-101/3050", 135.0))
 
 
+def farm_turbine(name: str, seed: int) -> Turbine:
+    """Return which of the ``TURBINES`` a farm has."""
+    return TURBINES[int(stream(seed, name, "design").integers(len(TURBINES)))]
+
+
 def wind_farm(name: str, world: World, changes: Changes) -> Floats:
     """Return the output of a wind farm (n), as a share of its first capacity."""
-    turbine = TURBINES[int(stream(world.seed, name, "design").integers(len(TURBINES)))]
+    turbine = farm_turbine(name, world.seed)
     gusts = wander(stream(world.seed, name, "gusts"), changes.steps, timescale=3.0)
     speed = hub_wind(turbine, world) * (1.0 + 0.05 * gusts)
     output = FARM_EFFICIENCY * farm_output(turbine, speed)
