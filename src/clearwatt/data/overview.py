@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from clearwatt.data.figures import GroupFigures
 
 ABSENT = "–"
+INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +35,18 @@ class Sheet:
 
 def tables(description: Description) -> list[Table]:
     """Render every sheet for the terminal."""
-    return [_render(sheet) for sheet in sheets(description)]
+    return [_render(sheet) for sheet in sheets(description).values()]
 
 
-def sheets(description: Description) -> list[Sheet]:
-    """Give the figures of a data set, one sheet per question a reader has."""
-    every = [
-        _summary(description),
-        _entities(description),
-        _quality(description),
-        _weather(description),
-    ]
-    return [*every, _drifts(description)] if description.drifts else every
+def sheets(description: Description) -> dict[str, Sheet]:
+    """Give the figures of a data set, one sheet per question a reader has, by name."""
+    every = {
+        "summary": _summary(description),
+        "entities": _entities(description),
+        "quality": _quality(description),
+        "weather": _weather(description),
+    }
+    return every | {"drift": _drifts(description)} if description.drifts else every
 
 
 def _summary(description: Description) -> Sheet:
@@ -86,19 +88,17 @@ def _entities(description: Description) -> Sheet:
         title="Entities",
         columns=(
             "kind",
-            "subtype",
-            "number",
+            "n",
             f"capacity{unit}",
-            "capacity factor",
-            "load factor",
+            "capacity factor %",
+            "load factor %",
             "missing",
             "flagged",
         ),
         rows=tuple(_group_row(group) for group in groups),
-        left=2,
         note=(
             f"capacity factor = mean power / rated capacity, load factor = mean power / peak; mean "
-            f"over {span}. Mean of the entities (least to greatest)."
+            f"over {span}. Mean of the entities (least–greatest)."
         ),
         strong=tuple(at for at, group in enumerate(groups) if group.subtype is None),
     )
@@ -107,8 +107,7 @@ def _entities(description: Description) -> Sheet:
 def _group_row(group: GroupFigures) -> tuple[str, ...]:
     whole = group.subtype is None
     return (
-        group.kind.value if whole else "",
-        "" if whole else group.subtype or "(none)",
+        group.kind.value if whole else INDENT + (group.subtype or "(none)"),
         f"{len(group.members)}",
         ABSENT if group.capacity is None else number(group.capacity),
         spread(group.capacity_factors),
@@ -159,10 +158,10 @@ def _drifts(description: Description) -> Sheet:
     )
     return Sheet(
         title="Drift log",
-        columns=("what", "whom", "number", "first start", "last start", "strength"),
+        columns=("what", "whom", "n", "first start", "last start", "strength %"),
         rows=rows,
         left=2,
-        note="Strength: mean (least to greatest). Every single drift is in the JSON and the page.",
+        note="Strength: mean (least–greatest). Every single drift is in the JSON and the page.",
     )
 
 
@@ -172,7 +171,7 @@ def _drift_row(what: str, drifts: list[Drift]) -> tuple[str, ...]:
     strengths = [drift.strength for drift in drifts]
     return (
         what.replace("_", " "),
-        f"{whom} and {len(struck) - 1} more" if len(struck) > 1 else whom,
+        f"{len(struck)} entities" if len(struck) > 1 else whom,
         f"{len(drifts)}",
         day(min(drift.start for drift in drifts)),
         day(max(drift.start for drift in drifts)),
@@ -200,11 +199,12 @@ def percent(share: float) -> str:
 
 
 def spread(values: tuple[float, float, float] | None) -> str:
-    """Write least, mean and greatest share as one cell."""
+    """Write least, mean and greatest share as one cell, in percent."""
     if values is None:
         return ABSENT
-    low, mean, high = (f"{100 * value:.1f}" for value in values)
-    return f"{mean} %" if low == high else f"{mean} % ({low} to {high})"
+    low, mean, high = (100 * value for value in values)
+    ends = [f"{end:.1f}" if abs(end) < 9.95 else f"{end:.0f}" for end in (low, high)]
+    return f"{mean:.1f}" if low == high else f"{mean:.1f} ({ends[0]}–{ends[1]})"
 
 
 def counted(count: int, noun: str) -> str:
@@ -227,6 +227,8 @@ def _render(sheet: Sheet) -> Table:
         title_justify="left",
         caption_justify="left",
         show_header=any(sheet.columns),
+        box=box.SIMPLE_HEAD,
+        title_style="bold",
     )
     for at, name in enumerate(sheet.columns):
         table.add_column(escape(name), justify="left" if at < sheet.left else "right")
