@@ -18,7 +18,7 @@ from clearwatt.fleet.job import Job, Trained
 from clearwatt.fleet.member import Member, Plan
 from clearwatt.fleet.pool import Pool
 from clearwatt.fleet.weights import Pull, Weights
-from clearwatt.networks import Scratch, stack
+from clearwatt.networks import Differentiator, stack
 
 STACK_VALUES = 400_000
 """Weights in a stack of the default size."""
@@ -90,7 +90,7 @@ class _Stack:
         targets = [job.targets for job in jobs if job.targets is not None]
         self._targets = Pool(targets, network.align_targets) if targets else None
         self._pull = Pull(jobs) if jobs[0].penalty else None
-        self._scratch = Scratch()
+        self._differentiate = self._differentiator()
 
     def run(self) -> list[Trained]:
         """Train to the end of the last member."""
@@ -113,15 +113,9 @@ class _Stack:
         """One batch per member; returns its losses, `m x b`."""
         order = plan.order[step]
         x = self._inputs.gather(order)
-        losses = self._network.gradients(
-            self._weights.params,
-            x,
-            x if self._targets is None else self._targets.gather(order),
-            coefficients=plan.coefficients[step],
-            out=self._weights.gradients,
-            noise=plan.noise[step] if self._network.noise_width else None,
-            scratch=self._scratch,
-        )
+        target = x if self._targets is None else self._targets.gather(order)
+        noise = plan.noise[step] if self._network.noise_width else None
+        losses = self._differentiate(x, target, coefficients=plan.coefficients[step], noise=noise)
         if self._pull is not None:
             self._pull.add_to(self._weights)
         self._weights.step()
@@ -134,11 +128,17 @@ class _Stack:
         self._active = [self._active[i] for i in staying]
         if staying:
             self._weights = self._weights.keep(staying)
+            self._differentiate = self._differentiator()
             self._inputs.keep(staying)
             if self._targets is not None:
                 self._targets.keep(staying)
             if self._pull is not None:
                 self._pull = Pull([member.job for member in self._active])
+
+    def _differentiator(self) -> Differentiator:
+        batch = self._members[0].job.training.batch
+        weights = self._weights
+        return self._network.differentiator(weights.params, weights.gradients, batch=batch)
 
     def _finished(self, position: int, member: Member) -> bool:
         if member.steps_left:

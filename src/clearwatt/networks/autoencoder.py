@@ -1,12 +1,15 @@
 """The autoencoder in the paper's shape."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from torch import Tensor
 
+from clearwatt.networks.backward import Pass, weigh_errors
 from clearwatt.networks.base import Params, Reconstructor, require_positive
-from clearwatt.networks.dense import Chain, DenseNetwork, Sink, weigh_errors
+from clearwatt.networks.chain import Chain
+from clearwatt.networks.dense import DenseNetwork
 
 
 def hidden_widths(width: int, layers: int) -> tuple[int, ...]:
@@ -64,21 +67,17 @@ class Autoencoder(DenseNetwork, Reconstructor):
 
     def differentiate(
         self,
-        params: Params,
+        passes: Sequence[Pass],
         x: Tensor,
         target: Tensor,
         *,
-        noise: Tensor | None,
         coefficients: Tensor,
-        sink: Sink,
+        noise: Tensor | None = None,
     ) -> Tensor:
-        """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
-        encoding = self.encoder.trace(params, x, scratch=sink.scratch)
-        decoding = self.decoder.trace(params, encoding[-1], scratch=sink.scratch)
-        losses, delta = weigh_errors(
-            decoding[-1], target, coefficients, outputs=self.inputs, scratch=sink.scratch
-        )
-        delta = self.decoder.backward(params, decoding, delta, sink=sink)
-        delta = self.decoder.to_input(params, delta, sink=sink)
-        self.encoder.backward(params, encoding, delta, sink=sink)
+        """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
+        encoder, decoder = passes
+        output = decoder.forward(encoder.forward(x))
+        losses, delta = weigh_errors(output, target, coefficients, outputs=self.inputs)
+        decoder.backward(delta)
+        encoder.backward(decoder.input_delta())
         return losses

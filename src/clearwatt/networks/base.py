@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -22,21 +23,23 @@ def select(params: Params, index: int) -> Params:
     return {name: tensor[index : index + 1].clone() for name, tensor in params.items()}
 
 
-class Scratch:
-    """Memory that a repeated computation uses again.
+class Differentiator(Protocol):
+    """Writes the gradient of `sum(coefficients * losses)` of each member; see `Network`."""
 
-    Fresh tensors of this size come from the operating system and cost more than the arithmetic.
-    """
+    def __call__(
+        self, x: Tensor, target: Tensor, *, coefficients: Tensor, noise: Tensor | None = None
+    ) -> Tensor:
+        """Differentiate on one batch.
 
-    def __init__(self) -> None:
-        self._held: dict[str, Tensor] = {}
+        Args:
+            x: Inputs, `m x b x d`.
+            target: Targets, `m x b x o`.
+            coefficients: What each sample's loss counts, `m x b`.
+            noise: Standard normal draws, `m x b x noise_width`, where the loss needs them.
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """The tensor of this name, its content undefined; made on first use or at a new shape."""
-        held = self._held.get(name)
-        if held is None or held.shape != shape or held.dtype != dtype:
-            held = self._held[name] = torch.empty(shape, dtype=dtype)
-        return held
+        Returns:
+            The per-sample losses, `m x b`.
+        """
 
 
 class Network(ABC):
@@ -73,7 +76,7 @@ class Network(ABC):
         return (self.forward(params, x) - target).square().mean(dim=2)
 
     def align(self, params: Params) -> Params:
-        """The same models in the form that trains fastest; `gradients` and `forward` take both."""
+        """The same models in the form that trains fastest, which every method accepts."""
         return params
 
     def trim(self, params: Params) -> Params:
@@ -89,6 +92,16 @@ class Network(ABC):
         return target
 
     @abstractmethod
+    def differentiator(self, params: Params, out: Params, *, batch: int) -> Differentiator:
+        """A function that differentiates at `params`, as they are whenever it is called.
+
+        Args:
+            params: Weights of `m` models.
+            out: Tensors like `params`, overwritten at each call.
+            batch: Samples `b` of each call, which must not record for autograd.
+        """
+
+    @torch.no_grad()
     def gradients(
         self,
         params: Params,
@@ -96,24 +109,12 @@ class Network(ABC):
         target: Tensor,
         *,
         coefficients: Tensor,
-        out: Params,
         noise: Tensor | None = None,
-        scratch: Scratch | None = None,
-    ) -> Tensor:
-        """Write the gradient of `sum(coefficients * losses)` per member into `out`.
-
-        Args:
-            params: Weights of `m` models.
-            x: Inputs, `m x b x d`.
-            target: Targets, `m x b x o`.
-            coefficients: What each sample's loss counts, `m x b`.
-            out: Tensors like `params`; overwritten.
-            noise: Standard normal draws, `m x b x noise_width`, where the loss needs them.
-            scratch: Memory to use again; the returned losses may live in it.
-
-        Returns:
-            The per-sample losses, `m x b`.
-        """
+    ) -> tuple[Tensor, Params]:
+        """Per-sample losses, `m x b`, and the gradient of `sum(coefficients * losses)`."""
+        out = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
+        differentiate = self.differentiator(params, out, batch=x.shape[1])
+        return differentiate(x, target, coefficients=coefficients, noise=noise), out
 
     @abstractmethod
     def fisher(

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.networks.base import Network, Params, Reconstructor, Scratch, require_positive
+from clearwatt.networks.base import Differentiator, Network, Params, Reconstructor, require_positive
 
 Factory = Callable[[], nn.Module]
 FISHER_ROWS = 256
@@ -51,19 +51,9 @@ class ModulePredictor(Network):
         """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
         return call(self.skeleton, params, x)
 
-    def gradients(
-        self,
-        params: Params,
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        out: Params,
-        noise: Tensor | None = None,
-        scratch: Scratch | None = None,
-    ) -> Tensor:
-        """Write the gradient of `sum(coefficients * losses)` per member into `out`."""
-        return gradients(self, params, x, target, coefficients=coefficients, out=out)
+    def differentiator(self, params: Params, out: Params, *, batch: int) -> Differentiator:
+        """A function that writes gradients into `out`; see `Network.differentiator`."""
+        return partial(differentiate, self, params, out)
 
     def fisher(
         self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
@@ -110,19 +100,9 @@ class ModuleAutoencoder(Reconstructor):
         """Map representations `m x b x z` to inputs `m x b x d`."""
         return call(self.skeleton["decoder"], _below(params, "decoder."), z)
 
-    def gradients(
-        self,
-        params: Params,
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        out: Params,
-        noise: Tensor | None = None,
-        scratch: Scratch | None = None,
-    ) -> Tensor:
-        """Write the gradient of `sum(coefficients * losses)` per member into `out`."""
-        return gradients(self, params, x, target, coefficients=coefficients, out=out)
+    def differentiator(self, params: Params, out: Params, *, batch: int) -> Differentiator:
+        """A function that writes gradients into `out`; see `Network.differentiator`."""
+        return partial(differentiate, self, params, out)
 
     def fisher(
         self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
@@ -158,19 +138,20 @@ def call(skeleton: nn.Module, params: Params, x: Tensor) -> Tensor:
     return result
 
 
-def gradients(
+def differentiate(
     network: Network,
     params: Params,
+    out: Params,
     x: Tensor,
     target: Tensor,
     *,
     coefficients: Tensor,
-    out: Params,
+    noise: Tensor | None = None,
 ) -> Tensor:
     """Gradient of `sum(coefficients * losses)` by autograd, written into `out`."""
     leaves = {name: tensor.detach().requires_grad_() for name, tensor in params.items()}
     with torch.enable_grad():
-        losses = network.losses(leaves, x, target)
+        losses = network.losses(leaves, x, target, noise)
         found = torch.autograd.grad((coefficients * losses).sum(), list(leaves.values()))
     for name, gradient in zip(leaves, found, strict=True):
         out[name].copy_(gradient)

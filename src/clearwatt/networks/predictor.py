@@ -1,12 +1,15 @@
 """The predictor: a multilayer perceptron of equal widths from the representation to the power."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from torch import Tensor
 
+from clearwatt.networks.backward import Pass, weigh_errors
 from clearwatt.networks.base import Params, require_positive
-from clearwatt.networks.dense import Chain, DenseNetwork, Sink, weigh_errors
+from clearwatt.networks.chain import Chain
+from clearwatt.networks.dense import DenseNetwork
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,16 @@ class Predictor(DenseNetwork):
 
     def differentiate(
         self,
-        params: Params,
+        passes: Sequence[Pass],
         x: Tensor,
         target: Tensor,
         *,
-        noise: Tensor | None,
         coefficients: Tensor,
-        sink: Sink,
+        noise: Tensor | None = None,
     ) -> Tensor:
-        """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
-        values = self.chain.trace(params, x, scratch=sink.scratch)
+        """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
         losses, delta = weigh_errors(
-            values[-1], target, coefficients, outputs=self.outputs, scratch=sink.scratch
+            passes[0].forward(x), target, coefficients, outputs=self.outputs
         )
-        self.chain.backward(params, values, delta, sink=sink)
+        passes[0].backward(delta)
         return losses

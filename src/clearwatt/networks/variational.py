@@ -1,5 +1,6 @@
 """The variational autoencoder, from which Generative Replay draws."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,8 +9,10 @@ from torch import Tensor
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.networks.autoencoder import hidden_widths
+from clearwatt.networks.backward import Pass, weigh_errors
 from clearwatt.networks.base import Params, Reconstructor, require_positive
-from clearwatt.networks.dense import Chain, DenseNetwork, Sink, weigh_errors
+from clearwatt.networks.chain import Chain
+from clearwatt.networks.dense import DenseNetwork
 
 
 @dataclass(frozen=True)
@@ -86,30 +89,26 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
 
     def differentiate(
         self,
-        params: Params,
+        passes: Sequence[Pass],
         x: Tensor,
         target: Tensor,
         *,
-        noise: Tensor | None,
         coefficients: Tensor,
-        sink: Sink,
+        noise: Tensor | None = None,
     ) -> Tensor:
-        """Send `coefficients * losses` down into the sink; return the losses, `m x b`."""
-        encoding = self.encoder.trace(params, x, scratch=sink.scratch)
-        mean, logvar = encoding[-1].chunk(2, dim=2)
+        """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
+        encoder, decoder = passes
+        mean, logvar = encoder.forward(x).chunk(2, dim=2)
         spread = _spread(logvar, noise)
-        decoding = self.decoder.trace(params, mean + spread, scratch=sink.scratch)
-        losses, delta = weigh_errors(
-            decoding[-1], target, coefficients, outputs=self.inputs, scratch=sink.scratch
-        )
+        output = decoder.forward(mean + spread)
+        losses, delta = weigh_errors(output, target, coefficients, outputs=self.inputs)
         losses.add_(_divergence(mean, logvar), alpha=self.kl_weight)
-        delta = self.decoder.backward(params, decoding, delta, sink=sink)
-        through = self.decoder.to_input(params, delta, sink=sink)
+        decoder.backward(delta)
+        through = decoder.input_delta()
         pull = coefficients.mul(self.kl_weight).unsqueeze(2)
         of_mean = through + pull * mean
         of_logvar = 0.5 * (through * spread + pull * (logvar.exp() - 1))
-        delta = torch.cat([of_mean, of_logvar], dim=2)
-        self.encoder.backward(params, encoding, delta, sink=sink)
+        encoder.backward(torch.cat([of_mean, of_logvar], dim=2))
         return losses
 
 
