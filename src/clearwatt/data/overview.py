@@ -147,7 +147,7 @@ def _weather(description: Description) -> Sheet:
         )
         for item in description.weather
     )
-    return Sheet("Weather forecast", ("variable", "least", "mean", "greatest", "missing"), rows)
+    return Sheet("Weather", ("variable", "least", "mean", "greatest", "missing"), rows)
 
 
 def _drifts(description: Description) -> Sheet:

@@ -21,8 +21,8 @@ h3 small, .lead, figcaption, .note { color: var(--soft); font-weight: normal; }
 .lead { margin: 6px 0 0; max-width: 75ch; } nav { margin-top: 10px; }
 nav a { color: var(--power); text-decoration: none; margin-right: 18px; }
 nav a:hover { text-decoration: underline; }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 10px;
-  margin: 22px 0 0; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(240px, 46%), 1fr));
+  gap: 10px; margin: 22px 0 0; }
 .facts div { background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
   padding: 10px 14px; }
 .facts dt { color: var(--soft); font-size: 13px; } .facts dd { margin: 0; font-weight: 600; }

@@ -153,7 +153,7 @@ def _span_figure(blocks: _Blocks, means: Values, *, drifts: list[Drift], unit: s
     power = titled(f"{blocks.adjective} mean power", unit)
     layout = {
         "height": 380,
-        "margin": {"t": 110},
+        "margin": {"t": 110 if dated else 30},
         "xaxis": {"type": "date"},
         "yaxis": {"title": {"text": power}, "rangemode": "tozero"},
         "shapes": shapes,

@@ -165,7 +165,7 @@ def _all_drifts(description: Description) -> Sheet:
 
 def _week_section(dataset: Dataset, description: Description, figures: dict[str, Figure]) -> str:
     parts = ['<section id="weeks"><h2>A week of winter and one of summer</h2>']
-    parts.append('<p class="note">Power beside the forecast of the weather it hangs on most.</p>')
+    parts.append('<p class="note">Power beside the weather input it hangs on most.</p>')
     for group in description.groups:
         for member in _shown(group, description.groups):
             label = group.subtype or group.kind.value

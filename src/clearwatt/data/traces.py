@@ -35,8 +35,8 @@ def packed_array(values: npt.NDArray[np.floating]) -> Figure:
 
 
 def titled(name: str, unit: str) -> str:
-    """Write an axis title with its unit."""
-    return html.escape(f"{name} [{unit}]" if unit else name)
+    """Write an axis title with its unit, or that the data do not state one."""
+    return html.escape(f"{name} [{unit or 'unit as recorded'}]")
 
 
 def stamp(time: pd.Timestamp) -> str:
