@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from clearwatt.strategies import ComponentName
@@ -39,6 +39,13 @@ class UpdateEvent:
     novelty_error_after: float | None
     familiarity_error_before: float | None
     familiarity_error_after: float | None
+
+    def scaled(self, factor: float) -> UpdateEvent:
+        """The same event with thresholds and errors in another unit."""
+        names = [field.name for field in fields(self) if "threshold" in field.name]
+        names += [field.name for field in fields(self) if "error" in field.name]
+        values = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: value and value * factor for name, value in values.items()})
 
     @property
     def explanation(self) -> str:

@@ -5,14 +5,15 @@ observe -> judge -> buffer -> trigger -> update -> deploy, for as long as sample
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from clearwatt.component import Component, Model, Settings, View
-from clearwatt.errors import DataError
+from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.loop import (
     Block,
@@ -25,8 +26,22 @@ from clearwatt.loop import (
     run,
 )
 from clearwatt.memory import Floats, Inputs, Samples
-from clearwatt.networks import Params
+from clearwatt.networks import Network, Params
 from clearwatt.pairs import Pair
+from clearwatt.snapshot import (
+    Tensors,
+    Values,
+    model_of,
+    pack_component,
+    pack_event,
+    pack_settings,
+    restore_component,
+    tensors_below,
+    unpack_event,
+    unpack_settings,
+)
+from clearwatt.state import load_state, save_state
+from clearwatt.strategies import Strategy
 from clearwatt.streams import Stream, drive, together
 
 PRUNE_SLACK = 4096
@@ -199,6 +214,97 @@ class Instance:
     def retained_bytes(self) -> int:
         """Bytes of the past, summed over the components."""
         return sum(part.retained_bytes for part in (*self.autoencoders, *self.predictors))
+
+    def save(
+        self, path: str | os.PathLike[str], *, extra: Mapping[str, object] | None = None
+    ) -> None:
+        """Write everything needed to go on into a folder, atomically.
+
+        Args:
+            path: The folder; made if missing, replaced if it holds an earlier state.
+            extra: Plain values of the caller's, stored with it.
+        """
+        packed = {name: pack_component(part) for name, part in self._parts().items()}
+        tensors = {
+            f"{name}.{key}": tensor
+            for name, (_, own) in packed.items()
+            for key, tensor in own.items()
+        }
+        tensors["inputs.rows"] = torch.from_numpy(self.inputs.rows.copy())
+        tensors["inputs.values"] = torch.from_numpy(self.inputs.values.copy())
+        values = {
+            "settings": pack_settings(self.settings),
+            "width": self.inputs.width,
+            "next_row": self.inputs.next_row,
+            "step": self.step,
+            "events": [pack_event(event) for event in self.events],
+            "components": {name: values for name, (values, _) in packed.items()},
+            "entities": [part.entity for part in self.predictors],
+            "extra": dict(extra or {}),
+        }
+        save_state(path, values, tensors)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        strategy: Strategy | None = None,
+        autoencoder: Network | None = None,
+        predictor: Network | None = None,
+    ) -> Instance:
+        """Read an instance back; it goes on as if it had never stopped.
+
+        Args:
+            path: The folder `save` wrote.
+            strategy: The strategy, if it is not a built-in one.
+            autoencoder: The autoencoder's network, if it is a module of your own.
+            predictor: The predictors' network, if it is a module of your own.
+        """
+        values, tensors = load_state(path)
+        try:
+            return cls._restored(values, tensors, strategy, autoencoder, predictor)
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ClearwattError):
+                raise
+            raise StateError(f"the state in {path} is incomplete ({error!r})") from error
+
+    @classmethod
+    def _restored(
+        cls,
+        values: Values,
+        tensors: Tensors,
+        strategy: Strategy | None,
+        autoencoder: Network | None,
+        predictor: Network | None,
+    ) -> Instance:
+        saved = values["components"]
+        own = {name: tensors_below(tensors, f"{name}.") for name in saved}
+        models = [
+            model_of(saved[f"predictor-{i}"], own[f"predictor-{i}"], predictor)
+            for i in range(len(values["entities"]))
+        ]
+        instance = cls.bare(
+            unpack_settings(values["settings"], strategy),
+            values["width"],
+            autoencoder=model_of(saved["autoencoder-0"], own["autoencoder-0"], autoencoder),
+            predictors=models,
+            names=values["entities"],
+        )
+        for name, component in instance._parts().items():
+            restore_component(component, saved[name], own[name])
+        instance.inputs.restore(
+            tensors["inputs.rows"].numpy(),
+            tensors["inputs.values"].numpy(),
+            next_row=values["next_row"],
+        )
+        instance.step = values["step"]
+        instance.events = tuple(unpack_event(event) for event in values["events"])
+        return instance
+
+    def _parts(self) -> dict[str, Component]:
+        parts = {f"autoencoder-{i}": part for i, part in enumerate(self.autoencoders)}
+        return parts | {f"predictor-{i}": part for i, part in enumerate(self.predictors)}
 
     def _autoencoder_of(self, entity: int) -> Component:
         return self.autoencoders[entity if self.settings.strategy.synchronous else 0]

@@ -13,7 +13,11 @@ from torch import Tensor
 Density = Literal["prior", "gaussian", "mixture"]
 Array = npt.NDArray[np.float64]
 
-_RIDGE = 1e-6  # keeps covariances of collapsed latent dimensions invertible
+_RIDGE = 1e-5
+"""Keeps the covariances of collapsed latent dimensions invertible."""
+
+_STEPS = 10
+"""Of expectation maximisation; more change the replay by nothing that was measurable."""
 
 
 def fit_density(
@@ -46,13 +50,22 @@ def draw_latents(density: dict[str, Tensor], count: int, rng: np.random.Generato
 
 def _mixture(z: Array, components: int, seed: int) -> dict[str, Tensor]:
     from sklearn.mixture import GaussianMixture
+    from threadpoolctl import threadpool_limits
 
-    model = GaussianMixture(components, reg_covar=_RIDGE, random_state=seed, max_iter=30)
-    with warnings.catch_warnings():
-        # A density that has not fully converged still covers the data; more steps gain nothing.
+    model = GaussianMixture(
+        components,
+        init_params="k-means++",
+        max_iter=_STEPS,
+        reg_covar=_RIDGE,
+        random_state=seed,
+    )
+    # A second thread makes this slower, not faster; and a density that has not fully converged
+    # still covers the data, so the warning that says so is of no use.
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(z)
-    return _packed(model.weights_, model.means_, np.linalg.cholesky(model.covariances_))
+        model.fit(z.astype(np.float32))
+    factors = np.linalg.cholesky(model.covariances_.astype(np.float64))
+    return _packed(model.weights_, model.means_, factors)
 
 
 def _packed(

@@ -1,0 +1,376 @@
+"""ClearRegressor: a CLeaR instance behind scikit-learn's estimator interface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
+from sklearn.utils.validation import validate_data
+
+from clearwatt.component import Settings
+from clearwatt.errors import ClearwattError, DataError, StateError
+from clearwatt.events import UpdateEvent
+from clearwatt.fleet import Training
+from clearwatt.instance import Instance
+from clearwatt.networks import (
+    Autoencoder,
+    Network,
+    Predictor,
+    Reconstructor,
+    VariationalAutoencoder,
+)
+from clearwatt.snapshot import pack_strategy, unpack_strategy
+from clearwatt.state import load_state
+from clearwatt.strategies import RecentReplay, Strategy, strategy_named
+from clearwatt.streams import drive
+from clearwatt.warmup import WarmUp
+
+Floats = npt.NDArray[np.float64]
+
+
+class NotWarmedUpError(ClearwattError, NotFittedError):
+    """Streaming or forecasting before the warm-up; a CLeaR instance cannot start from nothing."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _AfterWarmUp(Generic[P, R]):
+    """A method that exists once the estimator is fitted, as scikit-learn's `available_if` does it.
+
+    Before, asking for it says what to do (and `hasattr` is false), because scikit-learn takes an
+    estimator that has `partial_fit` for one that can start with it.
+    """
+
+    def __init__(self, method: Callable[Concatenate[Any, P], R]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, estimator: ClearRegressor | None, owner: type) -> Callable[..., R]:
+        if estimator is None:
+            return self._method
+        estimator._require_warm_up(self._method.__name__)
+        return MethodType(self._method, estimator)
+
+
+class ClearRegressor(RegressorMixin, BaseEstimator):
+    """A regressor that is warmed up once and then keeps learning from a stream.
+
+    `fit` trains a shared autoencoder and one predictor per column of y; `partial_fit` judges new
+    samples, buffers them and updates a component when its novelty buffer is full.
+
+    Args:
+        strategy: The continual-learning approach, or the name of a built-in one; None for
+            `RecentReplay()`.
+        novelty_capacity: Novel samples that trigger an update.
+        alpha: Threshold factor; smaller is more sensitive.
+        familiarity_capacity: Bound of the familiarity buffers; None: all since the last update.
+        latent: Width of the representation (at most the number of inputs).
+        width: First hidden width of the autoencoder; each next has 70 % of the one before.
+        layers: Hidden layers of its encoder.
+        predictor_width: Width of every hidden layer of a predictor.
+        predictor_layers: Hidden layers of a predictor.
+        kl_weight: Weight of the KL divergence, for strategies that need a variational autoencoder.
+        autoencoder: A network of your own instead (see docs/networks.md).
+        predictor: A network of your own instead.
+        epochs: Epochs of the warm-up at most.
+        patience: Epochs without a better validation error before the warm-up stops.
+        update_epochs: Epochs of an update.
+        batch: Samples per training step.
+        learning_rate: Adam's step size.
+        weight_decay: Adam's L2 regularisation.
+        validation_share: Part of the warm-up held out for early stopping.
+        split: "random", or "temporal" to hold out the last samples.
+        scale: Scale inputs to [0, 1] by their warm-up extrema and y by its largest magnitude in the
+            warm-up. Switch off if the data are scaled already.
+        random_state: Seed of everything random.
+
+    Attributes:
+        events_: Every update so far, in order, with thresholds and errors in units of y.
+        thresholds_: {"reconstruction": τ, "prediction": τ or an array over entities}.
+        instance_: The CLeaR instance itself.
+        n_features_in_: Inputs per sample.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy | str | None = None,
+        *,
+        novelty_capacity: int = 3000,
+        alpha: float = 1.3,
+        familiarity_capacity: int | None = None,
+        latent: int = 12,
+        width: int = 64,
+        layers: int = 3,
+        predictor_width: int = 64,
+        predictor_layers: int = 3,
+        kl_weight: float = 5e-6,
+        autoencoder: Reconstructor | None = None,
+        predictor: Network | None = None,
+        epochs: int = 512,
+        patience: int | None = 50,
+        update_epochs: int = 30,
+        batch: int = 64,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        validation_share: float = 0.2,
+        split: Literal["random", "temporal"] = "random",
+        scale: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.novelty_capacity = novelty_capacity
+        self.alpha = alpha
+        self.familiarity_capacity = familiarity_capacity
+        self.latent = latent
+        self.width = width
+        self.layers = layers
+        self.predictor_width = predictor_width
+        self.predictor_layers = predictor_layers
+        self.kl_weight = kl_weight
+        self.autoencoder = autoencoder
+        self.predictor = predictor
+        self.epochs = epochs
+        self.patience = patience
+        self.update_epochs = update_epochs
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_share = validation_share
+        self.split = split
+        self.scale = scale
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Warm up on inputs (n x d) and targets (n, or n x entities; NaN: not measured)."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings, warmup = self._settings(seed), self._warmup(seed)
+        inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        names = _names(y)
+        targets, self._single = self._targets(y, inputs)
+        self._scaling(inputs, targets)
+        x, power = self._scaled(inputs), (targets / self._y_scale).astype(np.float32)
+        network = self._autoencoder(x.shape[1], settings.strategy)
+        representation = drive(warmup.autoencoder(network, x))
+        head = self.predictor or Predictor(
+            network.latent, self.predictor_width, self.predictor_layers
+        )
+        predictors = drive(warmup.predictors(head, representation, x, power))
+        self.instance_ = Instance.start(
+            settings, x, power, autoencoder=representation, predictors=predictors, names=names
+        )
+        return self
+
+    @_AfterWarmUp
+    def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
+        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        targets, _ = self._targets(y, inputs)
+        entities = len(self.instance_.predictors)
+        if targets.shape[1] != entities:
+            raise DataError(
+                f"y has {targets.shape[1]} columns; this model was warmed up with {entities}"
+            )
+        self.instance_.observe(self._scaled(inputs), targets / self._y_scale)
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Floats:
+        """Forecasts for inputs (n x d): n, or n x entities."""
+        self._require_warm_up("predict")
+        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        forecast: Floats = self.instance_.predict(self._scaled(inputs)) * self._y_scale
+        return forecast[:, 0] if self._single else forecast
+
+    @property
+    def events_(self) -> tuple[UpdateEvent, ...]:
+        """Every update since the warm-up, thresholds and errors of predictors in units of y."""
+        self._require_warm_up("events_")
+        return tuple(self._in_units(event) for event in self.instance_.events)
+
+    @property
+    def thresholds_(self) -> dict[str, float | Floats]:
+        """The thresholds in force: of the scaled inputs' reconstruction, and of y's prediction."""
+        self._require_warm_up("thresholds_")
+        reconstruction = [part.threshold for part in self.instance_.autoencoders]
+        prediction = np.array([part.threshold for part in self.instance_.predictors])
+        return {
+            "reconstruction": _squeezed(np.array(reconstruction), len(reconstruction) == 1),
+            "prediction": _squeezed(prediction * self._y_scale, self._single),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into a folder (safetensors and JSON), atomically."""
+        self._require_warm_up("save")
+        self.instance_.save(path, extra={"estimator": self._packed()})
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        strategy: Strategy | None = None,
+        autoencoder: Reconstructor | None = None,
+        predictor: Network | None = None,
+    ) -> Self:
+        """Read a saved model; what is not built in (strategy, networks) must be passed again."""
+        values = load_state(path).values.get("extra", {}).get("estimator")
+        if values is None:
+            raise StateError(f"{path} holds an instance, not a ClearRegressor; use Instance.load")
+        parameters = values["parameters"]
+        model = cls(
+            **parameters
+            | {
+                "strategy": unpack_strategy(parameters["strategy"], strategy),
+                "autoencoder": autoencoder,
+                "predictor": predictor,
+            }
+        )
+        model.instance_ = Instance.load(
+            path, strategy=strategy, autoencoder=autoencoder, predictor=predictor
+        )
+        model.n_features_in_ = values["n_features_in"]
+        if values["feature_names_in"] is not None:
+            model.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        model._single = values["single"]
+        model._x_low, model._x_span, model._y_scale = (
+            np.array(values[name], dtype=np.float64) for name in ("x_low", "x_span", "y_scale")
+        )
+        return model
+
+    def __sklearn_tags__(self) -> Tags:
+        """Several targets are fine; NaN among them is, too, but not among the inputs."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.non_deterministic = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Warmed up."""
+        return hasattr(self, "instance_")
+
+    def _settings(self, seed: int) -> Settings:
+        strategy = RecentReplay() if self.strategy is None else self.strategy
+        if isinstance(strategy, str):
+            strategy = strategy_named(strategy)
+        return Settings(
+            strategy=strategy,
+            novelty_capacity=self.novelty_capacity,
+            alpha=self.alpha,
+            familiarity_capacity=self.familiarity_capacity,
+            update=self._training(self.update_epochs, patience=None),
+            seed=seed,
+        )
+
+    def _warmup(self, seed: int) -> WarmUp:
+        return WarmUp(
+            training=self._training(self.epochs, patience=self.patience),
+            validation_share=self.validation_share,
+            split=self.split,
+            seed=seed,
+        )
+
+    def _training(self, epochs: int, *, patience: int | None) -> Training:
+        return Training(
+            epochs=epochs,
+            patience=patience,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+        )
+
+    def _autoencoder(self, inputs: int, strategy: Strategy) -> Reconstructor:
+        if self.autoencoder is not None:
+            return self.autoencoder
+        latent = min(self.latent, inputs)
+        if strategy.synchronous:
+            return VariationalAutoencoder(inputs, self.width, self.layers, latent, self.kl_weight)
+        return Autoencoder(inputs, self.width, self.layers, latent)
+
+    def _targets(self, y: npt.ArrayLike, inputs: Floats) -> tuple[Floats, bool]:
+        """Targets as n x entities, and whether they came as one series."""
+        if y is None:
+            raise DataError("ClearRegressor requires y to be passed, but the target y is None")
+        targets: Floats = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+            estimator=self,
+        )
+        if targets.ndim > 2:
+            raise DataError(f"y has shape {targets.shape}; give n or n x entities")
+        check_consistent_length(inputs, targets)
+        return targets.reshape(len(targets), -1), targets.ndim == 1
+
+    def _scaling(self, inputs: Floats, targets: Floats) -> None:
+        """Fix the scale of everything by the warm-up."""
+        width, entities = inputs.shape[1], targets.shape[1]
+        for entity in range(entities):
+            measured = int((~np.isnan(targets[:, entity])).sum())
+            if measured < 2:
+                raise DataError(
+                    f"Input y contains NaN in all but {measured} rows of entity {entity}; "
+                    "the warm-up needs at least 2 measurements of each"
+                )
+        self._x_low, self._x_span, self._y_scale = (
+            np.zeros(width),
+            np.ones(width),
+            np.ones(entities),
+        )
+        if self.scale:
+            span, peak = np.ptp(inputs, axis=0), np.nanmax(np.abs(targets), axis=0)
+            self._x_low, self._x_span = inputs.min(axis=0), np.where(span > 0, span, 1.0)
+            self._y_scale = np.where(peak > 0, peak, 1.0)
+
+    def _scaled(self, inputs: Floats) -> npt.NDArray[np.float32]:
+        scaled: Floats = (inputs - self._x_low) / self._x_span
+        return scaled.astype(np.float32)
+
+    def _in_units(self, event: UpdateEvent) -> UpdateEvent:
+        if event.component == "autoencoder":
+            return event
+        place = [part.entity for part in self.instance_.predictors].index(event.entity)
+        return event.scaled(float(self._y_scale[place]))
+
+    def _require_warm_up(self, what: str) -> None:
+        if not hasattr(self, "instance_"):
+            raise NotWarmedUpError(f"{what} before fit: call fit with warm-up data first")
+
+    def _packed(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)
+        if not isinstance(parameters["random_state"], int | None):
+            parameters["random_state"] = None
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "parameters": parameters
+            | {
+                "strategy": pack_strategy(self.instance_.settings.strategy),
+                "autoencoder": None,
+                "predictor": None,
+            },
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": None if names is None else list(names),
+            "single": self._single,
+            "x_low": self._x_low.tolist(),
+            "x_span": self._x_span.tolist(),
+            "y_scale": self._y_scale.tolist(),
+        }
+
+
+def _names(y: npt.ArrayLike) -> list[str] | None:
+    """Column names of a data frame with several targets."""
+    columns = getattr(y, "columns", None)
+    return None if columns is None else [str(column) for column in columns]
+
+
+def _squeezed(values: Floats, single: bool) -> float | Floats:
+    return float(values[0]) if single else values
