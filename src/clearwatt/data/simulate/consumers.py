@@ -55,7 +55,7 @@ CONSUMERS: Mapping[str, Subtype] = {
     ),
     "school": Subtype({"school": 1.0}, {"school": 0.8, "g2": 0.3}, base=0.26, heating=0.25),
     "cold_store": Subtype(
-        {"flat": 0.6, "g3": 0.4}, {"g3": 1.0}, base=0.3, cooling=0.4, size_kw=(150, 900)
+        {"flat": 0.6, "g3": 0.4}, {"g3": 1.0}, base=0.25, cooling=0.5, size_kw=(150, 900)
     ),
     "restaurant": Subtype({"g2": 0.5, "g6": 0.5}, {"g2": 0.3, "g6": 0.7}, base=0.15, heating=0.08),
     "hospital": Subtype(

@@ -20,9 +20,9 @@ class Array:
     azimuth: float
 
 
-SOUTH = (Array(20.0, 180.0),)
-EAST_WEST = (Array(12.0, 90.0), Array(12.0, 270.0))
-SOUTH_WEST = (Array(20.0, 215.0),)
+SOUTH = (Array(15.0, 180.0),)
+SOUTH_EAST = (Array(15.0, 140.0),)
+SOUTH_WEST = (Array(15.0, 220.0),)
 ROOFS = (Array(35.0, 180.0), Array(35.0, 100.0), Array(35.0, 260.0))
 
 
@@ -50,6 +50,6 @@ def _array_output(array: Array, sun: Sun, weather: Weather) -> Floats:
         sky["poa_global"], weather.temperature_2m_c, weather.wind_speed_10m_ms
     )
     dc = pvsystem.pvwatts_dc(np.maximum(effective, 0.0), cell, 1.0, -0.0037)
-    # 5 % of wiring, mismatch and availability losses; the inverter is 15 % smaller than the array.
-    ac = inverter.pvwatts(0.95 * dc, 0.85 / 0.96)
+    # 6 % of wiring, mismatch and availability losses; the inverter is 15 % smaller than the array.
+    ac = inverter.pvwatts(0.94 * dc, 0.85 / 0.96)
     return np.where(sun.clear_ghi > 0.0, np.asarray(ac, dtype=np.float64), 0.0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from clearwatt.data.simulate.drift import STEPS_PER_DAY, Changes
-from clearwatt.data.simulate.panels import EAST_WEST, SOUTH, SOUTH_WEST, panel_output
+from clearwatt.data.simulate.panels import SOUTH, SOUTH_EAST, SOUTH_WEST, panel_output
 from clearwatt.data.simulate.randomness import Floats, stream, wander
 from clearwatt.data.simulate.world import World
 
 DAYS_PER_YEAR = 365.0
 WASHING_RAIN_MM = 0.5
-LAYOUTS = {"south": SOUTH, "east-west": EAST_WEST, "south-west": SOUTH_WEST}
+LAYOUTS = {"south": SOUTH, "south-east": SOUTH_EAST, "south-west": SOUTH_WEST}
 
 
 def park_layout(name: str, seed: int) -> str:

@@ -27,7 +27,7 @@ class Turbine:
     hub_height: float
 
 
-TURBINES = (Turbine("E-82/2300", 108.0), Turbine("E-92/2350", 104.0), Turbine("E-101/3050", 135.0))
+TURBINES = (Turbine("E-82/2300", 108.0), Turbine("E-92/2350", 104.0), Turbine("E-101/3050", 99.0))
 
 
 def farm_turbine(name: str, seed: int) -> Turbine:
