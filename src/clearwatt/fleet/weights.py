@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 from clearwatt.fleet.job import Job, Training
 from clearwatt.networks import Params, stack
@@ -19,33 +20,53 @@ class Weights:
     """
 
     def __init__(self, params: Params, training: Training) -> None:
-        flat, self.params = pack(params)
-        flat.grad, self.gradients = pack(
-            {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-        )
-        self._flat, self._training = flat, training
-        self._optimizer = torch.optim.Adam(
-            [flat], lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
-        )
+        zeros = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
+        self._flat, self.params = pack(params)
+        self._gradient, self.gradients = pack(zeros)
+        self._mean, self._square = pack(zeros)[0], pack(zeros)[0]
+        self._steps = torch.tensor(0.0)
+        self._training = training
 
     def member(self, position: int) -> Params:
         """Views of one member's weights, `1 x ...`."""
         return {name: tensor[position : position + 1] for name, tensor in self.params.items()}
 
     def step(self) -> None:
-        """One Adam step along the gradients."""
-        self._optimizer.step()
+        """One Adam step along the gradients, with torch's default betas and epsilon.
+
+        The functional form, because on small networks the optimiser object costs as much again.
+        """
+        adam(
+            [self._flat],
+            [self._gradient],
+            [self._mean],
+            [self._square],
+            max_exp_avg_sqs=[],
+            state_steps=[self._steps],
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self._training.learning_rate,
+            weight_decay=self._training.weight_decay,
+            eps=1e-8,
+            maximize=False,
+        )
 
     def keep(self, positions: Sequence[int]) -> "Weights":
         """The same for some of the members, going on from where they are."""
         rows = torch.tensor(positions)
         kept = Weights({name: t[rows] for name, t in self.params.items()}, self._training)
-        state = dict(self._optimizer.state[self._flat])
-        for moment in ("exp_avg", "exp_avg_sq"):
-            views = unpack(state[moment], self.params)
-            state[moment] = pack({name: tensor[rows] for name, tensor in views.items()})[0]
-        kept._optimizer.state[kept._flat] = state
+        kept._mean, kept._square = (
+            self._rows_of(self._mean, rows),
+            self._rows_of(self._square, rows),
+        )
+        kept._steps = self._steps
         return kept
+
+    def _rows_of(self, moment: Tensor, rows: Tensor) -> Tensor:
+        views = unpack(moment, self.params)
+        return pack({name: tensor[rows] for name, tensor in views.items()})[0]
 
 
 class Pull:
