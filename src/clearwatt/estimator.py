@@ -34,6 +34,8 @@ from clearwatt.warmup import WarmUp
 
 Floats = npt.NDArray[np.float64]
 
+_SCALING = ("x_mean", "x_scale", "y_mean", "y_scale")
+
 
 class NotWarmedUpError(ClearwattError, NotFittedError):
     """Streaming or forecasting before the warm-up; a CLeaR instance cannot start from nothing."""
@@ -89,8 +91,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         weight_decay: Adam's L2 regularisation.
         validation_share: Part of the warm-up held out for early stopping.
         split: "random", or "temporal" to hold out the last samples.
-        scale: Scale inputs to [0, 1] by their warm-up extrema and y by its largest magnitude in the
-            warm-up. Switch off if the data are scaled already.
+        scale: Standardise inputs and y by their mean and deviation in the warm-up. Switch off if
+            the data are scaled already, as `clearwatt.data.features` does it.
         random_state: Seed of everything random.
 
     Attributes:
@@ -157,7 +159,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         names = _names(y)
         targets, self._single = self._targets(y, inputs)
         self._scaling(inputs, targets)
-        x, power = self._scaled(inputs), (targets / self._y_scale).astype(np.float32)
+        x, power = self._scaled(inputs), self._scaled_targets(targets)
         network = self._autoencoder(x.shape[1], settings.strategy)
         representation = drive(warmup.autoencoder(network, x))
         head = self.predictor or Predictor(
@@ -179,14 +181,15 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             raise DataError(
                 f"y has {targets.shape[1]} columns; this model was warmed up with {entities}"
             )
-        self.instance_.observe(self._scaled(inputs), targets / self._y_scale)
+        self.instance_.observe(self._scaled(inputs), self._scaled_targets(targets))
         return self
 
     def predict(self, X: npt.ArrayLike) -> Floats:
         """Forecasts for inputs (n x d): n, or n x entities."""
         self._require_warm_up("predict")
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        forecast: Floats = self.instance_.predict(self._scaled(inputs)) * self._y_scale
+        scaled = self.instance_.predict(self._scaled(inputs))
+        forecast: Floats = scaled * self._y_scale + self._y_mean
         return forecast[:, 0] if self._single else forecast
 
     @property
@@ -240,9 +243,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         if values["feature_names_in"] is not None:
             model.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
         model._single = values["single"]
-        model._x_low, model._x_span, model._y_scale = (
-            np.array(values[name], dtype=np.float64) for name in ("x_low", "x_span", "y_scale")
-        )
+        for name in _SCALING:
+            setattr(model, f"_{name}", np.array(values["scaling"][name], dtype=np.float64))
         return model
 
     def __sklearn_tags__(self) -> Tags:
@@ -321,18 +323,18 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
                     f"Input y contains NaN in all but {measured} rows of entity {entity}; "
                     "the warm-up needs at least 2 measurements of each"
                 )
-        self._x_low, self._x_span, self._y_scale = (
-            np.zeros(width),
-            np.ones(width),
-            np.ones(entities),
-        )
+        self._x_mean, self._x_scale = np.zeros(width), np.ones(width)
+        self._y_mean, self._y_scale = np.zeros(entities), np.ones(entities)
         if self.scale:
-            span, peak = np.ptp(inputs, axis=0), np.nanmax(np.abs(targets), axis=0)
-            self._x_low, self._x_span = inputs.min(axis=0), np.where(span > 0, span, 1.0)
-            self._y_scale = np.where(peak > 0, peak, 1.0)
+            self._x_mean, self._x_scale = _standard(inputs)
+            self._y_mean, self._y_scale = _standard(targets)
 
     def _scaled(self, inputs: Floats) -> npt.NDArray[np.float32]:
-        scaled: Floats = (inputs - self._x_low) / self._x_span
+        scaled: Floats = (inputs - self._x_mean) / self._x_scale
+        return scaled.astype(np.float32)
+
+    def _scaled_targets(self, targets: Floats) -> npt.NDArray[np.float32]:
+        scaled: Floats = (targets - self._y_mean) / self._y_scale
         return scaled.astype(np.float32)
 
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
@@ -360,9 +362,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             "n_features_in": self.n_features_in_,
             "feature_names_in": None if names is None else list(names),
             "single": self._single,
-            "x_low": self._x_low.tolist(),
-            "x_span": self._x_span.tolist(),
-            "y_scale": self._y_scale.tolist(),
+            "scaling": {name: getattr(self, f"_{name}").tolist() for name in _SCALING},
         }
 
 
@@ -370,6 +370,14 @@ def _names(y: npt.ArrayLike) -> list[str] | None:
     """Column names of a data frame with several targets."""
     columns = getattr(y, "columns", None)
     return None if columns is None else [str(column) for column in columns]
+
+
+def _standard(values: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column; 1 for a column that never changes."""
+    mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    # A constant column's deviation is rounding noise rather than exactly zero.
+    constant = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
+    return mean, np.where(constant, 1.0, deviation)
 
 
 def _squeezed(values: Floats, single: bool) -> float | Floats:
