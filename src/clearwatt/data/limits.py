@@ -57,12 +57,12 @@ GENERATOR = Limits(
     high=1.15,
     flat_hours=2,
     flat_above=0.02,
-    ceiling=0.01,
+    ceiling=0.08,
     spike_floor=0.35,
     neighbours=0.03,
 )
 # Runs to a schedule: hours at the same power are its ordinary life, days at its rated power.
-DISPATCHABLE = dataclasses.replace(GENERATOR, flat_hours=12, ceiling=0.02)
+DISPATCHABLE = dataclasses.replace(GENERATOR, flat_hours=12)
 CONSUMER = Limits(low=-0.05, high=1.3, flat_hours=2)
 RESIDUAL = Limits(low=-1.3, high=1.3, flat_hours=2)
 
