@@ -17,6 +17,7 @@ from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.loop import (
     Block,
+    Deployment,
     LatentLens,
     Timeline,
     input_view,
@@ -147,40 +148,43 @@ class Instance:
             x: Inputs, n x d.
             y: Measurements, n x entities; NaN where there is none.
         """
-        return drive(self.stream(x, y))
+        return tuple(deployment.event for deployment in drive(self.stream(x, y)))
 
-    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[tuple[UpdateEvent, ...]]:
-        """Like `observe`, but hand out the training jobs instead of training them."""
+    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
+        """Like `observe`, but hand out the training jobs instead of training them.
+
+        Returns every update with the weights it put into service, in order.
+        """
         inputs, targets = self._checked(x, y)
-        events: list[UpdateEvent] = []
+        deployed: list[Deployment] = []
         if self.settings.strategy.updates:
             block = Block(self.inputs.append(inputs), inputs, self.step)
             if self.settings.strategy.synchronous:
-                events = yield from self._run_pairs(block, targets)
+                deployed = yield from self._run_pairs(block, targets)
             else:
                 timeline = yield from represent(self.autoencoders[0], block, self.inputs)
-                events = yield from self._run_predictors(timeline, targets)
+                deployed = yield from self._run_predictors(timeline, targets)
         self.step += len(inputs)
-        new = tuple(sorted(events, key=lambda event: event.step))
-        self.events += new
+        deployed.sort(key=lambda deployment: deployment.event.step)
+        self.events += tuple(deployment.event for deployment in deployed)
         if len(self.inputs) > self._prune_at:
             self._prune()
-        return new
+        return deployed
 
-    def _run_predictors(self, timeline: Timeline, y: Floats) -> Stream[list[UpdateEvent]]:
+    def _run_predictors(self, timeline: Timeline, y: Floats) -> Stream[list[Deployment]]:
         lenses = [LatentLens(timeline, column, self.inputs) for column in y.T]
         streams = [
             run(component, lens, "prediction")
             for component, lens in zip(self.predictors, lenses, strict=True)
         ]
         deployed = yield from together(streams)
-        return [*timeline.events, *(update.event for updates in deployed for update in updates)]
+        return [*timeline.deployments, *(update for updates in deployed for update in updates)]
 
-    def _run_pairs(self, block: Block, y: Floats) -> Stream[list[UpdateEvent]]:
+    def _run_pairs(self, block: Block, y: Floats) -> Stream[list[Deployment]]:
         pairs = zip(self.autoencoders, self.predictors, y.T, strict=True)
         streams = [Pair(a, p, self.inputs).run(block, column) for a, p, column in pairs]
-        events = yield from together(streams)
-        return [event for group in events for event in group]
+        deployed = yield from together(streams)
+        return [update for updates in deployed for update in updates]
 
     @torch.inference_mode()
     def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -51,10 +52,9 @@ class Lens(Protocol):
 
 
 class Deployment(NamedTuple):
-    """An update that was put into service, and from which sample of the block on."""
+    """An update that was put into service: from the step after its event on, with its weights."""
 
     event: UpdateEvent
-    position: int
     params: Params
 
 
@@ -73,7 +73,7 @@ def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deploy
             request = component.request(view, step=step, trigger=trigger)
             (trained,) = yield (request.job,)
             event = component.deploy(request, trained)
-            deployments.append(Deployment(event, position, component.params))
+            deployments.append(Deployment(event, component.params))
     return deployments
 
 
@@ -107,10 +107,19 @@ class Timeline:
 
     network: Reconstructor
     block: Block
-    starts: list[int]
-    encoders: list[Params]
-    events: list[UpdateEvent]
+    first: Params
+    deployments: list[Deployment]
     _latents: dict[int, Tensor] = field(default_factory=dict)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The positions of the block from which each encoder is in force."""
+        return [0, *(each.event.step - self.block.step for each in self.deployments)]
+
+    @cached_property
+    def encoders(self) -> list[Params]:
+        """The weights of each encoder."""
+        return [self.first, *(each.params for each in self.deployments)]
 
     def version_at(self, position: int) -> int:
         """Which encoder represents the sample at this position of the block."""
@@ -133,13 +142,7 @@ def represent(component: Component, block: Block, inputs: Inputs) -> Stream[Time
     """Run the autoencoder over a block and note which encoder was in force when."""
     first = component.params
     deployed = yield from run(component, InputLens(block, inputs), "reconstruction")
-    return Timeline(
-        network=reconstructor(component.network),
-        block=block,
-        starts=[0, *(deployment.position for deployment in deployed)],
-        encoders=[first, *(deployment.params for deployment in deployed)],
-        events=[deployment.event for deployment in deployed],
-    )
+    return Timeline(reconstructor(component.network), block, first, deployed)
 
 
 class LatentLens:

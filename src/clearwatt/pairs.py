@@ -9,8 +9,16 @@ import torch
 from torch import Tensor
 
 from clearwatt.component import Component
-from clearwatt.events import Signal, UpdateEvent
-from clearwatt.loop import LOOK_AHEAD, Block, encode, input_view, latent_view, reconstructor
+from clearwatt.events import Signal
+from clearwatt.loop import (
+    LOOK_AHEAD,
+    Block,
+    Deployment,
+    encode,
+    input_view,
+    latent_view,
+    reconstructor,
+)
 from clearwatt.memory import Floats, Inputs, Samples
 from clearwatt.strategies import Archive, Batch
 from clearwatt.streams import Stream
@@ -24,17 +32,17 @@ class Pair:
     predictor: Component
     inputs: Inputs
 
-    def run(self, block: Block, y: Floats) -> Stream[list[UpdateEvent]]:
+    def run(self, block: Block, y: Floats) -> Stream[list[Deployment]]:
         """Judge, buffer, and update both as soon as either novelty buffer is full."""
-        events: list[UpdateEvent] = []
+        deployments: list[Deployment] = []
         position = 0
         while position < len(block.x):
             stop = min(position + LOOK_AHEAD, len(block.x))
             taken, trigger = self._absorb(block, y, start=position, stop=stop)
             position += taken
             if trigger:
-                events += yield from self._update(block.step + position, trigger)
-        return events
+                deployments += yield from self._update(block.step + position, trigger)
+        return deployments
 
     def _absorb(
         self, block: Block, y: Floats, *, start: int, stop: int
@@ -61,7 +69,7 @@ class Pair:
         self.predictor.absorb(pairs, novel_y[:known])
         return taken, next((signal for signal, end in ends.items() if end == taken), None)
 
-    def _update(self, step: int, trigger: Signal) -> Stream[list[UpdateEvent]]:
+    def _update(self, step: int, trigger: Signal) -> Stream[list[Deployment]]:
         """First the autoencoder, then the predictor on its new latents."""
         settings = self.autoencoder.settings
         novel_x, novel_y = self.autoencoder.novelty.samples, self.predictor.novelty.samples
@@ -76,7 +84,7 @@ class Pair:
             generated=None if generated is None else Batch(generated.inputs, None),
         )
         (trained,) = yield (request.job,)
-        first = self.autoencoder.deploy(request, trained)
+        first = Deployment(self.autoencoder.deploy(request, trained), self.autoencoder.params)
         network, encoder = reconstructor(self.autoencoder.network), self.autoencoder.params
         request = self.predictor.request(
             latent_view(network, encoder, self.inputs),
@@ -86,7 +94,8 @@ class Pair:
             generated=None if generated is None else self._encoded(generated),
         )
         (trained,) = yield (request.job,)
-        return [first, self.predictor.deploy(request, trained)]
+        second = Deployment(self.predictor.deploy(request, trained), self.predictor.params)
+        return [first, second]
 
     def _archive(self) -> Archive:
         """The deployed models, which are those of the last update."""
