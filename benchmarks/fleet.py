@@ -2,9 +2,10 @@
 
     python benchmarks/fleet.py [--quick] [--json]
 
-One thread, CPU seconds (on a quiet machine the same as wall time). All rates come from the same run: each repeat times the matrix product, the eager loop
-and the fleet one after another, and the best of the repeats counts for each. The eager loop trains
-one `nn.Sequential` after another with the default Adam, batches taken by index.
+One thread, CPU seconds (on a quiet machine the same as wall time). All rates come from the same
+run: each repeat times the eager loop, the fleet and the matrix product one after another, and the
+best of the repeats counts for each. The eager loop trains one `nn.Sequential` after another with
+the default Adam, batches taken by index.
 
 Floating-point operations: 2 per multiply-add of a linear layer; a training step counts the forward
 pass, the weight gradients and the gradients passed down, except the one of the network's input,

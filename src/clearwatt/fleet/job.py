@@ -90,11 +90,11 @@ class Job:
         _check_rows(self, "training", self.inputs, self.targets)
         if self.validation is not None:
             _check_rows(self, "validation", *self.validation)
-        if self.weights is not None and self.weights.shape != self.inputs.shape[:1]:
-            raise DataError(
-                f"weights have shape {tuple(self.weights.shape)}; give one per sample, "
-                f"({self.inputs.shape[0]},)"
-            )
+        if self.weights is not None:
+            _check_weights(self.weights, len(self.inputs))
+        if self.penalty is not None:
+            _check_like(self.params, self.penalty.anchor, "anchor")
+            _check_like(self.params, self.penalty.importance, "importance")
         if any(tensor.shape[0] != 1 for tensor in self.params.values()):
             raise DataError("a job trains one model; take it from a stack with networks.select")
 
@@ -118,6 +118,24 @@ class Trained(NamedTuple):
     validation_rmse: float | None
     seconds: float
     diverged: bool = False
+
+
+def _check_weights(weights: Tensor, samples: int) -> None:
+    if weights.shape != (samples,):
+        raise DataError(
+            f"weights have shape {tuple(weights.shape)}; give one per sample, ({samples},)"
+        )
+    if not bool((weights.isfinite() & (weights >= 0)).all()):
+        raise DataError("weights hold negative or non-finite values; use finite ones >= 0")
+
+
+def _check_like(params: Params, others: Params, what: str) -> None:
+    for name, tensor in params.items():
+        if name not in others or others[name].shape != tensor.shape:
+            raise DataError(
+                f"the penalty's {what} has no {name} of shape {tuple(tensor.shape)}; "
+                "take it from a model of the same network"
+            )
 
 
 def _check_rows(job: Job, what: str, inputs: Tensor, targets: Tensor | None) -> None:
