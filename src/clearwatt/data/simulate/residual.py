@@ -32,19 +32,19 @@ class Substation:
 SUBSTATIONS: Mapping[str, Substation] = {
     "residential": Substation(
         {"h0_dyn": 0.6, "g0": 0.2, "flat": 0.2},
-        rooftop=(0.1, 0.22),
+        rooftop=(0.2, 0.4),
         heat_pumps=0.1,
         electric_vehicles=0.05,
     ),
     "mixed": Substation(
         {"h0_dyn": 0.4, "g0": 0.3, "g3": 0.3},
-        rooftop=(0.05, 0.2),
+        rooftop=(0.12, 0.3),
         heat_pumps=0.06,
         electric_vehicles=0.04,
     ),
     "rural": Substation(
-        {"h0_dyn": 0.37, "l0": 0.33, "flat": 0.22},
-        rooftop=(0.18, 0.35),
+        {"h0_dyn": 0.37, "l0": 0.33, "flat": 0.27},
+        rooftop=(0.3, 0.55),
         heat_pumps=0.08,
         electric_vehicles=0.03,
     ),
