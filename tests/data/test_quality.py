@@ -126,6 +126,12 @@ def test_excursions_that_are_ordinary_for_the_entity_are_real():
     assert calm[AT] == Reason.SPIKE
 
 
+def test_the_first_day_has_no_ordinary_to_compare_with():
+    power = readings()
+    power.iloc[10:90:8, 0] += 30
+    assert verdicts(power, "shop")[:DAY].max() == Reason.OK
+
+
 def test_zero_is_stuck_while_the_neighbours_run():
     codes = verdicts(spoil("shop", [0.0] * 40), "shop")
     assert only(codes, Reason.STUCK_AT_ZERO, slice(AT, AT + 40))

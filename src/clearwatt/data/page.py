@@ -80,6 +80,10 @@ SCRIPT = """
     box.dataset.drawn = "yes";
   };
   const boxes = [...document.querySelectorAll("[data-figure]")];
+  // Room is kept from the start, so that nothing jumps while the reader scrolls.
+  boxes.forEach((box) => {
+    box.style.minHeight = `${figures[box.dataset.figure].layout.height}px`;
+  });
   // Pictures far down the page are drawn when they are about to be seen.
   const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from clearwatt.data.describe import Description
 from clearwatt.data.overview import day
 from clearwatt.data.quality import Reason
 from clearwatt.data.schema import Dataset, Drift
-from clearwatt.data.traces import Figure, Panel, packed_array, stamp, titled
+from clearwatt.data.traces import Figure, Panel, packed_array, stamp, text, titled
 
 Values = npt.NDArray[np.float64]
 
@@ -36,7 +35,7 @@ def quality_panel(description: Description) -> Panel:
         "yaxis": {
             "autorange": "reversed",
             "tickvals": list(range(len(report.entities))),
-            "ticktext": [html.escape(name) for name in report.entities],
+            "ticktext": [text(name) for name in report.entities],
             "tickfont": {"size": 9},
             "automargin": True,
             "showgrid": False,
@@ -67,6 +66,8 @@ def _heat(mask: npt.NDArray[np.bool_], blocks: _Blocks, *, shown: bool) -> Figur
         "type": "heatmap",
         "z": packed_array(share.T),
         **blocks.axis,
+        # A cell is drawn around its place, a piece of the span begins there.
+        "x0": stamp(blocks.start + pd.Timedelta(days=blocks.days / 2)),
         "zmin": 0,
         "zmax": 100,
         # A few readings of a week are a shade, a day of it is a warning.
@@ -77,7 +78,7 @@ def _heat(mask: npt.NDArray[np.bool_], blocks: _Blocks, *, shown: bool) -> Figur
             [1, "var(--worst)"],
         ],
         "colorbar": {"title": {"text": "%"}, "thickness": 10},
-        "hovertemplate": "%{y}<br>from %{x|%Y-%m-%d}<br>%{z:.1f} %<extra></extra>",
+        "hovertemplate": "%{y}<br>around %{x|%Y-%m-%d}<br>%{z:.1f} %<extra></extra>",
         "visible": shown,
     }
 
@@ -187,13 +188,13 @@ def _drift_note(drift: Drift, *, level: int) -> Figure:
 
 
 def _what(drift: Drift) -> str:
-    return html.escape(drift.what.replace("_", " "))
+    return text(drift.what.replace("_", " "))
 
 
 def _told(drift: Drift) -> str:
-    whom = html.escape(drift.entity or "whole grid")
+    whom = text(drift.entity or "whole grid")
     until = "" if drift.end is None else f" to {day(drift.end)}"
-    about = html.escape(drift.description)
+    about = text(drift.description)
     return f"<b>{_what(drift)}</b>, {whom}<br>{day(drift.start)}{until}<br>{about}"
 
 

@@ -24,7 +24,7 @@ from clearwatt.data.panels import drift_panel, quality_panel, span_panels
 from clearwatt.data.quality import Reason
 from clearwatt.data.schema import Dataset
 from clearwatt.data.traces import Figure, Panel
-from clearwatt.data.weeks import week_panels
+from clearwatt.data.weeks import week_panels, weeks
 
 # Where no subtype tells entities apart, a few of them are shown side by side.
 _MOST_ALIKE = 4
@@ -164,7 +164,8 @@ def _all_drifts(description: Description) -> Sheet:
 
 
 def _week_section(dataset: Dataset, description: Description, figures: dict[str, Figure]) -> str:
-    parts = ['<section id="weeks"><h2>A week of winter and one of summer</h2>']
+    title = "A week of winter and one of summer" if len(weeks(dataset)) > 1 else "A closer look"
+    parts = [f'<section id="weeks"><h2>{title}</h2>']
     parts.append('<p class="note">Power beside the weather input it hangs on most.</p>')
     for group in description.groups:
         for member in _shown(group, description.groups):
@@ -215,9 +216,8 @@ def _panels(panels: Sequence[Panel], figures: dict[str, Figure]) -> str:
     for panel in panels:
         key = f"figure-{len(figures)}"
         figures[key] = panel.figure
-        height = 'style="min-height:240px"'
         boxes.append(
             f"<figure><figcaption>{escape(panel.caption)}</figcaption>"
-            f'<div data-figure="{key}" {height}></div></figure>'
+            f'<div data-figure="{key}"></div></figure>'
         )
     return "".join(boxes)

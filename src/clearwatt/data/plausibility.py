@@ -124,7 +124,8 @@ def out_of_range(readings: Readings) -> BoolArray:
 def spikes(readings: Readings) -> BoolArray:
     """Flag short excursions that return and are far larger than those of an ordinary day."""
     excursion = _excursions(readings.values, readings.rules.spike_readings)
-    usual = np.nan_to_num(readings.past(readings.daily_peak(excursion), 0.5))
+    # NaN on the first day: without any history nothing is known to be unusual.
+    usual = readings.past(readings.daily_peak(excursion), 0.5)
     floor = readings.size * readings.limit(lambda limits: limits.spike_floor)
     usual = usual * readings.limit(lambda limits: limits.spike_factor)
     return excursion > readings.each(np.maximum(usual, floor))

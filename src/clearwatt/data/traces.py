@@ -34,9 +34,14 @@ def packed_array(values: npt.NDArray[np.floating]) -> Figure:
     return {"dtype": "f4", "bdata": encoded, **shape}
 
 
+def text(words: str) -> str:
+    """Escape what plotly would read as HTML; quotes stay, it does not undo those."""
+    return html.escape(words, quote=False)
+
+
 def titled(name: str, unit: str) -> str:
     """Write an axis title with its unit, or that the data do not state one."""
-    return html.escape(f"{name} [{unit or 'unit as recorded'}]")
+    return text(f"{name} [{unit or 'unit as recorded'}]")
 
 
 def stamp(time: pd.Timestamp) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import pandas as pd
 from clearwatt.data.limits import subtype
 from clearwatt.data.overview import day
 from clearwatt.data.schema import Dataset, Entity, Kind
-from clearwatt.data.traces import Figure, Panel, packed_array, stamp, titled
+from clearwatt.data.traces import Figure, Panel, packed_array, stamp, text, titled
 
 _WEEK = pd.Timedelta(days=7)
 # Days of the year around which to look, and how far: late January is clear of the holidays.
@@ -106,7 +105,7 @@ def _week_figure(
             "xaxis": {"type": "date", "tickformat": "%a %d"},
             "yaxis": {"title": {"text": titled("power", unit)}, "range": ranges[0]},
             "yaxis2": {
-                "title": {"text": html.escape(pretty(str(weather.name)))},
+                "title": {"text": text(pretty(str(weather.name)))},
                 "range": ranges[1],
                 "overlaying": "y",
                 "tickmode": "auto",
@@ -149,7 +148,7 @@ def _line(series: pd.Series[float], *, name: str, colour: str, axis: str) -> Fig
         "x0": stamp(series.index[0]) if len(series) else None,
         "dx": step / pd.Timedelta(milliseconds=1),
         "y": packed_array(series.to_numpy(dtype=np.float32)),
-        "name": html.escape(name),
+        "name": text(name),
         "yaxis": axis,
         "line": {"color": colour, "width": 1.6},
         "hovertemplate": "%{x|%a %d %b %H:%M}<br>%{y:.4~g}",
