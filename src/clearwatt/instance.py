@@ -196,7 +196,7 @@ class Instance:
         columns = []
         latents: dict[int, torch.Tensor] = {}
         for entity, predictor in enumerate(self.predictors):
-            encoder = self._autoencoder_of(entity)
+            encoder = self.autoencoder_of(entity)
             if id(encoder) not in latents:
                 network = reconstructor(encoder.network)
                 latents[id(encoder)] = network.encode(_double(encoder.params), values)
@@ -208,7 +208,7 @@ class Instance:
     def reconstruct(self, x: npt.ArrayLike, entity: int = 0) -> npt.NDArray[np.float64]:
         """Reconstructions (n x d) by the deployed autoencoder (of the entity, if synchronous)."""
         values = torch.from_numpy(self._checked_inputs(x)).double()[None]
-        component = self._autoencoder_of(entity)
+        component = self.autoencoder_of(entity)
         output: npt.NDArray[np.float64] = component.network.forward(
             _double(component.params), values
         )[0].numpy()
@@ -310,11 +310,12 @@ class Instance:
         parts = {f"autoencoder-{i}": part for i, part in enumerate(self.autoencoders)}
         return parts | {f"predictor-{i}": part for i, part in enumerate(self.predictors)}
 
-    def _autoencoder_of(self, entity: int) -> Component:
+    def autoencoder_of(self, entity: int) -> Component:
+        """The autoencoder that represents an entity's inputs."""
         return self.autoencoders[entity if self.settings.strategy.synchronous else 0]
 
     def _latent_view(self, entity: int) -> View:
-        encoder = self._autoencoder_of(entity)
+        encoder = self.autoencoder_of(entity)
         return latent_view(reconstructor(encoder.network), encoder.params, self.inputs)
 
     def _prune(self) -> None:

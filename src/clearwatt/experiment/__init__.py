@@ -1,0 +1,1 @@
+"""Comparing approaches: the paper's metrics and what operators feel."""
