@@ -12,7 +12,8 @@ Floats = npt.NDArray[np.float32]
 
 def reconstruction_errors(x: Floats, reconstruction: Floats) -> Floats:
     """Root mean square over the features of each sample: n x d, n x d -> n."""
-    errors: Floats = np.sqrt(np.square(x - reconstruction).mean(axis=-1))
+    residual = x - reconstruction
+    errors: Floats = np.sqrt(np.einsum("nd,nd->n", residual, residual) / np.float32(x.shape[1]))
     return errors
 
 

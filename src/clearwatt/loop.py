@@ -7,11 +7,12 @@ the one that fills the novelty buffer; sample for sample, the outcome is that of
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -37,12 +38,12 @@ class Block:
 
 
 class Lens(Protocol):
-    """What a component sees of a block: its samples, in pieces under one encoder each."""
+    """What a component sees of a block: its samples, each under the encoder of its time."""
 
     samples: Samples
 
-    def seen(self, start: int, limit: int) -> Batch:
-        """Samples from `start` on, up to `limit` of them, as one encoder shows them."""
+    def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
+        """Which samples from `start` on, up to `LOOK_AHEAD` of them, are novel to the component."""
 
     def view_after(self, stop: int) -> View:
         """How a model trained once the samples before `stop` have passed sees its data."""
@@ -63,7 +64,7 @@ def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deploy
     deployments: list[Deployment] = []
     position, end = 0, len(lens.samples.rows)
     while position < end:
-        novel = component.judge(lens.seen(position, LOOK_AHEAD))
+        novel = lens.judge(component, position)
         due = component.due(novel)
         taken = due or len(novel)
         component.absorb(lens.samples.at(slice(position, position + taken)), novel[:taken])
@@ -78,15 +79,25 @@ def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deploy
 
 
 class InputLens:
-    """The autoencoder's: the inputs themselves."""
+    """The autoencoder's: the inputs themselves.
 
-    def __init__(self, block: Block, inputs: Inputs) -> None:
+    ``latents`` (n x z) are what judging leaves behind: each sample under the encoder of its time,
+    because a sample that was judged ahead of an update is judged again after it.
+    """
+
+    def __init__(self, network: Reconstructor, block: Block, inputs: Inputs) -> None:
         self.samples = Samples(block.rows, None)
-        self._block, self._inputs = block, inputs
+        self.latents = torch.empty(len(block.x), network.latent)
+        self._network, self._block, self._inputs = network, block, inputs
 
-    def seen(self, start: int, limit: int) -> Batch:
-        """Inputs as they are."""
-        return Batch(torch.from_numpy(self._block.x[start : start + limit]), None)
+    def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
+        """Inputs as they are, against their reconstruction."""
+        piece = slice(start, start + LOOK_AHEAD)
+        x = self._block.x[piece]
+        self.latents[piece] = encode(self._network, component.params, x)
+        with torch.no_grad():
+            output = self._network.decode(component.params, self.latents[None, piece])[0]
+        return component.judge(Batch(torch.from_numpy(x), None), output)
 
     def view_after(self, stop: int) -> View:
         """Inputs as they are, at any time."""
@@ -99,7 +110,7 @@ class InputLens:
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """The encoders in force over a block; latents are computed once for each.
+    """The encoders in force over a block, and the latents (n x z) they make of it.
 
     Encoder i is in force from ``starts[i]`` on. With asynchronous updates the timeline is the same
     for every entity of a zone.
@@ -109,7 +120,7 @@ class Timeline:
     block: Block
     first: Params
     deployments: list[Deployment]
-    _latents: dict[int, Tensor] = field(default_factory=dict)
+    latents: Tensor
 
     @cached_property
     def starts(self) -> list[int]:
@@ -125,24 +136,13 @@ class Timeline:
         """Which encoder represents the sample at this position of the block."""
         return bisect_right(self.starts, position) - 1
 
-    def stop_of(self, version: int) -> int:
-        """Where the next encoder takes over."""
-        later = self.starts[version + 1 :]
-        return later[0] if later else len(self.block.x)
-
-    def latents(self, version: int) -> Tensor:
-        """Representations of the samples this encoder is in force for, n x z."""
-        if version not in self._latents:
-            x = self.block.x[self.starts[version] : self.stop_of(version)]
-            self._latents[version] = encode(self.network, self.encoders[version], x)
-        return self._latents[version]
-
 
 def represent(component: Component, block: Block, inputs: Inputs) -> Stream[Timeline]:
     """Run the autoencoder over a block and note which encoder was in force when."""
-    first = component.params
-    deployed = yield from run(component, InputLens(block, inputs), "reconstruction")
-    return Timeline(reconstructor(component.network), block, first, deployed)
+    network, first = reconstructor(component.network), component.params
+    lens = InputLens(network, block, inputs)
+    deployed = yield from run(component, lens, "reconstruction")
+    return Timeline(network, block, first, deployed, lens.latents)
 
 
 class LatentLens:
@@ -154,14 +154,16 @@ class LatentLens:
         self._targets = torch.from_numpy(y[self._measured])[:, None]
         self._timeline, self._inputs = timeline, inputs
 
-    def seen(self, start: int, limit: int) -> Batch:
-        """Latents up to the next change of the encoder."""
-        timeline = self._timeline
-        version = timeline.version_at(int(self._measured[start]))
-        change = int(np.searchsorted(self._measured, timeline.stop_of(version)))
-        stop = min(start + limit, change)
-        places = torch.from_numpy(self._measured[start:stop] - timeline.starts[version])
-        return Batch(timeline.latents(version)[places], self._targets[start:stop])
+    def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
+        """Latents against the measurements."""
+        piece = slice(start, start + LOOK_AHEAD)
+        return component.judge(Batch(self._latents(self._measured[piece]), self._targets[piece]))
+
+    def _latents(self, places: Rows) -> Tensor:
+        first, last = int(places[0]), int(places[-1])
+        if last - first + 1 == len(places):  # no gap: a view, not a copy
+            return self._timeline.latents[first : last + 1]
+        return self._timeline.latents[torch.from_numpy(places)]
 
     def view_after(self, stop: int) -> View:
         """An encoder updated at the very sample that filled the buffer is already in force."""
