@@ -321,7 +321,7 @@ class Instance:
     def _prune(self) -> None:
         """Let go of input rows nobody refers to any more."""
         parts = (*self.autoencoders, *self.predictors)
-        self.inputs.keep(np.concatenate([part.held.rows for part in parts]))
+        self.inputs.keep(*(part.held.rows for part in parts))
         self._prune_at = 2 * len(self.inputs) + PRUNE_SLACK
 
     def _checked(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:

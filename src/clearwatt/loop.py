@@ -163,7 +163,7 @@ class LatentLens:
         first, last = int(places[0]), int(places[-1])
         if last - first + 1 == len(places):  # no gap: a view, not a copy
             return self._timeline.latents[first : last + 1]
-        return self._timeline.latents[torch.from_numpy(places)]
+        return self._timeline.latents.index_select(0, torch.from_numpy(places))
 
     def view_after(self, stop: int) -> View:
         """An encoder updated at the very sample that filled the buffer is already in force."""

@@ -76,10 +76,17 @@ class Inputs:
         values: Floats = self.values[np.searchsorted(self.rows, rows)]
         return values
 
-    def keep(self, rows: Rows) -> None:
-        """Forget every row but these."""
-        kept = np.unique(rows)
-        self.restore(kept, self.take(kept), next_row=self.next_row)
+    def keep(self, *needed: Rows) -> None:
+        """Forget every row that is in none of these."""
+        held = self.rows
+        first = int(held[0]) if len(held) else self.next_row
+        # Marks instead of a sorted union: many components need much the same rows.
+        marked = np.zeros(self.next_row - first, np.bool_)
+        for rows in needed:
+            marked[rows - first] = True
+        kept = marked[held - first]
+        if not kept.all():
+            self.restore(held[kept], self.values[kept], next_row=self.next_row)
 
     def __len__(self) -> int:
         return len(self.rows)
