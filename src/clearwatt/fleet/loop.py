@@ -9,6 +9,7 @@ rounding, whichever members it is stacked with.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ from clearwatt.fleet.weights import Pull, Weights
 from clearwatt.networks import Differentiator, stack
 
 STACK_VALUES = 400_000
-"""Weights in a stack of the default size."""
+"""Weights in a stack of the default size: with more, optimiser and products leave the cache."""
 
 
 def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
@@ -38,16 +39,14 @@ def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
     results: dict[int, Trained] = {}
     with one_thread(), torch.no_grad():
         for group in _groups(jobs):
-            size = stack or default_stack(jobs[group[0]])
-            for start in range(0, len(group), size):
-                chunk = group[start : start + size]
+            for chunk in _chunks(group, stack or default_stack(jobs[group[0]])):
                 done = _Stack([jobs[i] for i in chunk]).run()
                 results.update(zip(chunk, done, strict=True))
     return [results[i] for i in range(len(jobs))]
 
 
 def default_stack(job: Job) -> int:
-    """Members that train fastest together, as measured by `benchmarks/fleet.py`."""
+    """Members that train fastest together: as many as fit the cache, within 4 to 32."""
     size = sum(tensor.numel() for tensor in job.params.values())
     return max(4, min(32, STACK_VALUES // size))
 
@@ -77,6 +76,13 @@ def _groups(jobs: Sequence[Job]) -> list[list[int]]:
         )
         groups.setdefault(key, []).append(position)
     return [sorted(group, key=lambda i: len(jobs[i].inputs)) for group in groups.values()]
+
+
+def _chunks(group: list[int], size: int) -> list[list[int]]:
+    """Parts of at most `size`, as even as can be: a stack of one is the slowest per member."""
+    count = -(-len(group) // size)
+    cuts = [len(group) * i // count for i in range(count + 1)]
+    return [group[start:stop] for start, stop in pairwise(cuts)]
 
 
 class _Stack:
