@@ -24,7 +24,7 @@ from clearwatt.networks import Network, Params, Reconstructor
 from clearwatt.strategies import Batch
 from clearwatt.streams import Stream
 
-LOOK_AHEAD = 8192
+LOOK_AHEAD = 16_384
 """Samples judged at once at most: enough to be fast, few enough to waste little at a trigger."""
 
 

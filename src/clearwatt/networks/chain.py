@@ -99,11 +99,12 @@ class Chain:
         members, width = layers[-1][1].shape
         result = x.new_empty(members, x.shape[1], width)
         values = [x.new_empty(min(BLOCK, x.shape[1]), bias.shape[1]) for _, bias in layers[:-1]]
+        models = [[(weight[m], bias[m]) for weight, bias in layers] for m in range(members)]
         for start in range(0, x.shape[1], BLOCK):
             rows = slice(start, start + BLOCK)
-            for member, block in enumerate(x[:, rows].expand(members, -1, -1)):
-                own = [(weight[member], bias[member]) for weight, bias in layers]
-                _single(own, block, values=values, out=result[member, rows])
+            blocks = zip(models, x[:, rows].expand(members, -1, -1), result[:, rows], strict=True)
+            for model, block, out in blocks:
+                _single(model, block, values=values, out=out)
         return result
 
 
