@@ -190,6 +190,17 @@ def rows(dataset: Dataset, errors: Errors) -> list[tuple[str, str, str, str]]:
     ]
 
 
+def summary(errors: Errors) -> dict[str, float]:
+    """Return the figures that have a target."""
+    validation, updating = errors.mean("validation"), errors.mean("updating")
+    return {
+        "predictor_validation": validation,
+        "predictor_updating": updating,
+        "predictor_ratio": updating / validation,
+        "autoencoder_updating": errors.autoencoder_updating,
+    }
+
+
 def span(values: np.ndarray) -> str:
     """Return least, mean and greatest as text."""
     return f"{values.min():.3f} - {values.mean():.3f} - {values.max():.3f}" if values.size else "-"
@@ -214,7 +225,7 @@ def main(arguments: list[str] | None = None) -> int:
     training = Training(epochs=options.epochs, patience=options.patience)
     errors = measure_errors(dataset, names, training=training, seed=options.seed)
     if options.json:
-        print(json.dumps({"errors": asdict(errors), "table": rows(dataset, errors)}, indent=1))
+        print(json.dumps({"summary": summary(errors), "errors": asdict(errors)}, indent=1))
         return 0
     console = Console()
     console.print(f"predictors of {len(names)} entities: {', '.join(names)}")

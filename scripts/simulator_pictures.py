@@ -121,7 +121,7 @@ def _polyline(line: Line, low: float, high: float, x: float, y: float) -> str:
 
 
 def _mark(share: float, text: str, row: int, x: float, y: float) -> str:
-    at, side = x + share * WIDTH, 1 if share < 0.7 else -1
+    at, side = x + share * WIDTH, 1 if share < 0.74 else -1
     return (
         f'<path d="M{at:.1f} {y}v{HEIGHT}" stroke="{RED}" stroke-dasharray="3 2"/>'
         f'<text x="{at + side * 3:.1f}" y="{y + 12 + 12 * (row % 4)}" fill="{RED}" '

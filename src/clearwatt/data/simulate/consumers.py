@@ -45,7 +45,7 @@ CONSUMERS: Mapping[str, Subtype] = {
     ),
     "shop": Subtype({"g4": 1.0}, {"g4": 0.4, "g0": 0.4}, base=0.15, heating=0.1, cooling=0.1),
     "workshop": Subtype(
-        {"one_shift": 1.0}, {"two_shifts": 0.9}, base=0.36, heating=0.1, closing=0.8
+        {"one_shift": 1.0}, {"two_shifts": 0.9}, base=0.4, heating=0.1, closing=0.8
     ),
     "factory_two_shift": Subtype(
         {"two_shifts": 1.0}, {"one_shift": 1.0}, base=0.27, closing=0.8, size_kw=(300, 2500)

@@ -55,7 +55,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "capacity_retired",
         "{percent} of the installed capacity is retired or connected elsewhere",
-        ("wind", *FACTORIES, "office", "hospital", "farm", *RESIDUALS),
+        ("wind", *FACTORIES[1:], "office", "hospital", "farm", *RESIDUALS),
         0.35,
         (0.15, 0.3),
         always=Kind.RESIDUAL,
@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         "a wrong transformer ratio makes the meter read {percent} less",
         CONSUMERS,
         0.2,
-        (0.2, 0.4),
+        (0.15, 0.35),
         always=Kind.CONSUMER,
         start=(0.4, 0.85),
     ),
