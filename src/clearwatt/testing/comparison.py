@@ -1,0 +1,108 @@
+"""What two instances must share if one stands for the other."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import torch
+
+from clearwatt.component import Component
+from clearwatt.events import UpdateEvent
+from clearwatt.instance import Instance
+from clearwatt.memory import Floats
+from clearwatt.snapshot import pack_component
+
+
+def components(instance: Instance) -> dict[str, Component]:
+    """Every component of an instance by a name to call it in a message."""
+    parts = (*instance.autoencoders, *instance.predictors)
+    return {_title(part): part for part in parts}
+
+
+def first_difference(one: Instance, other: Instance) -> str | None:
+    """The first thing in which two instances differ by a single bit; None if they are equal.
+
+    Compared are the events (without the seconds they took) and, of every component, threshold,
+    weights, buffers, history, strategy state and random state.
+    """
+    if difference := _events_differ(one.events, other.events):
+        return difference
+    for (name, mine), theirs in zip(
+        components(one).items(), components(other).values(), strict=True
+    ):
+        if difference := _components_differ(mine, theirs):
+            return f"{difference} of the {name}"
+    return None
+
+
+def _events_differ(one: tuple[UpdateEvent, ...], other: tuple[UpdateEvent, ...]) -> str | None:
+    if len(one) != len(other):
+        return f"the number of updates ({len(one)} and {len(other)})"
+    for mine, theirs in zip(one, other, strict=True):
+        first, second = (asdict(replace(event, seconds=0.0)) for event in (mine, theirs))
+        for field, value in first.items():
+            if value != second[field]:
+                return (
+                    f"{field} ({value} and {second[field]}) of the update of the {mine.component} "
+                    f"after {mine.step} samples"
+                )
+    return None
+
+
+def _components_differ(one: Component, other: Component) -> str | None:
+    (values, tensors), (others, other_tensors) = pack_component(one), pack_component(other)
+    for name in (*values, *tensors):
+        same = (
+            values[name] == others.get(name)
+            if name in values
+            else name in other_tensors and torch.equal(tensors[name], other_tensors[name])
+        )
+        if not same:
+            return f"the {name.removeprefix('params.')}"
+    extra = sorted(set(other_tensors) - set(tensors))
+    return f"the {extra[0]}" if extra else None
+
+
+def first_mismatch(one: Instance, other: Instance, probe: Floats) -> str | None:
+    """The first thing in which the first entity fares differently beyond float rounding.
+
+    Compared are its updates (when, why, on how many samples; thresholds) and its forecasts for the
+    probe (n x d).
+    """
+    mine, theirs = (_of_first_entity(instance) for instance in (one, other))
+    if [_facts(event) for event in mine] != [_facts(event) for event in theirs]:
+        return "the updates"
+    alone, beside = ([event.threshold_after for event in events] for events in (mine, theirs))
+    if not np.allclose(alone, beside, rtol=_ROUNDING, atol=0):
+        return "the thresholds"
+    one_forecast, other_forecast = (instance.predict(probe)[:, 0] for instance in (one, other))
+    return (
+        None
+        if np.allclose(one_forecast, other_forecast, rtol=0, atol=_ROUNDING)
+        else "the forecasts"
+    )
+
+
+_ROUNDING = 1e-3
+"""Stacked sums are added in another order; a few updates amplify the last bits this far at most."""
+
+
+def _of_first_entity(instance: Instance) -> list[UpdateEvent]:
+    wanted = {None, instance.predictors[0].entity}
+    return [event for event in instance.events if event.entity in wanted]
+
+
+def _facts(event: UpdateEvent) -> tuple[str, int, str, int, int, int]:
+    return (
+        event.component,
+        event.step,
+        event.trigger,
+        event.novel,
+        event.familiar,
+        event.replayed,
+    )
+
+
+def _title(part: Component) -> str:
+    return part.name if part.entity is None else f"{part.name} of entity {part.entity}"

@@ -1,0 +1,125 @@
+"""Does the approach do anything? Against plain fine-tuning on the same novelty."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from clearwatt.fleet import Job, Trained, one_thread, train
+from clearwatt.networks import Params
+from clearwatt.strategies import ComponentName, FineTune, Strategy
+from clearwatt.testing.scenario import scenario, start
+
+_NOTHING = 1e-6
+"""A share of the gradient that is no effect; gradients are compared in double precision."""
+
+
+@dataclass(frozen=True)
+class _FineTunePairs(FineTune):
+    """The reference for approaches whose components update together."""
+
+    synchronous: ClassVar[bool] = True
+
+
+def check_effect_on_training(strategy: Strategy) -> None:
+    """Penalty and replay turn the gradient away from plain fine-tuning's, and the result with it.
+
+    For approaches that never update, and for `FineTune` itself, there is nothing to check.
+    """
+    if isinstance(strategy, FineTune) or not strategy.updates:
+        return
+    with one_thread():
+        plain = _first_jobs(_FineTunePairs() if strategy.synchronous else FineTune())
+        for component, job in _first_jobs(deepcopy(strategy)).items():
+            where = f"{type(strategy).__name__} on the {component}"
+            _check_gradient(where, job, plain[component])
+            _check_result(where, job, plain[component])
+
+
+def _check_gradient(where: str, job: Job, plain: Job) -> None:
+    """Away from the deployed weights, where a penalty on leaving them must be felt."""
+    (moved,) = train([plain])
+    own, theirs = (_gradient(each, moved.params) for each in (job, plain))
+    replays = len(job.inputs) > len(plain.inputs)
+    assert replays or job.penalty is not None, (
+        f"{where}: neither penalty nor replay, so this is plain fine-tuning"
+    )
+    if replays:
+        assert _turned(own, theirs) > _NOTHING, (
+            f"{where}: {len(job.inputs) - len(plain.inputs)} samples are replayed, but the "
+            "gradient points where plain fine-tuning's does; check their weights"
+        )
+    if job.penalty is not None:
+        pull = _pull(job, moved.params)
+        assert pull.norm() > _NOTHING * own.norm(), (
+            f"{where}: the penalty's gradient is zero; check its strength and its importance"
+        )
+
+
+def _check_result(where: str, job: Job, plain: Job) -> None:
+    """With samples in the same order, so that only the objective can make the difference."""
+    own, theirs = train([replace(each, seed=0) for each in (job, plain)])
+    assert _distance(own.params, theirs.params) > _NOTHING, (
+        f"{where}: the trained weights are those of plain fine-tuning"
+    )
+
+
+def _first_jobs(strategy: Strategy) -> dict[ComponentName, Job]:
+    """The first update of each component, the other's weights left as they were."""
+    data = scenario()
+    stream = start(strategy).stream(data.x, data.y[:, :1])
+    found: dict[ComponentName, Job] = {}
+    try:
+        jobs = next(stream)
+        while len(found) < 2:
+            for job in jobs:
+                found.setdefault("autoencoder" if job.targets is None else "predictor", job)
+            jobs = stream.send([_untrained(job) for job in jobs])
+    except StopIteration:
+        missing = {"autoencoder", "predictor"} - set(found)
+        assert not missing, f"{type(strategy).__name__}: the {missing.pop()} was never updated"
+    stream.close()
+    return found
+
+
+def _untrained(job: Job) -> Trained:
+    return Trained(job.params, 0, 0, training_loss=0.0, validation_rmse=None, seconds=0.0)
+
+
+def _gradient(job: Job, params: Params) -> Tensor:
+    """Gradient of a job's loss on all its samples, without its penalty, as one vector."""
+    targets = job.inputs if job.targets is None else job.targets
+    weights = torch.ones(len(job.inputs)) if job.weights is None else job.weights
+    _, gradient = job.network.gradients(
+        {name: tensor.double() for name, tensor in params.items()},
+        job.inputs.double()[None],
+        targets.double()[None],
+        coefficients=weights.double()[None] / len(job.inputs),
+    )
+    return torch.cat([tensor.flatten() for tensor in gradient.values()])
+
+
+def _pull(job: Job, params: Params) -> Tensor:
+    """Gradient of a job's penalty as one vector."""
+    penalty = job.penalty
+    assert penalty is not None
+    pulls = [
+        penalty.strength * penalty.importance[name] * (tensor - penalty.anchor[name])
+        for name, tensor in params.items()
+    ]
+    return torch.cat([pull.double().flatten() for pull in pulls])
+
+
+def _turned(one: Tensor, other: Tensor) -> float:
+    """Sine of the angle between two gradients: Adam does not care how long they are."""
+    along = (one @ other) / (other @ other)
+    return float((one - along * other).norm() / one.norm())
+
+
+def _distance(one: Params, other: Params) -> float:
+    """The largest difference of two models' weights."""
+    return max(float((tensor - other[name]).abs().max()) for name, tensor in one.items())

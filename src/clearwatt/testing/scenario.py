@@ -1,0 +1,129 @@
+"""A small grid that drifts: enough for several updates of each component, in a blink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+
+from clearwatt.component import Model, Settings
+from clearwatt.fleet import Training, one_thread
+from clearwatt.instance import Instance
+from clearwatt.memory import Floats
+from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.strategies import Batch, ComponentName, Strategy
+from clearwatt.streams import drive
+from clearwatt.warmup import WarmUp
+
+WARM_UP = 160
+STREAM = 320
+SHORT = 200
+"""Samples of the stream that cause a handful of updates, where no more are needed."""
+
+ENTITIES = 3
+CAPACITY = 20
+"""Novel samples that trigger an update, here and so in every check."""
+
+_INPUTS = 4
+_LATENT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Inputs (n x d) and measurements (n x entities) of a warm-up and of the stream after it."""
+
+    warm_x: Floats
+    warm_y: Floats
+    x: Floats
+    y: Floats
+
+
+@cache
+def scenario() -> Scenario:
+    """The same samples at every call; callers must not write into them."""
+    rng = np.random.default_rng(0)
+    time = np.arange(WARM_UP + STREAM)
+    phase = np.stack([np.sin(time / 4), np.cos(time / 4), np.sin(time / 7)], axis=1)
+    noise = rng.normal(size=(len(time), _INPUTS + ENTITIES))
+    drift = np.clip((time - WARM_UP) / STREAM, 0, None)[:, None]
+    x = np.concatenate([phase * (1 + drift), 2 * drift], axis=1) + 0.1 * noise[:, :_INPUTS]
+    mixing = rng.normal(size=(3, ENTITIES))
+    y = np.tanh(phase @ mixing) + drift * (phase[:, ::-1] @ mixing) + 0.05 * noise[:, _INPUTS:]
+    y[rng.random(y.shape) < 0.05] = np.nan
+    inputs, targets = x.astype(np.float32), y.astype(np.float32)
+    return Scenario(inputs[:WARM_UP], targets[:WARM_UP], inputs[WARM_UP:], targets[WARM_UP:])
+
+
+@cache
+def _models(synchronous: bool) -> tuple[Model, ...]:
+    """Warm-up models: an autoencoder (variational if synchronous), a predictor per entity."""
+    data = scenario()
+    warmup = WarmUp(Training(epochs=30, batch=32, learning_rate=1e-2))
+    kind = VariationalAutoencoder if synchronous else Autoencoder
+    autoencoder = drive(warmup.autoencoder(kind(_INPUTS, 8, 1, _LATENT), data.warm_x))
+    network = Predictor(_LATENT, width=8, layers=1)
+    heads = drive(warmup.predictors(network, autoencoder, data.warm_x, data.warm_y))
+    return (autoencoder, *heads)
+
+
+def models(strategy: Strategy) -> tuple[Model, ...]:
+    """Copies of the warm-up models that suit the strategy, so that nobody spoils another's."""
+    return tuple(
+        model._replace(params={name: tensor.clone() for name, tensor in model.params.items()})
+        for model in _models(strategy.synchronous)
+    )
+
+
+def start(strategy: Strategy, entities: Sequence[int] = (0,)) -> Instance:
+    """An instance of these entities, in this order, at the end of its warm-up."""
+    data = scenario()
+    autoencoder, *heads = models(strategy)
+    settings = Settings(
+        strategy=strategy,
+        novelty_capacity=CAPACITY,
+        alpha=1.3,
+        familiarity_capacity=2 * CAPACITY,
+        update=Training(epochs=3, patience=None, batch=16),
+    )
+    with one_thread():
+        return Instance.start(
+            settings,
+            data.warm_x,
+            data.warm_y[:, entities],
+            autoencoder=autoencoder,
+            predictors=[heads[entity] for entity in entities],
+            names=list(entities),
+        )
+
+
+def observe(
+    instance: Instance, first: int = 0, last: int = SHORT, *, block: int = STREAM
+) -> Instance:
+    """Let an instance see part of the stream in blocks; the same instance comes back."""
+    data, entities = scenario(), [int(part.entity or 0) for part in instance.predictors]
+    with one_thread():
+        for begin in range(first, last, block):
+            part = slice(begin, min(begin + block, last))
+            instance.observe(data.x[part], data.y[part][:, entities])
+    return instance
+
+
+def seen_by(component: ComponentName, model: Model, x: Floats, y: Floats) -> Batch:
+    """Inputs (n x d) and the first entity's measured targets as a component sees them.
+
+    Args:
+        component: Which of the two.
+        model: The autoencoder, whose latents a predictor sees.
+        x: Inputs.
+        y: Measurements (n x entities).
+    """
+    if component == "autoencoder":
+        return Batch(torch.from_numpy(x), None)
+    measured = ~np.isnan(y[:, 0])
+    network = model.network
+    assert isinstance(network, Autoencoder | VariationalAutoencoder)
+    latents = network.encode(model.params, torch.from_numpy(x[measured])[None])[0]
+    return Batch(latents, torch.from_numpy(y[measured, :1]))
