@@ -1,0 +1,76 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clearwatt.component import Model
+from clearwatt.errors import ConfigurationError
+from clearwatt.events import UpdateEvent
+from clearwatt.experiment.live import live_forecasts
+from clearwatt.loop import Deployment
+from clearwatt.networks import Autoencoder, Predictor
+
+AUTOENCODER = Autoencoder(4, 8, 2, 3)
+PREDICTOR = Predictor(3, 8, 2)
+X = np.random.default_rng(0).random((50, 4)).astype(np.float32)
+EVENT = UpdateEvent(
+    component="predictor",
+    entity=0,
+    step=10,
+    trigger="prediction",
+    threshold_before=1.0,
+    threshold_after=1.0,
+    novel=1,
+    familiar=0,
+    replayed=0,
+    seconds=0.0,
+    accepted=True,
+    epochs=1,
+    retained_bytes=0,
+    recent_novel=0,
+    recent_readings=0,
+    novelty_error_before=None,
+    novelty_error_after=None,
+    familiarity_error_before=None,
+    familiarity_error_after=None,
+)
+
+
+def forecasts(deployments, delay=5, encoder=0, head=1):
+    return live_forecasts(
+        X,
+        autoencoder=Model(AUTOENCODER, AUTOENCODER.initialise([encoder])),
+        predictor=Model(PREDICTOR, PREDICTOR.initialise([head])),
+        deployments=deployments,
+        delay=delay,
+    )
+
+
+def test_an_update_serves_once_its_measurement_has_arrived():
+    updated = Deployment(EVENT, PREDICTOR.initialise([2]))
+    live = forecasts([updated])
+    before, after = forecasts([]), forecasts([], head=2)
+    # The tenth sample (index 9) fired; its measurement is known 5 steps later, at index 14.
+    np.testing.assert_allclose(live[:14], before[:14], rtol=1e-5)
+    np.testing.assert_allclose(live[14:], after[14:], rtol=1e-5)
+    assert not np.allclose(before[14:], after[14:])
+
+
+def test_both_components_are_followed():
+    encoder = Deployment(
+        replace(EVENT, component="autoencoder", entity=None, step=20), AUTOENCODER.initialise([7])
+    )
+    head = Deployment(EVENT, PREDICTOR.initialise([2]))
+    live = forecasts([head, encoder], delay=1)
+    np.testing.assert_allclose(live[10:20], forecasts([], head=2)[10:20], rtol=1e-5)
+    np.testing.assert_allclose(live[20:], forecasts([], encoder=7, head=2)[20:], rtol=1e-5)
+
+
+def test_an_update_too_late_to_serve_changes_nothing():
+    late = Deployment(replace(EVENT, step=48), PREDICTOR.initialise([2]))
+    np.testing.assert_array_equal(forecasts([late]), forecasts([]))
+
+
+def test_a_negative_delay_is_refused():
+    with pytest.raises(ConfigurationError, match="delay is -1"):
+        forecasts([], delay=-1)
