@@ -1,0 +1,112 @@
+"""A state is there whole, or it says what is wrong with it."""
+
+import json
+
+import pytest
+import torch
+
+from clearwatt.errors import StateError
+from clearwatt.state import MANIFEST, load_state, save_state
+
+VALUES = {"step": 3, "names": ["a", None], "nested": {"τ": 0.5}}
+TENSORS = {"w": torch.arange(6.0).reshape(2, 3), "rows": torch.tensor([5, 2**40])}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save_state(tmp_path / "state", VALUES, TENSORS)
+    return tmp_path / "state"
+
+
+def tensor_file(folder):
+    (path,) = folder.glob("tensors-*.safetensors")
+    return path
+
+
+def altered(folder, **changes):
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps(manifest | changes))
+    return folder
+
+
+def test_what_is_saved_comes_back(folder):
+    saved = load_state(folder)
+    assert saved.values == VALUES
+    assert saved.tensors.keys() == TENSORS.keys()
+    for name, tensor in TENSORS.items():
+        assert torch.equal(saved.tensors[name], tensor)
+        assert saved.tensors[name].dtype == tensor.dtype
+
+
+def test_saving_again_replaces_and_leaves_nothing_behind(folder):
+    save_state(folder, {"step": 4}, {"w": torch.zeros(1)})
+    assert load_state(folder).values == {"step": 4}
+    assert {path.name for path in folder.iterdir()} == {MANIFEST, tensor_file(folder).name}
+
+
+def test_a_save_that_stopped_before_the_manifest_leaves_the_old_state(folder):
+    """What a crash leaves: the new tensors and a half-written manifest under another name."""
+    (folder / "tensors-0123456789abcdef.safetensors").write_bytes(b"new tensors")
+    (folder / f"{MANIFEST}.partial").write_text('{"format": "clea')
+    assert load_state(folder).values == VALUES
+
+
+def test_a_folder_without_state_says_so(tmp_path):
+    with pytest.raises(StateError, match=r"holds no saved state \(state.json is missing\)"):
+        load_state(tmp_path)
+
+
+def test_truncated_tensors_are_noticed(folder):
+    path = tensor_file(folder)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(StateError, match=r"truncated or altered.*restore it from a backup"):
+        load_state(folder)
+
+
+def test_missing_tensors_are_noticed(folder):
+    path = tensor_file(folder)
+    path.unlink()
+    with pytest.raises(StateError, match=f"{path.name} cannot be read"):
+        load_state(folder)
+
+
+def test_a_truncated_manifest_is_noticed(folder):
+    content = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(content[: len(content) // 2])
+    with pytest.raises(StateError, match=r"state\.json is truncated or not JSON"):
+        load_state(folder)
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", '{"name": "something else"}', "null"])
+def test_another_kind_of_file_is_not_a_state(folder, content):
+    (folder / MANIFEST).write_text(content)
+    with pytest.raises(StateError, match="not a ClearWatt state"):
+        load_state(folder)
+
+
+@pytest.mark.parametrize("version", [0, 2, None, "1"])
+def test_another_version_names_both(folder, version):
+    with pytest.raises(StateError, match=f"version {version}, this release reads version 1"):
+        load_state(altered(folder, version=version))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"tensors": {}}, "names no tensors"),
+        ({"tensors": "here"}, "names no tensors"),
+        ({"values": None}, "state.json is incomplete"),
+    ],
+)
+def test_an_incomplete_manifest_is_noticed(folder, changes, says):
+    with pytest.raises(StateError, match=says):
+        load_state(altered(folder, **changes))
+
+
+def test_a_manifest_cannot_point_outside_its_folder(folder, tmp_path):
+    """The name is taken as a file in the folder, whatever path it claims."""
+    secret = tmp_path / "elsewhere.safetensors"
+    secret.write_bytes(tensor_file(folder).read_bytes())
+    tensors = json.loads((folder / MANIFEST).read_text())["tensors"]
+    with pytest.raises(StateError, match="cannot be read"):
+        load_state(altered(folder, tensors=tensors | {"file": f"../{secret.name}"}))
