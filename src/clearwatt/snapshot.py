@@ -104,12 +104,20 @@ def pack_component(component: Component) -> tuple[Values, Tensors]:
         "familiar_seen": component.familiarity.seen,
         "boundaries": None if component.history is None else list(component.history.boundaries),
         "rng": component.rng.bit_generator.state,
+        "tensors": _shapes(tensors),
     }
     return values, tensors
 
 
 def restore_component(component: Component, values: Values, tensors: Tensors) -> None:
     """Put a saved state into a fresh component."""
+    found = _shapes(tensors)
+    for name in sorted(found.keys() | values["tensors"].keys()):
+        if found.get(name) != values["tensors"].get(name):
+            raise StateError(
+                f"the state of the {component.name} is incomplete: {name} is missing or not as "
+                "saved; restore it from a backup"
+            )
     component.params = tensors_below(tensors, "params.")
     component.state = tensors_below(tensors, "state.")
     component.recent = tensors["recent"].numpy().astype(np.bool_)
@@ -123,6 +131,11 @@ def restore_component(component: Component, values: Values, tensors: Tensors) ->
     if component.history is not None:
         component.history.boundaries = list(values["boundaries"])
     component.rng.bit_generator.state = values["rng"]
+
+
+def _shapes(tensors: Tensors) -> dict[str, list[int]]:
+    """What must be found again; a missing weight or target would go unnoticed otherwise."""
+    return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
 
 def model_of(values: Values, tensors: Tensors, own: Network | None) -> Model:
