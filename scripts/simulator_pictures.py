@@ -8,13 +8,11 @@ Plain SVG, so that the pictures need nothing installed and differ only where the
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from charts import BLUE, GREY, ORANGE, Line, Panel, draw
 
 from clearwatt.data.schema import Dataset, Entity, Kind
 from clearwatt.data.simulate import simulate_grid
@@ -23,119 +21,9 @@ from clearwatt.data.simulate.drift import grid_changes, resolve_factors
 from clearwatt.data.simulate.grid import START
 from clearwatt.data.simulate.world import World, create_world
 
-WIDTH, HEIGHT = 360, 110
-LEFT, TOP, GAP_X, GAP_Y = 52, 30, 58, 40
 STEPS = 67_764
 WEEKS = {"a week in winter": "2023-01-16", "a week in summer": "2023-06-19"}
-BLUE, ORANGE, GREY, RED = "#1f6fb2", "#d9730d", "#6b7280", "#c0392b"
 COLOURS = {Kind.GENERATOR: ORANGE, Kind.CONSUMER: BLUE, Kind.RESIDUAL: "#2e8b57"}
-
-
-@dataclass(frozen=True)
-class Line:
-    """One series of a panel (n), drawn from left to right; NaN leaves a gap."""
-
-    values: np.ndarray
-    colour: str
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One small chart: lines over a common span, ticks below, marks as vertical lines."""
-
-    title: str
-    lines: Sequence[Line]
-    unit: str
-    ticks: Sequence[tuple[float, str]]
-    marks: Sequence[tuple[float, str]] = ()
-    limits: tuple[float, float] | None = None
-
-
-def draw(rows: Sequence[Sequence[Panel]], path: Path) -> None:
-    """Write a grid of panels as SVG."""
-    width = LEFT + max(len(row) for row in rows) * (WIDTH + GAP_X)
-    height = TOP + len(rows) * (HEIGHT + GAP_Y)
-    body = [
-        _panel(panel, LEFT + j * (WIDTH + GAP_X), TOP + i * (HEIGHT + GAP_Y))
-        for i, row in enumerate(rows)
-        for j, panel in enumerate(row)
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="system-ui, sans-serif" font-size="11">\n'
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n'
-        + "\n".join(body)
-        + "\n</svg>\n",
-        encoding="utf-8",
-    )
-
-
-def _panel(panel: Panel, x: float, y: float) -> str:
-    low, high = panel.limits or _limits(panel.lines)
-    parts = [
-        f'<text x="{x}" y="{y - 7}" font-weight="600" fill="#111827">{escape(panel.title)}</text>',
-        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#d1d5db"/>',
-    ]
-    for value in (low, (low + high) / 2, high):
-        at = _height(value, low, high, y)
-        parts.append(
-            f'<text x="{x - 5}" y="{at + 4:.1f}" text-anchor="end" fill="{GREY}">{value:.3g}</text>'
-            f'<path d="M{x} {at:.1f}h{WIDTH}" stroke="#eef0f3"/>'
-        )
-    parts.append(
-        f'<text x="{x - 36}" y="{y + HEIGHT / 2}" fill="{GREY}" text-anchor="middle" '
-        f'transform="rotate(-90 {x - 36} {y + HEIGHT / 2})">{escape(panel.unit)}</text>'
-    )
-    for share, text in panel.ticks:
-        parts.append(
-            f'<text x="{x + share * WIDTH:.1f}" y="{y + HEIGHT + 13}" fill="{GREY}">{text}</text>'
-        )
-    parts += [_polyline(line, low, high, x, y) for line in panel.lines]
-    parts += [_mark(share, text, i, x, y) for i, (share, text) in enumerate(panel.marks)]
-    parts.append(_legend(panel.lines, x, y))
-    return "\n".join(parts)
-
-
-def _limits(lines: Sequence[Line]) -> tuple[float, float]:
-    values = np.concatenate([line.values for line in lines])
-    return float(np.floor(np.nanmin(values))), float(np.ceil(np.nanmax(values)))
-
-
-def _height(value: float, low: float, high: float, y: float) -> float:
-    return y + HEIGHT * (1.0 - (value - low) / (high - low))
-
-
-def _polyline(line: Line, low: float, high: float, x: float, y: float) -> str:
-    n = len(line.values)
-    pieces, pen = [], "M"
-    for i, value in enumerate(line.values):
-        if np.isnan(value):
-            pen = "M"
-            continue
-        at = _height(float(np.clip(value, low, high)), low, high, y)
-        pieces.append(f"{pen}{x + WIDTH * i / (n - 1):.1f} {at:.1f}")
-        pen = "L"
-    return f'<path d="{"".join(pieces)}" fill="none" stroke="{line.colour}" stroke-width="1.2"/>'
-
-
-def _mark(share: float, text: str, row: int, x: float, y: float) -> str:
-    at, side = x + share * WIDTH, 1 if share < 0.74 else -1
-    return (
-        f'<path d="M{at:.1f} {y}v{HEIGHT}" stroke="{RED}" stroke-dasharray="3 2"/>'
-        f'<text x="{at + side * 3:.1f}" y="{y + 12 + 12 * (row % 4)}" fill="{RED}" '
-        f'text-anchor="{"start" if side > 0 else "end"}">{escape(text)}</text>'
-    )
-
-
-def _legend(lines: Sequence[Line], x: float, y: float) -> str:
-    labelled = [line for line in lines if line.label]
-    return "".join(
-        f'<text x="{x + WIDTH - 56 * (len(labelled) - i)}" y="{y + 14}" fill="{line.colour}">'
-        f"{escape(line.label)}</text>"
-        for i, line in enumerate(labelled)
-    )
 
 
 def week_panels(dataset: Dataset, entity: Entity) -> list[Panel]:
