@@ -83,10 +83,11 @@ class GenerativeReplay(Strategy):
             return {}
         present = (update.novelty + update.familiarity).inputs
         seen = int(update.state["seen"])
-        share = seen / (seen + len(present))
-        dreamt = draw_latents(update.state, round(share * self.fit_samples), update.rng)
+        share = len(present) / (seen + len(present))
+        recent = _subset(present, max(1, round(share * self.fit_samples)), update.rng)
+        count = round(len(recent) * seen / len(present))
+        dreamt = draw_latents(update.state, count, update.rng)
         past = network.decode(update.params, dreamt[None])[0]
-        recent = _subset(present, self.fit_samples - len(past), update.rng)
         latents = network.encode(params, torch.cat([past, recent])[None])[0]
         return self._fitted(latents, seen=seen + len(present), rng=update.rng)
 

@@ -1,0 +1,57 @@
+"""The three real-replay approaches: which algorithm, which budget, which weights."""
+
+import pytest
+import torch
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.strategies import Access, RandomReplay, RecentReplay, RecentReplayDecay
+
+KINDS = [
+    (RandomReplay, "random", Access.ALL, None),
+    (RecentReplay, "recent", Access.RECENT, 5),
+    (RecentReplayDecay, "decay", Access.RECENT, 5),
+]
+names = pytest.mark.parametrize(
+    ("kind", "policy", "access", "window"), KINDS, ids=[kind.__name__ for kind, *_ in KINDS]
+)
+
+
+@names
+def test_each_declares_what_it_keeps(kind, policy, access, window):
+    assert (kind.policy, kind.access, kind().window) == (policy, access, window)
+
+
+@names
+def test_the_budget_is_the_novelty_capacity_unless_stated(update, kind, policy, access, window):
+    seen = update()
+    kind().objective(seen)
+    kind(replay_size=3).objective(seen)
+    assert seen.past.asked == [(policy, seen.capacity), (policy, 3)]
+
+
+@names
+def test_novelty_and_replay_weigh_as_equation_2(update, kind, policy, access, window):
+    seen = update(novel=8, past=4)
+    objective = kind(replay_weight=0.5).objective(seen)
+    assert torch.equal(objective.data.inputs, (seen.novelty + seen.past.everything()).inputs)
+    assert torch.equal(objective.data.targets, (seen.novelty + seen.past.everything()).targets)
+    assert objective.weights.tolist() == pytest.approx([12 / 8] * 8 + [0.5 * 12 / 4] * 4)
+    assert objective.replayed == 4
+    assert objective.penalty is None
+
+
+@pytest.mark.parametrize("kind", [RandomReplay, RecentReplay, RecentReplayDecay])
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [({"replay_weight": 0}, "replay_weight is 0"), ({"replay_size": 0}, "replay_size is 0")],
+)
+def test_bad_hyperparameters_are_named(kind, parameters, says):
+    with pytest.raises(ConfigurationError, match=says):
+        kind(**parameters)
+
+
+@pytest.mark.parametrize("kind", [RecentReplay, RecentReplayDecay])
+def test_a_window_is_at_least_one_update(kind):
+    assert kind(recent_updates=1).window == 1
+    with pytest.raises(ConfigurationError, match="recent_updates is 0"):
+        kind(recent_updates=0)
