@@ -26,7 +26,7 @@ from clearwatt.networks import (
     Reconstructor,
     VariationalAutoencoder,
 )
-from clearwatt.snapshot import pack_strategy, unpack_strategy
+from clearwatt.snapshot import pack_strategy
 from clearwatt.state import load_state
 from clearwatt.strategies import RecentReplay, Strategy, strategy_named
 from clearwatt.streams import drive
@@ -152,7 +152,19 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Warm up on inputs (n x d) and targets (n, or n x entities; NaN: not measured)."""
+        """Warm up on inputs (n x d) and targets (n, or n x entities; NaN: not measured).
+
+        If it fails, an estimator that was fitted before stays as it was.
+        """
+        before = dict(vars(self))
+        try:
+            self._warm_up(X, y)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _warm_up(self, X: npt.ArrayLike, y: npt.ArrayLike) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings, warmup = self._settings(seed), self._warmup(seed)
         inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -169,17 +181,22 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         self.instance_ = Instance.start(
             settings, x, power, autoencoder=representation, predictors=predictors, names=names
         )
-        return self
 
     @_AfterWarmUp
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
         targets, _ = self._targets(y, inputs)
-        entities = len(self.instance_.predictors)
-        if targets.shape[1] != entities:
+        entities = [part.entity for part in self.instance_.predictors]
+        if targets.shape[1] != len(entities):
             raise DataError(
-                f"y has {targets.shape[1]} columns; this model was warmed up with {entities}"
+                f"y has {targets.shape[1]} columns; this model was warmed up with {len(entities)}"
+            )
+        names = _names(y)
+        if names is not None and isinstance(entities[0], str) and names != entities:
+            raise DataError(
+                f"y has the columns {names}; this model was warmed up with {entities}; give the "
+                "same ones in the same order"
             )
         self.instance_.observe(self._scaled(inputs), self._scaled_targets(targets))
         return self
@@ -227,25 +244,29 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         values = load_state(path).values.get("extra", {}).get("estimator")
         if values is None:
             raise StateError(f"{path} holds an instance, not a ClearRegressor; use Instance.load")
-        parameters = values["parameters"]
-        model = cls(
-            **parameters
-            | {
-                "strategy": unpack_strategy(parameters["strategy"], strategy),
-                "autoencoder": autoencoder,
-                "predictor": predictor,
-            }
-        )
-        model.instance_ = Instance.load(
+        instance = Instance.load(
             path, strategy=strategy, autoencoder=autoencoder, predictor=predictor
         )
-        model.n_features_in_ = values["n_features_in"]
-        if values["feature_names_in"] is not None:
-            model.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        model._single = values["single"]
-        for name in _SCALING:
-            setattr(model, f"_{name}", np.array(values["scaling"][name], dtype=np.float64))
+        own = {
+            "strategy": instance.settings.strategy,
+            "autoencoder": autoencoder,
+            "predictor": predictor,
+        }
+        try:
+            model = cls(**values["parameters"] | own)
+            model._restore(values)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"the state in {path} is incomplete ({error!r})") from error
+        model.instance_ = instance
         return model
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        self.n_features_in_ = values["n_features_in"]
+        if values["feature_names_in"] is not None:
+            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        self._single = values["single"]
+        for name in _SCALING:
+            setattr(self, f"_{name}", np.array(values["scaling"][name], dtype=np.float64))
 
     def __sklearn_tags__(self) -> Tags:
         """Several targets are fine; NaN among them is, too, but not among the inputs."""

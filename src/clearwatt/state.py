@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from safetensors.torch import load as parse_tensors
 from safetensors.torch import save as format_tensors
 from torch import Tensor
@@ -34,6 +35,7 @@ def save_state(
 
     The tensors' file is named after its content; the manifest that names it is replaced last.
     """
+    plain = json.dumps(dict(values), default=_plain)
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     content = format_tensors({name: t.detach().contiguous() for name, t in tensors.items()})
@@ -44,7 +46,7 @@ def save_state(
         "format": FORMAT,
         "version": VERSION,
         "tensors": {"file": name, "sha256": digest, "bytes": len(content)},
-        "values": dict(values),
+        "values": json.loads(plain),
     }
     _write(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
     for stale in folder.glob("tensors-*.safetensors"):
@@ -85,6 +87,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest.get("values"), dict):
         raise _damaged(folder, f"{MANIFEST} is incomplete")
     return manifest
+
+
+def _plain(value: object) -> object:
+    """Numbers of numpy's as JSON has them, because a grid search hands them out."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise StateError(
+        f"{value!r} of type {type(value).__name__} cannot be saved; use numbers, strings, lists "
+        "and dictionaries as parameters"
+    )
 
 
 def _damaged(folder: Path, what: str) -> StateError:
