@@ -14,8 +14,9 @@ from torch import Tensor
 
 from clearwatt.networks.base import Params
 
-BLOCK = 2048
-"""Rows per block of inference: the activations of a block stay in the cache."""
+BLOCK_VALUES = 2**18
+"""Values of the widest layer in a block of inference: few enough to stay in the cache, many enough
+for the products to outweigh the calls."""
 FEW = 256
 """Below so many rows one product for all models is faster than one per model."""
 ALIGNMENT = 8
@@ -53,6 +54,11 @@ class Chain:
         if not self.align_last:
             widths[-1] = self.widths[-1]
         return tuple(widths)
+
+    @property
+    def block(self) -> int:
+        """Rows per block of inference."""
+        return max(2, BLOCK_VALUES // max(self.aligned))
 
     def layers(self, params: Params) -> list[Layer]:
         """Weight and bias of each layer."""
@@ -98,10 +104,11 @@ class Chain:
         layers = self.layers(self.resize(params, self.aligned))
         members, width = layers[-1][1].shape
         result = x.new_empty(members, x.shape[1], width)
-        values = [x.new_empty(min(BLOCK, x.shape[1]), bias.shape[1]) for _, bias in layers[:-1]]
+        size = min(self.block, x.shape[1])
+        values = [x.new_empty(size, bias.shape[1]) for _, bias in layers[:-1]]
         models = [[(weight[m], bias[m]) for weight, bias in layers] for m in range(members)]
-        for start in range(0, x.shape[1], BLOCK):
-            rows = slice(start, start + BLOCK)
+        for start in range(0, x.shape[1], size):
+            rows = slice(start, start + size)
             blocks = zip(models, x[:, rows].expand(members, -1, -1), result[:, rows], strict=True)
             for model, block, out in blocks:
                 _single(model, block, values=values, out=out)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clearwatt.networks.backward import Pass, Products, gradient_products, squared_products
 from clearwatt.networks.base import Differentiator, Network, Params
-from clearwatt.networks.chain import BLOCK, Chain, resize
+from clearwatt.networks.chain import Chain, resize
 
 
 class DenseNetwork(Network):
@@ -53,7 +53,8 @@ class DenseNetwork(Network):
     ) -> Params:
         """Mean over samples of squared per-sample gradients of the loss, exact."""
         total = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-        rows, ones = min(BLOCK, x.shape[1]), x.new_ones(1, 1)
+        # Half the rows of inference: the way back holds inputs and deltas of every layer.
+        rows, ones = min(self.chains[0].block // 2, x.shape[1]), x.new_ones(1, 1)
         add_squares = self._bind(params, total, rows=rows, products=squared_products)
         for start in range(0, x.shape[1], rows):
             part = slice(start, start + rows)
