@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from charts import BLUE, GREY, Line, Panel, draw
 
+from charts import BLUE, GREY, Line, Panel, draw
 from clearwatt.component import Settings
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
@@ -76,7 +76,8 @@ def main() -> None:
         "RMSE / capacity",
         ticks,
         marks=[(step / span, "") for step in updates],
-        limits=(0.0, float(np.ceil(20 * max(line.values.max() for line in lines)) / 20)),
+        # A quarter of the height is left to the legend.
+        limits=(0.0, float(np.ceil(25 * max(line.values.max() for line in lines)) / 20)),
         width=860,
         height=220,
     )

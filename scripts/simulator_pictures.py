@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from charts import BLUE, GREY, ORANGE, Line, Panel, draw
 
+from charts import BLUE, GREY, ORANGE, Line, Panel, draw
 from clearwatt.data.schema import Dataset, Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.data.simulate.clock import Site

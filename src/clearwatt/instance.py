@@ -15,6 +15,7 @@ import torch
 from clearwatt.component import Component, Model, Settings, View
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.events import UpdateEvent
+from clearwatt.fleet import one_thread
 from clearwatt.loop import (
     Block,
     Deployment,
@@ -73,6 +74,7 @@ class Instance:
         self._prune_at = 0
 
     @classmethod
+    @one_thread()
     def start(
         cls,
         settings: Settings,
@@ -186,6 +188,7 @@ class Instance:
         deployed = yield from together(streams)
         return [update for updates in deployed for update in updates]
 
+    @one_thread()
     @torch.inference_mode()
     def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Forecasts (n x entities) by the deployed models for inputs (n x d).
@@ -204,6 +207,7 @@ class Instance:
             columns.append(output[0, :, 0].numpy())
         return np.stack(columns, axis=1)
 
+    @one_thread()
     @torch.inference_mode()
     def reconstruct(self, x: npt.ArrayLike, entity: int = 0) -> npt.NDArray[np.float64]:
         """Reconstructions (n x d) by the deployed autoencoder (of the entity, if synchronous)."""

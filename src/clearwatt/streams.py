@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
-from clearwatt.fleet import Job, Trained, train
+from clearwatt.fleet import Job, Trained, one_thread, train
 
 Jobs = tuple[Job, ...]
 Results = Sequence[Trained]
@@ -17,14 +17,15 @@ Stream = Generator[Jobs, Results, T]
 
 
 def drive(stream: Stream[T]) -> T:
-    """Run a stream to its end, training whatever it asks for."""
-    try:
-        jobs = next(stream)
-        while True:
-            jobs = stream.send(train(jobs))
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
+    """Run a stream to its end on one thread, training whatever it asks for."""
+    with one_thread():
+        try:
+            jobs = next(stream)
+            while True:
+                jobs = stream.send(train(jobs))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
 
 
 def together(streams: Sequence[Stream[T]]) -> Stream[list[T]]:
