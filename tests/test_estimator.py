@@ -1,6 +1,7 @@
 """ClearRegressor: scikit-learn's contract, streaming, saving, and input it cannot use."""
 
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,12 @@ def test_check_estimator():
     assert failed == set(CANNOT_APPLY)
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
+
+
+@pytest.mark.parametrize("check", CANNOT_APPLY)
+def test_the_concept_page_names_what_cannot_apply(check):
+    page = Path(__file__).parents[1] / "docs" / "estimator.md"
+    assert f"| `{check}` |" in page.read_text(encoding="utf-8")
 
 
 def test_one_series_is_one_dimensional_in_and_out(data):
