@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 
 from clearwatt import loop
 from clearwatt.errors import ConfigurationError
+from clearwatt.fleet import train
 from clearwatt.networks import Predictor
 from clearwatt.strategies import FineTune, RandomReplay
 from clearwatt.testing.comparison import components, first_difference
-from clearwatt.testing.scenario import SHORT, observe, scenario, start
+from clearwatt.testing.scenario import CAPACITY, SHORT, observe, scenario, start
 
 
 def sizes(instance) -> dict[str, tuple[int, int]]:
@@ -66,6 +68,19 @@ def test_an_encoder_update_moves_the_forecasts_of_an_unchanged_predictor():
     events = instance.observe(data.x[:SHORT], unmeasured)
     assert {event.component for event in events} == {"autoencoder"}
     assert np.abs(instance.predict(data.x) - before).max() > 1e-3
+
+
+def test_a_predictor_due_with_the_encoder_trains_on_the_new_latents():
+    """The very sample that fills both buffers: the encoder's update comes first."""
+    instance, data = start(FineTune()), scenario()
+    x = data.warm_x[:CAPACITY] + np.float32(5)
+    stream = instance.stream(x, np.full((CAPACITY, 1), 9))
+    (job,) = next(stream)
+    assert job.targets is None
+    (new,) = train([job])
+    (job,) = stream.send([new])
+    latents = loop.encode(instance.autoencoders[0].network, new.params, x)
+    assert torch.equal(job.inputs, latents)
 
 
 def test_samples_without_measurement_are_streamed_but_not_learnt():
