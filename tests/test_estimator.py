@@ -243,6 +243,12 @@ def test_data_frames_give_their_names(framed, data):
     assert {event.entity for event in model.events_} == {None, "park", "mill"}
 
 
+def test_columns_of_the_same_name_are_refused(data):
+    warm_x, warm_y, *_ = data
+    with pytest.raises(DataError, match="more than one column named 'park'"):
+        small().fit(warm_x, frame(warm_y, ["park", "park"]))
+
+
 def test_columns_out_of_order_are_refused(framed, data):
     _, _, x, y = data
     with pytest.raises(ValueError, match="feature names"):
@@ -304,7 +310,9 @@ def test_nothing_works_before_fit_and_says_why(data, method):
     [
         ({"alpha": 0}, "alpha is 0; the threshold factor must be above 0"),
         ({"alpha": -1.0}, r"alpha is -1\.0"),
-        ({"novelty_capacity": 0}, "novelty_capacity is 0; it must be at least 1"),
+        ({"novelty_capacity": 0}, "novelty_capacity is 0; it must be a whole number"),
+        ({"novelty_capacity": 2.5}, "novelty_capacity is 2.5; it must be a whole number"),
+        ({"novelty_capacity": None}, "novelty_capacity is None; it must be a whole number"),
         ({"familiarity_capacity": -2}, "familiarity_capacity is -2"),
         ({"strategy": "dreaming"}, "strategy 'dreaming' is unknown; choose one of OnlineEWC"),
         ({"strategy": 3}, "strategy is 3; give an instance"),

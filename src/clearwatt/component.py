@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -74,8 +75,12 @@ class Settings:
             )
         for name in ("novelty_capacity", "familiarity_capacity"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} is {value}; it must be at least 1")
+            if name == "familiarity_capacity" and value is None:
+                continue
+            if not isinstance(value, Integral) or value < 1:
+                raise ConfigurationError(
+                    f"{name} is {value}; it must be a whole number of at least 1"
+                )
         if not 0 < self.alpha < float("inf"):
             raise ConfigurationError(
                 f"alpha is {self.alpha}; the threshold factor must be above 0 and finite"

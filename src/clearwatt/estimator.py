@@ -388,9 +388,15 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
 
 
 def _names(y: npt.ArrayLike) -> list[str] | None:
-    """Column names of a data frame with several targets."""
+    """Column names of a data frame of targets; they name the entities, so each must differ."""
     columns = getattr(y, "columns", None)
-    return None if columns is None else [str(column) for column in columns]
+    if columns is None:
+        return None
+    names = [str(column) for column in columns]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise DataError(f"y has more than one column named {twice[0]!r}; rename or drop one")
+    return names
 
 
 def _standard(values: Floats) -> tuple[Floats, Floats]:
