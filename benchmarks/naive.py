@@ -17,6 +17,7 @@ way, and its mean counts, so that a change in the machine's load does not favour
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -238,6 +239,8 @@ def run_plainly(work: Workload, strategy: Strategy) -> Outcome:
             columns.append(plain.predict(x))
             updates += plain.updates
         forecasts.append(np.stack(columns, axis=1))
+        what = f"alpha {settings.alpha}, capacity {settings.novelty_capacity}"
+        print(f"plain {type(strategy).__name__}, {what}: done", file=sys.stderr)
     return Outcome(forecasts, updates)
 
 
