@@ -159,6 +159,7 @@ def test_past_is_refused_to_those_who_declare_none():
         ({"alpha": float("nan")}, "alpha is nan"),
         ({"alpha": float("inf")}, "alpha is inf"),
         ({"novelty_capacity": 0}, "novelty_capacity is 0; it must be a whole number of at least 1"),
+        ({"novelty_capacity": 2.5}, r"novelty_capacity is 2\.5"),
         ({"familiarity_capacity": 0}, "familiarity_capacity is 0"),
         ({"strategy": "RandomReplay"}, "strategy is 'RandomReplay'; give an instance"),
         ({"strategy": FineTune}, "give an instance such as RecentReplay"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from clearwatt import detection
-from clearwatt.errors import ConfigurationError
+from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.events import Signal, UpdateEvent
 from clearwatt.fleet import Job, Trained, Training
 from clearwatt.memory import FamiliarityBuffer, Floats, History, Policy, SampleList, Samples
@@ -73,14 +72,9 @@ class Settings:
             raise ConfigurationError(
                 f"strategy is {self.strategy!r}; give an instance such as RecentReplay()"
             )
-        for name in ("novelty_capacity", "familiarity_capacity"):
-            value = getattr(self, name)
-            if name == "familiarity_capacity" and value is None:
-                continue
-            if not isinstance(value, Integral) or value < 1:
-                raise ConfigurationError(
-                    f"{name} is {value}; it must be a whole number of at least 1"
-                )
+        require_whole(novelty_capacity=self.novelty_capacity)
+        if self.familiarity_capacity is not None:
+            require_whole(familiarity_capacity=self.familiarity_capacity)
         if not 0 < self.alpha < float("inf"):
             raise ConfigurationError(
                 f"alpha is {self.alpha}; the threshold factor must be above 0 and finite"

@@ -1,5 +1,7 @@
 """One root for every error a user can cause; each says what was wrong and what to do."""
 
+from numbers import Integral
+
 
 class ClearwattError(Exception):
     """Root of all errors ClearWatt raises on purpose; the command line exits with 2 on it."""
@@ -26,3 +28,10 @@ class MissingExtraError(ClearwattError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; run: pip install 'clearwatt[{extra}]'")
+
+
+def require_whole(**values: object) -> None:
+    """Refuse, by name, what is not a whole number of at least 1."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+            raise ConfigurationError(f"{name} is {value}; it must be a whole number of at least 1")

@@ -19,6 +19,8 @@ GOOD = Job(
     ("field", "value"),
     [
         ("epochs", 0),
+        ("epochs", 2.5),  # would never be reached, and so never end
+        ("batch", 3.5),
         ("patience", 0),
         ("batch", 0),
         ("learning_rate", 0.0),

@@ -191,6 +191,7 @@ def test_select_undoes_stack():
     [
         (lambda: Predictor(inputs=0), "inputs is 0"),
         (lambda: Autoencoder(inputs=3, layers=0), "layers is 0"),
+        (lambda: Autoencoder(inputs=3, width=8.5), "width is 8.5; it must be a whole number"),
         (lambda: Autoencoder(inputs=3, latent=-1), "latent is -1"),
         (lambda: VariationalAutoencoder(inputs=3, kl_weight=-0.1), "kl_weight is -0.1"),
         (lambda: VariationalAutoencoder(inputs=3, kl_weight=float("nan")), "kl_weight is nan"),

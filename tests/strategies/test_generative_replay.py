@@ -121,7 +121,9 @@ def test_it_declares_no_access_and_keeps_only_buffers():
         ({"density": "uniform"}, "density is 'uniform'; choose one of prior, gaussian, mixture"),
         ({"components": 0}, "components is 0"),
         ({"replay_size": 0}, "replay_size is 0"),
+        ({"components": 2.5}, r"components is 2\.5; it must be a whole number"),
         ({"fit_samples": 0}, "fit_samples is 0"),
+        ({"fit_samples": 1}, "fit_samples is 1; a spread takes at least 2 latents"),
         ({"replay_weight": 0}, "replay_weight is 0"),
     ],
 )

@@ -74,6 +74,7 @@ def test_gamma_lies_between_0_and_1(gamma):
         OnlineEWC(gamma=gamma)
 
 
-def test_a_negative_penalty_is_refused():
-    with pytest.raises(ConfigurationError, match="ewc_weight is -1; it must be 0 or more"):
-        OnlineEWC(ewc_weight=-1)
+@pytest.mark.parametrize("weight", [-1, float("inf"), float("nan")])
+def test_an_impossible_penalty_is_refused(weight):
+    with pytest.raises(ConfigurationError, match=f"ewc_weight is {weight}; it must be 0 or more"):
+        OnlineEWC(ewc_weight=weight)

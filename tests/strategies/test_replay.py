@@ -43,7 +43,12 @@ def test_novelty_and_replay_weigh_as_equation_2(update, kind, policy, access, wi
 @pytest.mark.parametrize("kind", [RandomReplay, RecentReplay, RecentReplayDecay])
 @pytest.mark.parametrize(
     ("parameters", "says"),
-    [({"replay_weight": 0}, "replay_weight is 0"), ({"replay_size": 0}, "replay_size is 0")],
+    [
+        ({"replay_weight": 0}, "replay_weight is 0"),
+        ({"replay_weight": float("inf")}, "replay_weight is inf"),
+        ({"replay_size": 0}, "replay_size is 0"),
+        ({"replay_size": 2.5}, r"replay_size is 2\.5; it must be a whole number"),
+    ],
 )
 def test_bad_hyperparameters_are_named(kind, parameters, says):
     with pytest.raises(ConfigurationError, match=says):
@@ -53,5 +58,6 @@ def test_bad_hyperparameters_are_named(kind, parameters, says):
 @pytest.mark.parametrize("kind", [RecentReplay, RecentReplayDecay])
 def test_a_window_is_at_least_one_update(kind):
     assert kind(recent_updates=1).window == 1
-    with pytest.raises(ConfigurationError, match="recent_updates is 0"):
-        kind(recent_updates=0)
+    for impossible in (0, 2.5):
+        with pytest.raises(ConfigurationError, match=f"recent_updates is {impossible}"):
+            kind(recent_updates=impossible)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.errors import ConfigurationError, DataError, require_whole
 from clearwatt.networks import Network, Params
 
 
@@ -30,11 +30,9 @@ class Training:
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, value in (("epochs", self.epochs), ("batch", self.batch)):
-            if value < 1:
-                raise ConfigurationError(f"{name} is {value}; it must be at least 1")
-        if self.patience is not None and self.patience < 1:
-            raise ConfigurationError(f"patience is {self.patience}; use at least 1, or None")
+        require_whole(epochs=self.epochs, batch=self.batch)
+        if self.patience is not None:
+            require_whole(patience=self.patience)
         if not 0 < self.learning_rate < float("inf"):
             raise ConfigurationError(f"learning_rate is {self.learning_rate}; it must be positive")
         if not 0 <= self.weight_decay < float("inf"):

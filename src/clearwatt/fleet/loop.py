@@ -14,7 +14,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from clearwatt.errors import ConfigurationError
+from clearwatt.errors import require_whole
 from clearwatt.fleet.job import Job, Trained
 from clearwatt.fleet.member import Member, Plan
 from clearwatt.fleet.pool import Pool
@@ -34,8 +34,8 @@ def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
         jobs: Models to train; they may differ in everything.
         stack: Members of a stack; by default as many as `default_stack` says.
     """
-    if stack is not None and stack < 1:
-        raise ConfigurationError(f"stack is {stack}; it must be at least 1")
+    if stack is not None:
+        require_whole(stack=stack)
     results: dict[int, Trained] = {}
     with one_thread(), torch.no_grad():
         for group in _groups(jobs):

@@ -6,8 +6,9 @@ from functools import cached_property
 
 from torch import Tensor
 
+from clearwatt.errors import require_whole
 from clearwatt.networks.backward import Pass, weigh_errors
-from clearwatt.networks.base import Params, Reconstructor, require_positive
+from clearwatt.networks.base import Params, Reconstructor
 from clearwatt.networks.chain import Chain
 from clearwatt.networks.dense import DenseNetwork
 
@@ -37,9 +38,7 @@ class Autoencoder(DenseNetwork, Reconstructor):
     latent: int = 12
 
     def __post_init__(self) -> None:
-        require_positive(
-            inputs=self.inputs, width=self.width, layers=self.layers, latent=self.latent
-        )
+        require_whole(inputs=self.inputs, width=self.width, layers=self.layers, latent=self.latent)
 
     @cached_property
     def encoder(self) -> Chain:

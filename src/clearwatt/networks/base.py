@@ -7,8 +7,6 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from clearwatt.errors import ConfigurationError
-
 Params = dict[str, Tensor]
 """Weights of `m` models: every tensor has the leading axis `m`."""
 
@@ -144,10 +142,3 @@ class Reconstructor(Network):
     def forward(self, params: Params, x: Tensor) -> Tensor:
         """Reconstruct `m x b x d`."""
         return self.decode(params, self.encode(params, x))
-
-
-def require_positive(**sizes: int) -> None:
-    """Refuse a size below 1 by name."""
-    for name, size in sizes.items():
-        if size < 1:
-            raise ConfigurationError(f"{name} is {size}; it must be at least 1")

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from clearwatt.errors import ConfigurationError
-from clearwatt.networks.base import Differentiator, Network, Params, Reconstructor, require_positive
+from clearwatt.errors import ConfigurationError, require_whole
+from clearwatt.networks.base import Differentiator, Network, Params, Reconstructor
 
 Factory = Callable[[], nn.Module]
 FISHER_ROWS = 256
@@ -35,7 +35,7 @@ class ModulePredictor(Network):
     outputs: int = 1
 
     def __post_init__(self) -> None:
-        require_positive(inputs=self.inputs, outputs=self.outputs)
+        require_whole(inputs=self.inputs, outputs=self.outputs)
         check_shape(self.skeleton, self.inputs, self.outputs)
 
     @cached_property
@@ -79,7 +79,7 @@ class ModuleAutoencoder(Reconstructor):
     latent: int
 
     def __post_init__(self) -> None:
-        require_positive(inputs=self.inputs, latent=self.latent)
+        require_whole(inputs=self.inputs, latent=self.latent)
         check_shape(self.skeleton["encoder"], self.inputs, self.latent)
         check_shape(self.skeleton["decoder"], self.latent, self.inputs)
 

@@ -6,8 +6,9 @@ from functools import cached_property
 
 from torch import Tensor
 
+from clearwatt.errors import require_whole
 from clearwatt.networks.backward import Pass, weigh_errors
-from clearwatt.networks.base import Params, require_positive
+from clearwatt.networks.base import Params
 from clearwatt.networks.chain import Chain
 from clearwatt.networks.dense import DenseNetwork
 
@@ -29,7 +30,7 @@ class Predictor(DenseNetwork):
     outputs: int = 1
 
     def __post_init__(self) -> None:
-        require_positive(
+        require_whole(
             inputs=self.inputs, width=self.width, layers=self.layers, outputs=self.outputs
         )
 

@@ -7,10 +7,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from clearwatt.errors import ConfigurationError
+from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.networks.autoencoder import hidden_widths
 from clearwatt.networks.backward import Pass, weigh_errors
-from clearwatt.networks.base import Params, Reconstructor, require_positive
+from clearwatt.networks.base import Params, Reconstructor
 from clearwatt.networks.chain import Chain
 from clearwatt.networks.dense import DenseNetwork
 
@@ -35,12 +35,10 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
     width: int = 64
     layers: int = 3
     latent: int = 12
-    kl_weight: float = 1e-3
+    kl_weight: float = 5e-6
 
     def __post_init__(self) -> None:
-        require_positive(
-            inputs=self.inputs, width=self.width, layers=self.layers, latent=self.latent
-        )
+        require_whole(inputs=self.inputs, width=self.width, layers=self.layers, latent=self.latent)
         if not 0 <= self.kl_weight < float("inf"):
             raise ConfigurationError(f"kl_weight is {self.kl_weight}; it must be finite and >= 0")
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearwatt.errors import ConfigurationError
+from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.fleet import Penalty
 from clearwatt.memory import Policy
 from clearwatt.networks import Network, Params
@@ -157,6 +157,16 @@ def joined(novelty: Batch, replay: Batch, replay_weight: float) -> Objective:
         for batch, weight in ((novelty, 1.0), (replay, replay_weight))
     ]
     return Objective(novelty + replay, weights=torch.cat(parts), replayed=replay.size)
+
+
+def check_replay(replay_weight: float, replay_size: int | None) -> None:
+    """Refuse a weight or a size that makes no replay."""
+    require(
+        0 < replay_weight < float("inf"),
+        f"replay_weight is {replay_weight}; it must be above 0 and finite",
+    )
+    if replay_size is not None:
+        require_whole(replay_size=replay_size)
 
 
 def require(condition: bool, message: str) -> None:

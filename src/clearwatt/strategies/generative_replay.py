@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clearwatt.errors import require_whole
 from clearwatt.networks import Params, Reconstructor
 from clearwatt.strategies.base import (
     Archive,
@@ -18,6 +19,7 @@ from clearwatt.strategies.base import (
     Strategy,
     Update,
     Warmup,
+    check_replay,
     joined,
     require,
 )
@@ -48,14 +50,16 @@ class GenerativeReplay(Strategy):
     synchronous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(self.replay_weight > 0, f"replay_weight is {self.replay_weight}; it must be > 0")
+        check_replay(self.replay_weight, self.replay_size)
         require(
             self.density in get_args(Density),
             f"density is {self.density!r}; choose one of {', '.join(get_args(Density))}",
         )
-        for name in ("components", "replay_size", "fit_samples"):
-            value = getattr(self, name)
-            require(value is None or value >= 1, f"{name} is {value}; give at least 1")
+        require_whole(components=self.components, fit_samples=self.fit_samples)
+        require(
+            self.fit_samples >= 2,
+            f"fit_samples is {self.fit_samples}; a spread takes at least 2 latents",
+        )
 
     def initial_state(self, warmup: Warmup) -> State:
         """The latent density of the warm-up data."""

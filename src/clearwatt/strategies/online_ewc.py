@@ -49,7 +49,9 @@ class OnlineEWC(Strategy):
 
 def check_ewc(ewc_weight: float, gamma: float) -> None:
     """Refuse hyperparameters that make no penalty."""
-    require(ewc_weight >= 0, f"ewc_weight is {ewc_weight}; it must be 0 or more")
+    require(
+        0 <= ewc_weight < float("inf"), f"ewc_weight is {ewc_weight}; it must be 0 or more, finite"
+    )
     require(0 <= gamma <= 1, f"gamma is {gamma}; the decay factor must lie in [0, 1]")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from clearwatt.errors import require_whole
 from clearwatt.memory import Policy
-from clearwatt.strategies.base import Access, Objective, Strategy, Update, joined, require
+from clearwatt.strategies.base import Access, Objective, Strategy, Update, check_replay, joined
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,7 @@ class RealReplay(Strategy):
     replay_size: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(
-            self.replay_weight > 0, f"replay_weight is {self.replay_weight}; it must be above 0"
-        )
-        require(
-            self.replay_size is None or self.replay_size >= 1,
-            f"replay_size is {self.replay_size}; give at least 1, or None for the novelty capacity",
-        )
+        check_replay(self.replay_weight, self.replay_size)
 
     def objective(self, update: Update) -> Objective:
         """Novelty samples and a fresh draw from the past."""
@@ -54,10 +49,7 @@ class WindowedReplay(RealReplay):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self.recent_updates >= 1,
-            f"recent_updates is {self.recent_updates}; replay needs at least 1 past update window",
-        )
+        require_whole(recent_updates=self.recent_updates)
 
     @property
     def window(self) -> int:
