@@ -44,7 +44,7 @@ class GenerativeReplay(Strategy):
 
     replay_weight: float = 1.0
     density: Density = "mixture"
-    components: int = 32
+    components: int = 64
     replay_size: int | None = None
     fit_samples: int = 8_000
     synchronous: ClassVar[bool] = True
