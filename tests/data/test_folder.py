@@ -62,12 +62,33 @@ def test_refuses_to_overwrite_unless_asked(dataset, tmp_path):
     target = dataset.save(tmp_path / "saved")
     before = checksums(target)
     changed = replace(dataset, about="changed")
-    with pytest.raises(DataError, match="exists already"):
+    with pytest.raises(DataError, match="holds another data set already"):
         changed.save(target)
     assert checksums(target) == before
     changed.save(target, overwrite=True)
     assert load_dataset(target).about == "changed"
     assert {item.name for item in tmp_path.iterdir()} == {"grid", "saved"}
+
+
+def test_saving_the_same_again_changes_nothing(dataset, tmp_path):
+    target = rich(dataset).save(tmp_path / "saved")
+    before = {file: file.stat().st_mtime_ns for file in target.iterdir()}
+    assert rich(dataset).save(target) == target
+    assert {file: file.stat().st_mtime_ns for file in target.iterdir()} == before
+
+
+def test_no_flipped_bit_changes_a_reading_unnoticed(dataset, tmp_path):
+    file = dataset.save(tmp_path / "saved") / "power.parquet"
+    content, found = bytearray(file.read_bytes()), 0
+    for position in range(0, len(content) // 2, 3):
+        content[position] ^= 1
+        file.write_bytes(content)
+        content[position] ^= 1
+        try:
+            assert load_dataset(tmp_path / "saved").equals(dataset)
+        except DataError:
+            found += 1
+    assert found > 50
 
 
 def test_overwriting_leaves_no_stale_file_behind(dataset, tmp_path):
@@ -97,6 +118,9 @@ def test_refuses_to_save_what_could_not_be_loaded(dataset, tmp_path):
     silent["house"] = np.nan
     with pytest.raises(DataError, match=r"column 'house', row 1 .*empty series"):
         replace(dataset, power=silent).save(tmp_path / "saved")
+    calm = {"town": dataset.weather["town"].assign(ghi_wm2=np.nan)}
+    with pytest.raises(DataError, match=r"column 'town__ghi_wm2', row 1 .*empty series"):
+        replace(dataset, weather=calm).save(tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
 
 

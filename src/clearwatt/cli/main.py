@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted", INTERRUPTED)
     except ClearwattError as error:
         return _fail(str(error), USER_ERROR)
+    except MemoryError:
+        return _fail("the memory does not suffice; take less data at a time", USER_ERROR)
     except OSError as error:
         return _fail(_explain(error), USER_ERROR)
     return 0

@@ -69,7 +69,9 @@ def run(options: argparse.Namespace) -> None:
     from clearwatt.data import simulate_grid  # pvlib and its like load only when needed
     from clearwatt.data.folder import check_target
 
-    check_target(options.out, overwrite=options.overwrite)  # before the work, not after it
+    # What can never be written to is refused before the work. Another data set only after it:
+    # the same command twice leaves the same folder and is no mistake.
+    check_target(options.out, overwrite=True)
     with progress(f"simulating {options.entities} entities over {options.steps} quarter-hours"):
         dataset = simulate_grid(
             options.entities,

@@ -29,14 +29,20 @@ FILES = frozenset(
 
 
 def write_folder(dataset: Dataset, path: Path, *, overwrite: bool) -> Path:
-    """Write ``dataset`` to the folder ``path``; the same data gives the same bytes."""
+    """Write ``dataset`` to the folder ``path``; the same data gives the same bytes.
+
+    A folder that holds exactly these bytes already is left as it is.
+    """
     path = path.resolve()
-    check_target(path, overwrite=overwrite)
+    contents = _contents(dataset)
+    check_target(path, overwrite=overwrite or _holds(path, contents))
+    if _holds(path, contents):
+        return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
         fresh = Path(scratch) / "new"
         fresh.mkdir()
-        for name, content in _contents(dataset).items():
+        for name, content in contents.items():
             _write_file(fresh / name, content)
         if path.exists():
             path.rename(Path(scratch) / "old")
@@ -58,8 +64,15 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         )
     if present and not overwrite:
         raise DataError(
-            f"{path} exists already; choose another folder, or overwrite it (--overwrite)"
+            f"{path} holds another data set already; choose another folder, or overwrite it "
+            "(--overwrite)"
         )
+
+
+def _holds(path: Path, contents: Mapping[str, bytes]) -> bool:
+    if not path.is_dir() or {item.name for item in path.iterdir()} != set(contents):
+        return False
+    return all((path / name).read_bytes() == content for name, content in contents.items())
 
 
 def _contents(dataset: Dataset) -> Mapping[str, bytes]:
@@ -93,7 +106,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     # Without the pandas metadata the bytes depend on the data alone; readings rarely repeat,
     # so a dictionary would only cost.
     plain = table.replace_schema_metadata(None)
-    pq.write_table(plain, sink, compression="zstd", use_dictionary=False)
+    pq.write_table(plain, sink, compression="zstd", use_dictionary=False, write_page_checksum=True)
     return sink.getvalue()
 
 

@@ -180,6 +180,8 @@ def test_a_start_within_the_hour_is_covered_by_weather():
         ({"entities": 0}, "entities is 0"),
         ({"entities": 2.5}, "entities is 2.5"),
         ({"steps": 95}, "steps is 95"),
+        ({"steps": 10**12}, "at most [0-9]+ quarter-hours fit before the end of 2100"),
+        ({"start": "2100-12-31T00:15Z"}, "at most 95 quarter-hours"),
         ({"seed": -1}, "seed is -1"),
         ({"start": "yesterday-ish"}, "yesterday-ish"),
         ({"start": "2300-01-01"}, "2300-01-01"),

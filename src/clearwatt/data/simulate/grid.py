@@ -68,6 +68,7 @@ def simulate_grid(
     _require_whole("steps", steps, least=MINIMUM_STEPS)
     _require_whole("seed", seed, least=0)
     first = _checked_start(start)
+    _require_end(first, steps)
     factors = resolve_factors(drifts)
     shared = grid_changes(factors, steps=steps)
     world = create_world(first, steps, changes=shared, site=Site(), seed=seed)
@@ -157,6 +158,15 @@ def _checked_start(start: str | pd.Timestamp) -> pd.Timestamp:
             f"start {start!r} does not lie on a quarter-hour; try {first.floor(STEP)}"
         )
     return first
+
+
+def _require_end(first: pd.Timestamp, steps: int) -> None:
+    most = int((pd.Timestamp(f"{YEARS[-1] + 1}-01-01", tz="UTC") - first) // STEP)
+    if steps > most:
+        raise ConfigurationError(
+            f"steps is {steps}; from {first} at most {most} quarter-hours fit before the end of "
+            f"{YEARS[-1]}"
+        )
 
 
 def _require_whole(name: str, value: object, *, least: int) -> None:
