@@ -26,18 +26,19 @@ def grid(*, steps=96, capacity=10.0, wind=None, power=None):
 
 def test_warm_up_weather_spans_zero_to_one_and_later_values_go_beyond():
     dataset = grid()
-    scaling = fit_scaling(dataset, 48)
+    scaling = fit_scaling(dataset, 49)
     wind = scaling.inputs("here", dataset.weather["here"], dataset.power.index)[:, 0]
-    assert (wind[:48].min(), wind[:48].max()) == (0, 1)
-    assert wind[48:].min() > 1
+    assert (wind[:49].min(), wind[:49].max()) == (0, 1)
+    assert wind[49:].min() > 1
 
 
-def test_nothing_after_the_warm_up_changes_the_scaling():
+@pytest.mark.parametrize("warmup", [48, 49, 50, 51])
+def test_nothing_after_the_warm_up_changes_the_scaling(warmup):
     wind, power = np.linspace(2, 8, 25), np.linspace(-4, 3, 96)
-    later_wind = np.where(np.arange(25) < 13, wind, -1e6)
-    later_power = np.where(np.arange(96) < 48, power, 1e6)
+    later_wind = np.where(4 * np.arange(25) < warmup, wind, -1e6)
+    later_power = np.where(np.arange(96) < warmup, power, 1e6)
     other = grid(capacity=None, wind=later_wind, power=later_power)
-    assert fit_scaling(grid(capacity=None), 48) == fit_scaling(other, 48)
+    assert fit_scaling(grid(capacity=None), warmup) == fit_scaling(other, warmup)
 
 
 def test_a_constant_variable_is_zero_in_the_warm_up_and_finite_ever_after():

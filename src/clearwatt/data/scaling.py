@@ -181,7 +181,8 @@ def fit_scaling(
 
     Returns:
         Weather extrema over the warm-up's inputs, power by rated capacity or, where that is
-        unknown, by the largest absolute reading of the warm-up.
+        unknown, by the largest absolute reading of the warm-up. Nothing dated after the last step
+        of the warm-up is looked at, neither power nor weather.
     """
     power = dataset.power.iloc[: _warmup_length(dataset, warmup)]
     times = pd.DatetimeIndex(power.index)
@@ -213,7 +214,8 @@ def _warmup_length(dataset: Dataset, warmup: int | None) -> int:
 def _fit_extrema(
     zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex, *, max_gap: pd.Timedelta
 ) -> Mapping[str, Extrema]:
-    values = interpolate_weather(frame, times, max_gap=max_gap)
+    # A step between two hours leans on the later one, which may lie beyond the warm-up.
+    values = interpolate_weather(frame.loc[: times[-1]], times, max_gap=max_gap)
     names = [str(name) for name in frame.columns]
     absent = [names[at] for at in np.flatnonzero(np.isnan(values).all(axis=0))]
     if absent:
