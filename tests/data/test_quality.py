@@ -155,6 +155,11 @@ def test_a_lone_plant_that_never_rests_is_stuck_at_zero():
     assert only(codes, Reason.STUCK_AT_ZERO, slice(AT, AT + 20))
 
 
+def test_a_lone_plant_stays_stuck_past_midnight():
+    codes = verdicts(spoil("biogas", [0.0] * 2 * DAY), "biogas")
+    assert only(codes, Reason.STUCK_AT_ZERO, slice(AT, AT + 2 * DAY))
+
+
 def test_an_outage_of_weeks_becomes_a_fact_after_three_days():
     start = 10 * DAY
     codes = verdicts(spoil("shop", [0.0] * 20 * DAY, at=start), "shop")

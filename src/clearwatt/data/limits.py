@@ -118,7 +118,7 @@ class QualityRules:
         every = (*self.kinds.values(), *self.subtypes.values())
         flattest = max(limits.flat_hours for limits in every)
         longest = pd.Timedelta(hours=max(flattest, self.believe_zero_hours))
-        return max(pd.Timedelta(days=self.typical_days + 1), longest + pd.Timedelta(days=1))
+        return longest + pd.Timedelta(days=self.typical_days + 1)
 
     def settles_after(self, entity: Entity, step: pd.Timedelta) -> pd.Timedelta:
         """How long after its arrival the verdict on a reading is final.

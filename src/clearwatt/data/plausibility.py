@@ -185,7 +185,7 @@ def stuck_at_zero(readings: Readings) -> BoolArray:
     believed = readings.steps(lambda _: rules.believe_zero_hours)
     suspicious = zero & (length >= enough) & (position <= believed)
     running = _neighbours_mean(readings) >= readings.limit(lambda limits: limits.neighbours)
-    return suspicious & (running | _never_rests(readings, zero))
+    return suspicious & (running | _from_first(_never_rests(readings, zero), position))
 
 
 def _never_rests(readings: Readings, zero: BoolArray) -> BoolArray:
@@ -195,6 +195,12 @@ def _never_rests(readings: Readings, zero: BoolArray) -> BoolArray:
     before = readings.past(readings.daily_peak(rested), 1.0, fewest=_FEWEST_DAYS)
     never: BoolArray = known & (before == 0)
     return never[:, readings.day]
+
+
+def _from_first(verdict: BoolArray, position: IntArray) -> BoolArray:
+    """Give every reading of a run the verdict on its first, though midnight may lie between."""
+    first = np.arange(verdict.shape[1], dtype=np.int32) - np.maximum(position - 1, 0)
+    return np.take_along_axis(verdict, first, axis=1)
 
 
 def _neighbours_mean(readings: Readings) -> FloatArray:
