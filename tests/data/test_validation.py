@@ -30,13 +30,14 @@ TIMES = pd.date_range("2024-01-01", periods=96, freq="15min", tz="UTC", name="ti
         (lambda d: {"weather": {**d.weather, "a__b": d.weather["north"]}}, "cannot name a zone"),
         (
             lambda d: {"weather": {**d.weather, "north": d.weather["north"].iloc[:30]}},
-            r"column 'a', row 22 \(2024-01-01T05:15.*without weather cover",
+            r"column 'a', row 25 \(2024-01-01T06:00.*without weather cover",
         ),
         (
             lambda d: {"drifts": (replace(d.drifts[0], entity="zz"),)},
             "drift, column 'entity', row 1",
         ),
         (lambda d: {"drifts": (replace(d.drifts[0], end=TIMES[0]),)}, "column 'end', row 1"),
+        (lambda d: {"drifts": (replace(d.drifts[0], strength=np.inf),)}, "'strength', row 1"),
     ],
 )
 def test_construction_refuses(two_zones, change, message):
@@ -49,6 +50,12 @@ def test_capacity_must_be_a_positive_number_or_unknown(two_zones, capacity):
     first = replace(two_zones.entities[0], capacity=capacity)
     with pytest.raises(ClearwattError, match=r"column 'capacity', row 1 \(a\).*leave it empty"):
         replace(two_zones, entities=(first, two_zones.entities[1]))
+
+
+def test_an_hour_of_weather_covers_the_whole_hour(two_zones):
+    weather = {zone: frame.iloc[24:48] for zone, frame in two_zones.weather.items()}
+    assert weather["north"].index[-1] < TIMES[-1]
+    assert replace(two_zones, weather=weather).power.notna().all(axis=None)
 
 
 def test_weather_may_have_holes_and_power_may_lack_cover_where_it_is_empty(two_zones):

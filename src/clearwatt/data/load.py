@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 import pandas as pd
 
@@ -16,10 +17,11 @@ from clearwatt.data.schema import Dataset, Drift, Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.data.sources import CATALOGUE, fetch
 from clearwatt.data.tables import read_table, read_text, refuse_repeated
-from clearwatt.data.validation import Places, check_dataset, check_readings, problem
+from clearwatt.data.validation import Places, check_dataset, check_filled, problem
 from clearwatt.errors import DataError
 
 SIMULATED = "simulated"
+T = TypeVar("T")
 
 
 def load_dataset(path_or_name: str | Path) -> Dataset:
@@ -31,7 +33,7 @@ def load_dataset(path_or_name: str | Path) -> Dataset:
     if path_or_name == SIMULATED:
         return simulate_grid()
     if isinstance(path_or_name, str) and path_or_name in CATALOGUE:
-        return read_folder(fetch(path_or_name))
+        return _read_cached(path_or_name)
     path = Path(path_or_name)
     if not path.exists():
         raise DataError(
@@ -39,6 +41,17 @@ def load_dataset(path_or_name: str | Path) -> Dataset:
             f"({', '.join([*CATALOGUE, SIMULATED])}); check the spelling"
         )
     return read_folder(path)
+
+
+def _read_cached(name: str) -> Dataset:
+    """Read a data set of the catalogue; if its files were damaged, say how to mend them."""
+    path = fetch(name)
+    try:
+        return read_folder(path)
+    except DataError as error:
+        raise DataError(
+            f"the cached copy is damaged ({error}); run 'clearwatt data get {name} --refresh'"
+        ) from error
 
 
 def read_folder(path: Path) -> Dataset:
@@ -58,7 +71,7 @@ def read_folder(path: Path) -> Dataset:
     weather = _by_zone(read_table(files[folder.WEATHER]), files[folder.WEATHER])
     drifts = _read_drifts(path / folder.DRIFT)
     check_dataset(power, weather=weather, entities=entities, drifts=drifts, places=places)
-    check_readings(power, place=places.power)
+    check_filled(power, weather, places=places)
     about = path / folder.ABOUT
     return Dataset(
         name=path.resolve().name,
@@ -161,15 +174,23 @@ def _read_drifts(path: Path) -> tuple[Drift, ...]:
 
 
 def _drift(row: Mapping[str, str], path: Path, *, number: int) -> Drift:
-    try:
-        return Drift(
-            what=row["what"],
-            entity=row["entity"] or None,
-            start=pd.Timestamp(row["start"]).tz_convert("UTC"),
-            end=pd.Timestamp(row["end"]).tz_convert("UTC") if row["end"] else None,
-            strength=float(row["strength"]),
-            description=row["description"],
-        )
-    except (TypeError, ValueError) as error:
-        wrong = "start and end must be times with an offset and strength a number; mend the row"
-        raise problem(str(path), "start", row=number, value=row["what"], wrong=wrong) from error
+    def parsed(column: str, parse: Callable[[str], T], wanted: str) -> T:
+        try:
+            return parse(row[column])
+        except (TypeError, ValueError) as error:
+            wrong = f"{row[column]!r} is not {wanted}; mend the cell"
+            raise problem(str(path), column, row=number, value=row["what"], wrong=wrong) from error
+
+    time = "a time with an offset, such as 2024-03-31T00:00:00+00:00"
+    return Drift(
+        what=row["what"],
+        entity=row["entity"] or None,
+        start=parsed("start", _instant, time),
+        end=parsed("end", _instant, time) if row["end"] else None,
+        strength=parsed("strength", float, "a number"),
+        description=row["description"],
+    )
+
+
+def _instant(text: str) -> pd.Timestamp:
+    return pd.Timestamp(text).tz_convert("UTC")

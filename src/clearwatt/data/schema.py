@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.data.folder import write_folder
-from clearwatt.data.validation import check_dataset, check_readings
+from clearwatt.data.validation import check_dataset, check_filled
 from clearwatt.errors import DataError
 
 # Interpolation may bridge gaps in the weather, so a slice keeps more than the enclosing rows:
@@ -157,7 +157,7 @@ class Dataset:
             path: the folder to create; loading it again gives its name to the data set.
             overwrite: replace a data set that is already there.
         """
-        check_readings(self.power)
+        check_filled(self.power, self.weather)
         return write_folder(self, Path(path), overwrite=overwrite)
 
     def equals(self, other: Dataset) -> bool:

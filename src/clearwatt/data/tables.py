@@ -54,9 +54,12 @@ def refuse_repeated(columns: Sequence[str], path: Path) -> None:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        refuse_repeated(pq.read_schema(path).names, path)
-        frame = pd.read_parquet(path)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            refuse_repeated(file.schema_arrow.names, path)
+            frame = pd.DataFrame(file.read().to_pandas())
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise  # the system's own refusal, not a damaged file
         raise DataError(f"{path}: not a readable Parquet file; write it again") from error
     return frame.reset_index() if frame.index.name == "time" else frame
 
@@ -75,7 +78,7 @@ def _numbers(cells: pd.Series, times: pd.DatetimeIndex, *, path: Path) -> np.nda
     """Return the column as float32; text, dates and truth values are refused."""
     numbers = pd.to_numeric(cells, errors="coerce")
     foreign = (numbers.isna() & cells.notna()).to_numpy()
-    if pd.api.types.is_bool_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype):
+    if cells.dtype.kind in "bmM":  # truth values, durations and dates would pass as numbers
         foreign = cells.notna().to_numpy()
     if foreign.any():
         row = int(np.argmax(foreign))
@@ -99,6 +102,10 @@ def _utc(cells: pd.Series, path: Path) -> pd.DatetimeIndex:
         times = _parsed(cells, path)
     if times.hasnans:
         raise _no_time(path, row=int(np.argmax(times.isna())) + 1, value="empty")
+    far = (times.year < pd.Timestamp.min.year + 1) | (times.year > pd.Timestamp.max.year - 1)
+    if far.any():  # nanoseconds reach no further
+        row = int(np.argmax(far))
+        raise _no_time(path, row=row + 1, value=str(times[row]))
     return times.tz_convert("UTC").as_unit("ns").set_names("time")
 
 

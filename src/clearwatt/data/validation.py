@@ -55,15 +55,24 @@ def check_dataset(
     _check_drifts(drifts, entities, places.drifts)
 
 
-def check_readings(power: pd.DataFrame, *, place: str = IN_MEMORY.power) -> None:
-    """Require at least one reading per entity: nothing can be learnt from an empty series."""
-    empty = power.columns[power.isna().all().to_numpy()]
+def check_filled(
+    power: pd.DataFrame, weather: Mapping[str, pd.DataFrame], *, places: Places = IN_MEMORY
+) -> None:
+    """Require at least one value per column: nothing can be learnt from an empty series."""
+    _check_filled(power, place=places.power, spare="leave the entity out of power and entities")
+    for zone, frame in weather.items():
+        named = frame.add_prefix(f"{zone}__")
+        _check_filled(named, place=places.weather, spare="leave the column out")
+
+
+def _check_filled(frame: pd.DataFrame, *, place: str, spare: str) -> None:
+    empty = frame.columns[frame.isna().all().to_numpy()]
     if len(empty):
         wrong = (
-            f"an empty series, without a single reading to {power.index[-1].isoformat()}; fill "
-            "it, or leave the entity out of power and entities"
+            f"an empty series, without a single value to {frame.index[-1].isoformat()}; fill it, "
+            f"or {spare}"
         )
-        value = power.index[0].isoformat()
+        value = frame.index[0].isoformat()
         raise problem(place, empty[0], row=1, value=value, wrong=wrong)
 
 
@@ -228,10 +237,14 @@ def _check_cover(
     entities: Sequence[Entity],
     places: Places,
 ) -> None:
-    """Require weather at every time of measured power; weather itself may have holes."""
+    """Require weather at every time of measured power; weather itself may have holes.
+
+    A value stands for its whole step: hourly weather from 00:00 to 23:00 covers the day.
+    """
     for entity in entities:
-        first, last = weather[entity.zone].index[[0, -1]]
-        outside = (power.index < first) | (power.index > last)
+        clock = weather[entity.zone].index
+        first, last, step = clock[0], clock[-1], clock[1] - clock[0]
+        outside = (power.index <= first - step) | (power.index >= last + step)
         bare = outside & power[entity.name].notna().to_numpy()
         if bare.any():
             row = int(np.argmax(bare))
@@ -254,12 +267,11 @@ def _check_drifts(drifts: Sequence[Drift], entities: Sequence[Entity], place: st
 def _wrong_with_drift(drift: Drift, names: set[str]) -> tuple[str, str] | None:
     if drift.entity is not None and drift.entity not in names:
         return "entity", f"no entity {drift.entity!r}; leave it empty for the whole grid"
-    if drift.start.tzinfo is None:
-        return "start", f"{drift.start} is a naive time; store UTC times"
-    if drift.end is None:
-        return None
-    if drift.end.tzinfo is None:
-        return "end", f"{drift.end} is a naive time; store UTC times"
-    if drift.end < drift.start:
+    if not math.isfinite(drift.strength):
+        return "strength", f"{drift.strength} is not a finite number; say how strong it is"
+    for column, time in (("start", drift.start), ("end", drift.end)):
+        if time is not None and time.tzinfo is None:
+            return column, f"{time} is a naive time; store UTC times"
+    if drift.end is not None and drift.end < drift.start:
         return "end", f"{drift.end} is before the start {drift.start}; swap them"
     return None
