@@ -35,6 +35,16 @@ def test_an_error_at_the_threshold_is_familiar():
     assert detection.is_novel(errors, 1.0).tolist() == [False, False, True]
 
 
+def test_an_error_that_is_not_a_number_is_novel():
+    errors = np.array([np.nan, np.inf, 0.5], np.float32)
+    assert detection.is_novel(errors, 1.0).tolist() == [True, True, False]
+
+
+def test_a_threshold_beyond_single_precision_lets_everything_finite_pass():
+    errors = np.array([np.inf, np.finfo(np.float32).max, 0], np.float32)
+    assert detection.is_novel(errors, 1e300).tolist() == [True, False, False]
+
+
 @given(st.lists(st.booleans(), max_size=60), st.integers(1, 20))
 def test_run_to_trigger_stops_where_counting_would(novel, room):
     """A buffer with `room` places, filled one verdict at a time."""

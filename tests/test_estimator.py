@@ -336,7 +336,7 @@ def test_bad_parameters_are_named_and_leave_a_fitted_model_as_it_was(
 
 
 def spoilt(values, row, value):
-    values = values.copy()
+    values = values.astype(np.float64)
     values[row, 0] = value
     return values
 
@@ -352,6 +352,8 @@ BAD = [
     (lambda x, y: (x, y[:, :, None]), "y has shape|dim 3"),
     (lambda x, y: (x, spoilt(y, 0, -np.inf)), "Input y contains infinity"),
     (lambda x, y: (x, None), "the target y is None"),
+    (lambda x, y: (spoilt(x, 2, 1e200), y), "x is inf at row 2, column 0"),
+    (lambda x, y: (x, spoilt(y, 2, 1e200)), "y is infinite at row 2"),
 ]
 
 
@@ -373,11 +375,12 @@ def test_bad_samples_are_refused_and_leave_the_model_as_it_was(model, data, spoi
         lambda x, y: (x[:, :2], y[:-1]),
         lambda x, y: (x[:, :2], y * np.nan),
         lambda x, y: (x, spoilt(y, 0, np.inf)),
+        lambda x, y: (spoilt(x, 0, 1e200), y),
     ],
 )
 def test_a_warm_up_that_fails_leaves_the_old_one(model, warmed, data, spoil):
     warm_x, warm_y, x, y = data
-    with pytest.raises(ValueError, match=r"NaN|infinity|inconsistent"):
+    with pytest.raises(ValueError, match=r"NaN|infinity|inconsistent|too large"):
         model.fit(*spoil(warm_x, warm_y))
     same(model.partial_fit(x, y), deepcopy(warmed).partial_fit(x, y), x)
 

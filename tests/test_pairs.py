@@ -89,6 +89,8 @@ def test_a_sample_novel_to_one_counts_for_both():
     assert first.novel == novel.sum()
     assert second.novel == (novel & measured).sum()
     assert first.novel > CAPACITY
+    assert first.novel + first.familiar == first.step
+    assert second.novel + second.familiar == measured.sum()
 
 
 def test_entities_have_their_own_autoencoder():

@@ -206,7 +206,7 @@ class Component:
             replayed=objective.replayed,
             step=step,
             trigger=trigger,
-            familiar=self.familiarity.seen,
+            familiar=self.familiarity.seen - (len(novelty.rows) - len(self.novelty)),
             recent_novel=int(self.recent.sum()),
             recent_readings=len(self.recent),
         )

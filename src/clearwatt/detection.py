@@ -9,6 +9,8 @@ from clearwatt.errors import ConfigurationError
 
 Floats = npt.NDArray[np.float32]
 
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 def reconstruction_errors(x: Floats, reconstruction: Floats) -> Floats:
     """Root mean square over the features of each sample: n x d, n x d -> n."""
@@ -31,8 +33,12 @@ def threshold(errors: Floats, alpha: float) -> float:
 
 
 def is_novel(errors: Floats, tau: float) -> npt.NDArray[np.bool_]:
-    """Which samples exceed the threshold: n -> n."""
-    return errors > np.float32(tau)
+    """Which samples exceed the threshold: n -> n.
+
+    An error that is not a number is novel: as a familiar one it would spoil every later threshold.
+    """
+    novel: npt.NDArray[np.bool_] = ~(errors <= np.float32(min(tau, _LARGEST)))
+    return novel
 
 
 def run_to_trigger(novel: npt.NDArray[np.bool_], room: int) -> int | None:

@@ -351,12 +351,10 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             self._y_mean, self._y_scale = _standard(targets)
 
     def _scaled(self, inputs: Floats) -> npt.NDArray[np.float32]:
-        scaled: Floats = (inputs - self._x_mean) / self._x_scale
-        return scaled.astype(np.float32)
+        return _single_precision((inputs - self._x_mean) / self._x_scale)
 
     def _scaled_targets(self, targets: Floats) -> npt.NDArray[np.float32]:
-        scaled: Floats = (targets - self._y_mean) / self._y_scale
-        return scaled.astype(np.float32)
+        return _single_precision((targets - self._y_mean) / self._y_scale)
 
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
         if event.component == "autoencoder":
@@ -401,10 +399,20 @@ def _names(y: npt.ArrayLike) -> list[str] | None:
 
 def _standard(values: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column; 1 for a column that never changes."""
-    mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    if not np.isfinite(deviation).all():
+        column = int(np.flatnonzero(~np.isfinite(deviation))[0])
+        raise DataError(f"column {column} holds values too large to scale; remove or clip them")
     # A constant column's deviation is rounding noise rather than exactly zero.
     constant = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
     return mean, np.where(constant, 1.0, deviation)
+
+
+def _single_precision(values: Floats) -> npt.NDArray[np.float32]:
+    """What overflows becomes infinite, and that the instance refuses by row and column."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _squeezed(values: Floats, single: bool) -> float | Floats:
