@@ -267,6 +267,12 @@ class Component:
         kept = sum(tensor.nbytes for tensor in self.state.values())
         return 4 * self.sample_width * len(self.held.rows) + kept
 
+    @property
+    def parts(self) -> list[object]:
+        """What a checkpoint has to remember, the random numbers apart."""
+        lists = [self.novelty, self.familiarity, self.history]
+        return [self, *(part for each in lists if each is not None for part in each.parts)]
+
     def _window(self, also_novel: Samples | None) -> tuple[Samples, Samples]:
         """Novelty and familiarity samples; some of the familiar may be novel to the partner."""
         if also_novel is None:

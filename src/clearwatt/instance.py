@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from clearwatt.checkpoint import Checkpoint
 from clearwatt.component import Component, Model, Settings, View
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.events import UpdateEvent
@@ -146,16 +147,24 @@ class Instance:
     def observe(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[UpdateEvent, ...]:
         """Take in a block of the stream, however long, and return the updates it caused.
 
+        All or nothing: if it is interrupted or fails, the instance is as it was before the block.
+
         Args:
             x: Inputs, n x d.
             y: Measurements, n x entities; NaN where there is none.
         """
-        return tuple(deployment.event for deployment in drive(self.stream(x, y)))
+        before = self._checkpoint()
+        try:
+            return tuple(deployment.event for deployment in drive(self.stream(x, y)))
+        except BaseException:
+            before.restore()
+            raise
 
     def stream(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
         """Like `observe`, but hand out the training jobs instead of training them.
 
-        Returns every update with the weights it put into service, in order.
+        Returns every update with the weights it put into service, in order. A stream must be run
+        to its end; unlike `observe` it leaves an abandoned block half taken in.
         """
         inputs, targets = self._checked(x, y)
         deployed: list[Deployment] = []
@@ -321,6 +330,11 @@ class Instance:
     def _latent_view(self, entity: int) -> View:
         encoder = self.autoencoder_of(entity)
         return latent_view(reconstructor(encoder.network), encoder.params, self.inputs)
+
+    def _checkpoint(self) -> Checkpoint:
+        components = (*self.autoencoders, *self.predictors)
+        parts = [self, *self.inputs.parts, *(each for part in components for each in part.parts)]
+        return Checkpoint(parts, [component.rng for component in components])
 
     def _prune(self) -> None:
         """Let go of input rows nobody refers to any more."""

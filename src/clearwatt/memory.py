@@ -31,7 +31,7 @@ class Samples(NamedTuple):
 
 
 class _Growing:
-    """An array that grows at its end in amortised constant time."""
+    """An array that grows at its end in amortised constant time; what it holds never changes."""
 
     def __init__(self, values: npt.NDArray[np.generic]) -> None:
         self._values = values.copy()
@@ -91,6 +91,11 @@ class Inputs:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def parts(self) -> list[object]:
+        """What a checkpoint has to remember."""
+        return [self, self._rows, self._values]
+
     def restore(self, rows: Rows, values: Floats, *, next_row: int) -> None:
         """Replace the content, as when a saved state is read back."""
         self._rows.replace(rows)
@@ -142,6 +147,11 @@ class SampleList:
         """Hold nothing."""
         self.replace(self.samples.at(slice(0, 0)))
 
+    @property
+    def parts(self) -> list[object]:
+        """What a checkpoint has to remember."""
+        return [part for part in (self, self._rows, self._targets) if part is not None]
+
 
 class FamiliarityBuffer(SampleList):
     """Familiar samples since the last update; a uniform reservoir of them if bounded."""
@@ -168,6 +178,9 @@ class FamiliarityBuffer(SampleList):
         self._overwrite(slot[late], samples.at(late))
 
     def _overwrite(self, slots: Rows, samples: Samples) -> None:
+        if len(slots) == 0:
+            return
+        self.replace(self.samples)  # a copy of its own: a checkpoint may point to the old one
         held = self.samples
         held.rows[slots] = samples.rows
         if held.targets is not None and samples.targets is not None:
@@ -192,7 +205,7 @@ class History(SampleList):
 
     def close(self) -> None:
         """An update is done: the open window becomes a task; old ones may now be forgotten."""
-        self.boundaries.append(len(self))
+        self.boundaries = [*self.boundaries, len(self)]
         if self.recent_updates is not None:
             self._forget(len(self.boundaries) - 1 - self.recent_updates)
 
