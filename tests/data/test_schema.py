@@ -21,7 +21,7 @@ def test_facts_about_the_set(two_zones):
 
 
 def test_unknown_entity_lists_the_known_ones(two_zones):
-    with pytest.raises(DataError, match=r"no entity 'c'.*a, b"):
+    with pytest.raises(DataError, match=r"no entity 'c'.*'a', 'b'"):
         two_zones.entity("c")
 
 

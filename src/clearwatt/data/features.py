@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.data.inputs import CALENDAR_COLUMNS, FloatArray, calendar, interpolate_weather
-from clearwatt.data.scaling import Extrema, Scaling, fit_scaling, listed
+from clearwatt.data.scaling import Extrema, Scaling, fit_scaling
 from clearwatt.data.schema import Dataset
+from clearwatt.data.validation import listed
 from clearwatt.errors import DataError
 
 __all__ = [

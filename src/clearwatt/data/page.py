@@ -36,7 +36,7 @@ figcaption { font-size: 13px; padding: 0 8px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 12px; text-align: right; white-space: nowrap; }
 th { color: var(--soft); font-weight: 500; font-size: 13px; border-bottom: 1px solid var(--rule); }
-td.word, th.word { text-align: left; } td.text { white-space: normal; min-width: 24ch; }
+td.word, th.word { text-align: left; }
 tr.strong td { font-weight: 650; border-top: 1px solid var(--rule); }
 tbody tr:hover { background: color-mix(in srgb, var(--power) 7%, transparent); }
 .note { font-size: 13px; margin: 6px 2px; } details { margin: 14px 0; }

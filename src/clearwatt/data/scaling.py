@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from clearwatt.data.inputs import (
     time_zone,
 )
 from clearwatt.data.schema import Dataset, Entity
+from clearwatt.data.validation import listed
 from clearwatt.errors import DataError, StateError
 
 _FORMAT = "clearwatt-scaling"
@@ -238,10 +239,3 @@ def _power_size(entity: Entity, readings: pd.Series[float]) -> float:
             "state its capacity or take a longer warm-up"
         )
     return peak
-
-
-def listed(names: Iterable[str], *, most: int = 5) -> str:
-    """Name a few of many in an error message."""
-    names = list(names)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more

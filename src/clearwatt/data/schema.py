@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.data.folder import write_folder
-from clearwatt.data.validation import check_dataset, check_filled
+from clearwatt.data.validation import check_dataset, check_filled, listed
 from clearwatt.errors import DataError
 
 # Interpolation may bridge gaps in the weather, so a slice keeps more than the enclosing rows:
@@ -111,7 +111,7 @@ class Dataset:
         for entity in self.entities:
             if entity.name == name:
                 return entity
-        raise DataError(f"{self.name} has no entity {name!r}; choose from {_listed(self.names)}")
+        raise DataError(f"{self.name} has no entity {name!r}; choose from {listed(self.names)}")
 
     def slice(
         self, start: str | pd.Timestamp | None = None, end: str | pd.Timestamp | None = None
@@ -205,8 +205,3 @@ def _covering(frame: pd.DataFrame, first: pd.Timestamp, last: pd.Timestamp) -> p
 
 def _overlaps(drift: Drift, times: pd.Index[pd.Timestamp]) -> bool:
     return drift.start <= times[-1] and (drift.end is None or drift.end >= times[0])
-
-
-def _listed(names: tuple[str, ...], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return f"{shown}, … ({len(names)} in all)" if len(names) > most else shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,13 @@ def _check_filled(frame: pd.DataFrame, *, place: str, spare: str) -> None:
 def problem(place: str, column: object, *, row: int, value: object, wrong: str) -> DataError:
     """Compose the one sentence: where (1-based data row and its time or name), what, remedy."""
     return DataError(f"{place}, column '{column}', row {row} ({value}): {wrong}")
+
+
+def listed(names: Iterable[str], *, most: int = 5) -> str:
+    """Name a few of many in an error message."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
 
 
 def _check_clock(index: pd.Index[pd.Timestamp], place: str) -> None:
@@ -215,7 +222,7 @@ def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: Plac
 def _check_zones(
     weather: Mapping[str, pd.DataFrame], entities: Sequence[Entity], places: Places
 ) -> None:
-    known = ", ".join(list(weather)[:8]) or "none"
+    known = listed(weather) or "none"
     for row, entity in enumerate(entities, start=1):
         if entity.zone not in weather:
             wrong = (

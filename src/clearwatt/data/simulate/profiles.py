@@ -33,7 +33,6 @@ def demand_profiles(clock: Clock, sun: Sun) -> Mapping[str, Floats]:
         "one_shift": _window(hour, 5.75, 15.0) * working,
         "two_shifts": _window(hour, 5.75, 22.25) * working,
         "three_shifts": np.where(_production_week(hour, weekday), 1.0, 0.0),
-        "saturday_shift": _window(hour, 5.75, 15.0) * (weekday < 6),
         "school": _window(hour, 7.0, 16.0) * working * ~school_holidays(clock),
         "street_lights": np.clip((sun.zenith - 91.0) / 3.0, 0.0, 1.0),
         "dimmed_lights": np.clip((sun.zenith - 91.0) / 3.0, 0.0, 1.0)

@@ -40,7 +40,6 @@ class World:
     closures: Floats
     rooftop: Floats
     hours: pd.DatetimeIndex
-    hourly_weather: Weather
     forecast: Weather
 
 
@@ -72,6 +71,5 @@ def create_world(
         closures=closures(clock),
         rooftop=panel_output(ROOFS, sun, weather),
         hours=hours,
-        hourly_weather=diagnose(slow, hour_clock, hour_sun, per_hour=1),
         forecast=diagnose(foreseen, hour_clock, hour_sun, per_hour=1),
     )
