@@ -17,6 +17,7 @@ from clearwatt import ClearRegressor
 from clearwatt.component import Settings
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, StateError
 from clearwatt.fleet import one_thread
+from clearwatt.networks import Autoencoder, Predictor
 from clearwatt.state import load_state, save_state
 from clearwatt.strategies import (
     FineTune,
@@ -295,6 +296,15 @@ def test_numbers_of_a_grid_search_can_be_saved(data, tmp_path):
     loaded = ClearRegressor.load(tmp_path)
     assert np.array_equal(loaded.predict(data[2]), model.predict(data[2]))
     assert loaded.novelty_capacity == 15
+    assert loaded.random_state == 3
+
+
+def test_networks_given_by_their_sizes_survive_saving(data, tmp_path):
+    networks = {"autoencoder": Autoencoder(4, 6, 2, 3), "predictor": Predictor(3, 5, 2)}
+    small(strategy="fine-tune", **networks).fit(data[0], data[1]).save(tmp_path)
+    loaded = ClearRegressor.load(tmp_path)
+    assert (loaded.autoencoder, loaded.predictor) == tuple(networks.values())
+    assert loaded.strategy == FineTune()
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "predict", "save", "events_", "thresholds_"])

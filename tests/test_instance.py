@@ -155,6 +155,14 @@ def test_saving_leaves_the_instance_alone(tmp_path):
     assert first_difference(observe(instance, 70), observe(twin, 70)) is None
 
 
+def test_a_strategy_without_access_leaves_no_past_on_disk(tmp_path):
+    instance = observe(start(OnlineEWC()), last=STREAM)
+    instance.save(tmp_path)
+    buffered = {int(row) for part in components(instance).values() for row in part.held.rows}
+    assert set(load_state(tmp_path).tensors["inputs.rows"].tolist()) == buffered
+    assert len(buffered) < STREAM
+
+
 def nan_input(x, y):
     x[3, 1] = np.nan
     return x, y

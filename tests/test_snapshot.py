@@ -104,6 +104,24 @@ def test_a_network_of_ones_own_is_asked_for():
     assert snapshot.unpack_network(packed, own) is own
 
 
+def test_a_network_of_another_shape_is_refused():
+    narrow, wide = (Predictor(3, width, 1) for width in (4, 5))
+    tensors = {f"params.{name}": tensor for name, tensor in narrow.initialise([0]).items()}
+    values = {"network": through_json(snapshot.pack_network(narrow))}
+    with pytest.raises(StateError, match=r"saved with Predictor\(inputs=3, width=4"):
+        snapshot.model_of(values, tensors, wide)
+    own = [ModulePredictor(lambda width=w: _two_layers(width), inputs=3) for w in (4, 5)]
+    tensors = {f"params.{name}": tensor for name, tensor in own[0].initialise([0]).items()}
+    values = {"network": through_json(snapshot.pack_network(own[0]))}
+    assert snapshot.model_of(values, tensors, own[0]).network is own[0]
+    with pytest.raises(StateError, match="weights do not fit this ModulePredictor"):
+        snapshot.model_of(values, tensors, own[1])
+
+
+def _two_layers(width: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(3, width), nn.ReLU(), nn.Linear(width, 1))
+
+
 def test_events_come_back_equal():
     events = observe(start(FineTune())).events
     assert events

@@ -1,10 +1,13 @@
 """A state is there whole, or it says what is wrong with it."""
 
+import errno
 import json
+import os
 
 import pytest
 import torch
 
+from clearwatt import state
 from clearwatt.errors import StateError
 from clearwatt.state import MANIFEST, load_state, save_state
 
@@ -49,6 +52,31 @@ def test_a_save_that_stopped_before_the_manifest_leaves_the_old_state(folder):
     (folder / "tensors-0123456789abcdef.safetensors").write_bytes(b"new tensors")
     (folder / f"{MANIFEST}.partial").write_text('{"format": "clea')
     assert load_state(folder).values == VALUES
+
+
+def test_a_reader_that_is_overtaken_by_a_save_finds_the_new_state(folder, monkeypatch):
+    read, newer = state._manifest, {"w": torch.zeros(1)}
+
+    def overtaken(path):
+        manifest = read(path)
+        save_state(path, {"step": 4}, newer)
+        return manifest
+
+    monkeypatch.setattr(state, "_manifest", overtaken)
+    saved = load_state(folder)
+    assert saved.values == {"step": 4}
+    assert torch.equal(saved.tensors["w"], newer["w"])
+
+
+def test_a_full_disk_leaves_the_old_state_and_no_rubbish(folder, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_state(folder, {"step": 4}, {"w": torch.zeros(1)})
+    assert load_state(folder).values == VALUES
+    assert {path.name for path in folder.iterdir()} == {MANIFEST, tensor_file(folder).name}
 
 
 def test_a_folder_without_state_says_so(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from numbers import Integral
 from types import MethodType
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar
 
@@ -26,7 +27,6 @@ from clearwatt.networks import (
     Reconstructor,
     VariationalAutoencoder,
 )
-from clearwatt.snapshot import pack_strategy
 from clearwatt.state import load_state
 from clearwatt.strategies import RecentReplay, Strategy, strategy_named
 from clearwatt.streams import drive
@@ -241,19 +241,20 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         predictor: Network | None = None,
     ) -> Self:
         """Read a saved model; what is not built in (strategy, networks) must be passed again."""
-        values = load_state(path).values.get("extra", {}).get("estimator")
+        saved = load_state(path)
+        values = saved.values.get("extra", {}).get("estimator")
         if values is None:
             raise StateError(f"{path} holds an instance, not a ClearRegressor; use Instance.load")
-        instance = Instance.load(
-            path, strategy=strategy, autoencoder=autoencoder, predictor=predictor
+        instance = Instance.restored(
+            saved, strategy=strategy, autoencoder=autoencoder, predictor=predictor
         )
-        own = {
+        objects = {
             "strategy": instance.settings.strategy,
-            "autoencoder": autoencoder,
-            "predictor": predictor,
+            "autoencoder": instance.autoencoders[0].network,
+            "predictor": instance.predictors[0].network,
         }
         try:
-            model = cls(**values["parameters"] | own)
+            model = cls(**values["parameters"] | {name: objects[name] for name in values["given"]})
             model._restore(values)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"the state in {path} is incomplete ({error!r})") from error
@@ -368,16 +369,14 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
 
     def _packed(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)
-        if not isinstance(parameters["random_state"], int | None):
-            parameters["random_state"] = None
+        if not isinstance(parameters["random_state"], Integral | None):
+            parameters["random_state"] = None  # a generator is used up, and cannot be saved
+        objects = ("strategy", "autoencoder", "predictor")
+        given = [name for name in objects if parameters.pop(name) is not None]
         names = getattr(self, "feature_names_in_", None)
         return {
-            "parameters": parameters
-            | {
-                "strategy": pack_strategy(self.instance_.settings.strategy),
-                "autoencoder": None,
-                "predictor": None,
-            },
+            "parameters": parameters,
+            "given": given,
             "n_features_in": self.n_features_in_,
             "feature_names_in": None if names is None else list(names),
             "single": self._single,

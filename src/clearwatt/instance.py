@@ -43,7 +43,7 @@ from clearwatt.snapshot import (
     unpack_event,
     unpack_settings,
 )
-from clearwatt.state import load_state, save_state
+from clearwatt.state import Saved, load_state, save_state
 from clearwatt.strategies import Strategy
 from clearwatt.streams import Stream, drive, together
 
@@ -241,6 +241,7 @@ class Instance:
             path: The folder; made if missing, replaced if it holds an earlier state.
             extra: Plain values of the caller's, stored with it.
         """
+        self._prune()  # what nobody refers to is not kept on disk either
         packed = {name: pack_component(part) for name, part in self._parts().items()}
         tensors = {
             f"{name}.{key}": tensor
@@ -278,13 +279,26 @@ class Instance:
             autoencoder: The autoencoder's network, if it is a module of your own.
             predictor: The predictors' network, if it is a module of your own.
         """
-        values, tensors = load_state(path)
+        return cls.restored(
+            load_state(path), strategy=strategy, autoencoder=autoencoder, predictor=predictor
+        )
+
+    @classmethod
+    def restored(
+        cls,
+        saved: Saved,
+        *,
+        strategy: Strategy | None = None,
+        autoencoder: Network | None = None,
+        predictor: Network | None = None,
+    ) -> Instance:
+        """Like `load`, from a state that has been read already."""
         try:
-            return cls._restored(values, tensors, strategy, autoencoder, predictor)
+            return cls._restored(saved.values, saved.tensors, strategy, autoencoder, predictor)
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ClearwattError):
                 raise
-            raise StateError(f"the state in {path} is incomplete ({error!r})") from error
+            raise StateError(f"the state in {saved.folder} is incomplete ({error!r})") from error
 
     @classmethod
     def _restored(

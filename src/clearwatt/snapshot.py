@@ -79,7 +79,10 @@ def unpack_network(values: Values, own: Network | None) -> Network:
     """The network back; `own` is the user's, if it was not a built-in one."""
     name = values["name"]
     if name in _NETWORKS:
-        return _NETWORKS[name](**values["sizes"])
+        built_in = _NETWORKS[name](**values["sizes"])
+        if own not in (None, built_in):
+            raise StateError(f"the state was saved with {built_in}, not with {own}")
+        return built_in
     if own is None or type(own).__name__ != name:
         raise StateError(
             f"the state was saved with a {name} of your own; pass the same network when loading"
@@ -139,8 +142,14 @@ def _shapes(tensors: Tensors) -> dict[str, list[int]]:
 
 
 def model_of(values: Values, tensors: Tensors, own: Network | None) -> Model:
-    """The saved network with its weights."""
-    return Model(unpack_network(values["network"], own), tensors_below(tensors, "params."))
+    """The saved network with its weights, which must fit it."""
+    network, params = unpack_network(values["network"], own), tensors_below(tensors, "params.")
+    if own is not None and _shapes(own.initialise([0])) != _shapes(params):
+        raise StateError(
+            f"the saved weights do not fit this {type(network).__name__}; pass the network the "
+            "state was saved with"
+        )
+    return Model(network, params)
 
 
 def pack_event(event: UpdateEvent) -> Values:

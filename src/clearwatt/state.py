@@ -22,10 +22,11 @@ MANIFEST = "state.json"
 
 
 class Saved(NamedTuple):
-    """Plain values (as JSON gives them) and tensors of a state."""
+    """Plain values (as JSON gives them) and tensors of a state, and where they were found."""
 
     values: dict[str, Any]
     tensors: dict[str, Tensor]
+    folder: Path
 
 
 def save_state(
@@ -64,10 +65,13 @@ def load_state(path: str | os.PathLike[str]) -> Saved:
     except (KeyError, TypeError) as error:
         raise _damaged(folder, f"its {MANIFEST} names no tensors") from error
     except OSError as error:
+        # A state saved after this manifest was read takes the old tensors with it.
+        if _manifest(folder).get("tensors") != manifest["tensors"]:
+            return load_state(folder)
         raise _damaged(folder, f"{name} cannot be read ({error.strerror})") from error
     if hashlib.sha256(content).hexdigest() != digest:
         raise _damaged(folder, f"{name} is truncated or altered (its checksum differs)")
-    return Saved(manifest["values"], parse_tensors(content))
+    return Saved(manifest["values"], parse_tensors(content), folder)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -105,8 +109,12 @@ def _damaged(folder: Path, what: str) -> StateError:
 
 def _write(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
