@@ -49,6 +49,15 @@ def test_too_few_latents_for_a_mixture_fall_back_to_a_gaussian():
     assert torch.allclose(state["means"][0], few.mean(0), atol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e4, 1e6])
+@pytest.mark.parametrize("density", ["gaussian", "mixture"])
+def test_latents_of_any_scale_leave_a_density_to_draw_from(density, scale):
+    latents = two_clouds(40)[:, :1].expand(-1, 3) * scale  # on a line: of no rank to speak of
+    z = drawn(density, latents=latents)
+    assert z.isfinite().all()
+    assert torch.allclose(z.mean(0), latents.mean(0), atol=0.2 * scale + 0.01)
+
+
 def test_one_latent_dimension_works():
     z = drawn("gaussian", latents=two_clouds()[:, :1])
     assert z.shape == (4000, 1)

@@ -14,7 +14,7 @@ Density = Literal["prior", "gaussian", "mixture"]
 Array = npt.NDArray[np.float64]
 
 _RIDGE = 1e-5
-"""Keeps the covariances of collapsed latent dimensions invertible."""
+"""Keeps the covariances of collapsed latent dimensions invertible; a share of large variances."""
 
 _STEPS = 10
 """Of expectation maximisation; more change the replay by nothing that was measurable."""
@@ -33,9 +33,13 @@ def fit_density(
     if density == "prior":
         return _packed(np.ones(1), np.zeros((1, width)), np.eye(width)[None])
     if density == "gaussian" or len(z) < 2 * components:
-        covariance = np.atleast_2d(np.cov(z, rowvar=False)) + _RIDGE * np.eye(width)
-        return _packed(np.ones(1), z.mean(0)[None], np.linalg.cholesky(covariance)[None])
-    return _mixture(z, components, seed)
+        return _gaussian(z)
+    try:
+        return _mixture(z, components, seed)
+    except (ValueError, np.linalg.LinAlgError):
+        # Latents far apart for single precision leave some component without a covariance; an
+        # update in service must not fail for it.
+        return _gaussian(z)
 
 
 def draw_latents(density: dict[str, Tensor], count: int, rng: np.random.Generator) -> Tensor:
@@ -46,6 +50,13 @@ def draw_latents(density: dict[str, Tensor], count: int, rng: np.random.Generato
     noise = torch.from_numpy(rng.standard_normal((count, width))).float()
     spread = torch.einsum("nij,nj->ni", density["factors"][chosen], noise)
     return density["means"][chosen] + spread
+
+
+def _gaussian(z: Array) -> dict[str, Tensor]:
+    covariance = np.atleast_2d(np.cov(z, rowvar=False))
+    ridge = _RIDGE * max(1.0, float(covariance.diagonal().max()))
+    factor = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
+    return _packed(np.ones(1), z.mean(0)[None], factor[None])
 
 
 def _mixture(z: Array, components: int, seed: int) -> dict[str, Tensor]:
