@@ -1,6 +1,7 @@
 """ClearRegressor: scikit-learn's contract, streaming, saving, and input it cannot use."""
 
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
+from torch import nn
 
 from clearwatt import ClearRegressor
 from clearwatt.component import Settings
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, StateError
 from clearwatt.fleet import one_thread
-from clearwatt.networks import Autoencoder, Predictor
+from clearwatt.networks import Autoencoder, ModuleAutoencoder, ModulePredictor, Predictor
 from clearwatt.state import load_state, save_state
 from clearwatt.strategies import (
     FineTune,
@@ -297,6 +299,35 @@ def test_numbers_of_a_grid_search_can_be_saved(data, tmp_path):
     assert np.array_equal(loaded.predict(data[2]), model.predict(data[2]))
     assert loaded.novelty_capacity == 15
     assert loaded.random_state == 3
+
+
+def residual() -> nn.Module:
+    return nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 1))
+
+
+@pytest.mark.parametrize("strategy", ["online-ewc", "generative-replay"])
+def test_a_module_of_ones_own_streams_saves_and_goes_on(data, tmp_path, strategy):
+    warm_x, warm_y, x, y = data
+    own = {
+        "autoencoder": ModuleAutoencoder(
+            partial(nn.Linear, 4, 3), partial(nn.Linear, 3, 4), inputs=4, latent=3
+        ),
+        "predictor": ModulePredictor(residual, inputs=3),
+    }
+    model = small(strategy=strategy, **own).fit(warm_x, warm_y).partial_fit(x[:120], y[:120])
+    assert {event.component for event in model.events_} == {"autoencoder", "predictor"}
+    model.save(tmp_path)
+    with pytest.raises(StateError, match="of your own; pass the same network"):
+        ClearRegressor.load(tmp_path)
+    loaded = ClearRegressor.load(tmp_path, **own)
+    assert (loaded.autoencoder, loaded.predictor) == tuple(own.values())
+    same(model.partial_fit(x[120:], y[120:]), loaded.partial_fit(x[120:], y[120:]), x)
+
+
+def test_parameters_are_read_by_fit(model, warmed, data):
+    _, _, x, y = data
+    model.set_params(alpha=0.01, novelty_capacity=5)
+    same(model.partial_fit(x, y), deepcopy(warmed).partial_fit(x, y), x)
 
 
 def test_networks_given_by_their_sizes_survive_saving(data, tmp_path):

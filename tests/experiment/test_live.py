@@ -71,6 +71,7 @@ def test_an_update_too_late_to_serve_changes_nothing():
     np.testing.assert_array_equal(forecasts([late]), forecasts([]))
 
 
-def test_a_negative_delay_is_refused():
-    with pytest.raises(ConfigurationError, match="delay is -1"):
-        forecasts([], delay=-1)
+@pytest.mark.parametrize("delay", [-1, 0])
+def test_a_measurement_is_not_known_before_its_forecast(delay):
+    with pytest.raises(ConfigurationError, match=f"delay is {delay}"):
+        forecasts([], delay=delay)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 
 from clearwatt.component import Model
-from clearwatt.errors import ConfigurationError
+from clearwatt.errors import require_whole
 from clearwatt.loop import Deployment, reconstructor
 
 DAY = 96
@@ -34,10 +34,10 @@ def live_forecasts(
         autoencoder: The warm-up's.
         predictor: The warm-up's, of one entity.
         deployments: The updates of this entity's components during the stream.
-        delay: Steps until a measurement is known.
+        delay: Steps until a measurement is known; at least 1, because a model that has seen the
+            measurement of a step does not forecast it.
     """
-    if delay < 0:
-        raise ConfigurationError(f"delay is {delay}; a measurement cannot arrive before its time")
+    require_whole(delay=delay)
     forecasts = np.empty(len(x), np.float32)
     start, encoder, head = 0, autoencoder.params, predictor.params
     network = reconstructor(autoencoder.network)
