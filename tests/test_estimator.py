@@ -446,7 +446,7 @@ def without(values: dict, *path: str) -> dict:
     "path",
     [
         ("extra", "estimator", "parameters"),
-        ("extra", "estimator", "scaling", "y_scale"),
+        ("extra", "estimator", "y_units", "scale"),
         ("extra", "estimator", "single"),
         ("settings",),
     ],

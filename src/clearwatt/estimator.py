@@ -27,14 +27,13 @@ from clearwatt.networks import (
     Reconstructor,
     VariationalAutoencoder,
 )
+from clearwatt.standardisation import Standardisation
 from clearwatt.state import load_state
 from clearwatt.strategies import RecentReplay, Strategy, strategy_named
 from clearwatt.streams import drive
 from clearwatt.warmup import WarmUp
 
 Floats = npt.NDArray[np.float64]
-
-_SCALING = ("x_mean", "x_scale", "y_mean", "y_scale")
 
 
 class NotWarmedUpError(ClearwattError, NotFittedError):
@@ -170,8 +169,10 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         names = _names(y)
         targets, self._single = self._targets(y, inputs)
-        self._scaling(inputs, targets)
-        x, power = self._scaled(inputs), self._scaled_targets(targets)
+        _require_measured(targets)
+        make = Standardisation.fit if self.scale else _as_it_is
+        self._x_units, self._y_units = make(inputs), make(targets)
+        x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
         network = self._autoencoder(x.shape[1], settings.strategy)
         representation = drive(warmup.autoencoder(network, x))
         head = self.predictor or Predictor(
@@ -198,15 +199,14 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
                 f"y has the columns {names}; this model was warmed up with {entities}; give the "
                 "same ones in the same order"
             )
-        self.instance_.observe(self._scaled(inputs), self._scaled_targets(targets))
+        self.instance_.observe(self._x_units.apply(inputs), self._y_units.apply(targets))
         return self
 
     def predict(self, X: npt.ArrayLike) -> Floats:
         """Forecasts for inputs (n x d): n, or n x entities."""
         self._require_warm_up("predict")
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        scaled = self.instance_.predict(self._scaled(inputs))
-        forecast: Floats = scaled * self._y_scale + self._y_mean
+        forecast = self._y_units.undo(self.instance_.predict(self._x_units.apply(inputs)))
         return forecast[:, 0] if self._single else forecast
 
     @property
@@ -223,7 +223,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         prediction = np.array([part.threshold for part in self.instance_.predictors])
         return {
             "reconstruction": _squeezed(np.array(reconstruction), len(reconstruction) == 1),
-            "prediction": _squeezed(prediction * self._y_scale, self._single),
+            "prediction": _squeezed(prediction * self._y_units.scale, self._single),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -266,8 +266,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         if values["feature_names_in"] is not None:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
         self._single = values["single"]
-        for name in _SCALING:
-            setattr(self, f"_{name}", np.array(values["scaling"][name], dtype=np.float64))
+        self._x_units = Standardisation.from_dict(values["x_units"])
+        self._y_units = Standardisation.from_dict(values["y_units"])
 
     def __sklearn_tags__(self) -> Tags:
         """Several targets are fine; NaN among them is, too, but not among the inputs."""
@@ -335,33 +335,11 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         check_consistent_length(inputs, targets)
         return targets.reshape(len(targets), -1), targets.ndim == 1
 
-    def _scaling(self, inputs: Floats, targets: Floats) -> None:
-        """Fix the scale of everything by the warm-up."""
-        width, entities = inputs.shape[1], targets.shape[1]
-        for entity in range(entities):
-            measured = int((~np.isnan(targets[:, entity])).sum())
-            if measured < 2:
-                raise DataError(
-                    f"Input y contains NaN in all but {measured} rows of entity {entity}; "
-                    "the warm-up needs at least 2 measurements of each"
-                )
-        self._x_mean, self._x_scale = np.zeros(width), np.ones(width)
-        self._y_mean, self._y_scale = np.zeros(entities), np.ones(entities)
-        if self.scale:
-            self._x_mean, self._x_scale = _standard(inputs)
-            self._y_mean, self._y_scale = _standard(targets)
-
-    def _scaled(self, inputs: Floats) -> npt.NDArray[np.float32]:
-        return _single_precision((inputs - self._x_mean) / self._x_scale)
-
-    def _scaled_targets(self, targets: Floats) -> npt.NDArray[np.float32]:
-        return _single_precision((targets - self._y_mean) / self._y_scale)
-
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
         if event.component == "autoencoder":
             return event
         place = [part.entity for part in self.instance_.predictors].index(event.entity)
-        return event.scaled(float(self._y_scale[place]))
+        return event.scaled(float(self._y_units.scale[place]))
 
     def _require_warm_up(self, what: str) -> None:
         if not hasattr(self, "instance_"):
@@ -380,7 +358,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             "n_features_in": self.n_features_in_,
             "feature_names_in": None if names is None else list(names),
             "single": self._single,
-            "scaling": {name: getattr(self, f"_{name}").tolist() for name in _SCALING},
+            "x_units": self._x_units.to_dict(),
+            "y_units": self._y_units.to_dict(),
         }
 
 
@@ -396,22 +375,19 @@ def _names(y: npt.ArrayLike) -> list[str] | None:
     return names
 
 
-def _standard(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column; 1 for a column that never changes."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    if not np.isfinite(deviation).all():
-        column = int(np.flatnonzero(~np.isfinite(deviation))[0])
-        raise DataError(f"column {column} holds values too large to scale; remove or clip them")
-    # A constant column's deviation is rounding noise rather than exactly zero.
-    constant = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
-    return mean, np.where(constant, 1.0, deviation)
+def _require_measured(targets: Floats) -> None:
+    """Refuse an entity the warm-up has nothing to learn from."""
+    for entity, column in enumerate(targets.T):
+        measured = int((~np.isnan(column)).sum())
+        if measured < 2:
+            raise DataError(
+                f"Input y contains NaN in all but {measured} rows of entity {entity}; "
+                "the warm-up needs at least 2 measurements of each"
+            )
 
 
-def _single_precision(values: Floats) -> npt.NDArray[np.float32]:
-    """What overflows becomes infinite, and that the instance refuses by row and column."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32)
+def _as_it_is(values: Floats) -> Standardisation:
+    return Standardisation.identity(values.shape[1])
 
 
 def _squeezed(values: Floats, single: bool) -> float | Floats:
