@@ -68,7 +68,7 @@ class Finding:
         return {"claim": self.claim, "verdict": self.verdict.value, "evidence": self.evidence}
 
 
-def findings(tables: Mapping[str, Table]) -> tuple[Finding, ...]:
+def findings(tables: Mapping[Component, Table]) -> tuple[Finding, ...]:
     """Judge the paper's findings.
 
     Args:
@@ -134,7 +134,7 @@ class _Ruling:
     evidence: str
 
 
-def _judge(claim: str, contests: Sequence[Contest], tables: Mapping[str, Table]) -> Finding:
+def _judge(claim: str, contests: Sequence[Contest], tables: Mapping[Component, Table]) -> Finding:
     """A finding fails with any contest, and is known only if every contest is."""
     rulings = [_rule(contest, tables) for contest in contests]
     seen = {ruling.verdict for ruling in rulings}
@@ -151,7 +151,7 @@ def _evidence(rulings: Sequence[_Ruling], verdict: Verdict) -> str:
     return f"{decisive}; it does hold for {'; '.join(others)}" if others else decisive
 
 
-def _rule(contest: Contest, tables: Mapping[str, Table]) -> _Ruling:
+def _rule(contest: Contest, tables: Mapping[Component, Table]) -> _Ruling:
     lower, upper = _known(contest.lower, tables), _known(contest.upper, tables)
     known = {**lower, **upper}
     missing = [place for place in (*contest.lower, *contest.upper) if place not in known]
@@ -177,6 +177,6 @@ def _told(contest: Contest, *, worst: Place, rival: Place, figures: Mapping[Plac
     return f"{contest.about}: {names[0]} {low:.{digits}f} {sign} {names[1]} {high:.{digits}f}"
 
 
-def _known(places: Sequence[Place], tables: Mapping[str, Table]) -> dict[Place, float]:
+def _known(places: Sequence[Place], tables: Mapping[Component, Table]) -> dict[Place, float]:
     means = {place: tables[place.component].mean(place.row, place.metric) for place in places}
     return {place: mean for place, mean in means.items() if mean is not None}

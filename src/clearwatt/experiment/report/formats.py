@@ -70,8 +70,8 @@ def markdown(shown: Sheet) -> str:
     for at, row in enumerate(shown.rows):
         bold = [(at, column) in shown.best for column in range(len(row))]
         lines.append(_pipes([_marked(c, best=b) for c, b in zip(row, bold, strict=True)]))
-    note = f"\n\n{_plain(shown.note)}" if shown.note else ""
-    return f"### {_plain(shown.title)}\n\n" + "\n".join(lines) + note + "\n"
+    note = f"\n\n{plain(shown.note)}" if shown.note else ""
+    return f"### {plain(shown.title)}\n\n" + "\n".join(lines) + note + "\n"
 
 
 def latex(table: Table, paper: Table | None = None) -> str:
@@ -139,12 +139,12 @@ def _pipes(cells: Sequence[str]) -> str:
 
 def _marked(words: str, *, best: bool) -> str:
     """Only the mean is bold, as in the paper."""
-    mean, blank, deviation = _plain(words).partition(" ")
+    mean, blank, deviation = plain(words).partition(" ")
     return f"**{mean}**{blank}{deviation}" if best else mean + blank + deviation
 
 
-def _plain(words: str) -> str:
-    """Keep names as they are: a pipe would end the cell, an underscore may start emphasis."""
+def plain(words: str) -> str:
+    """Escape Markdown: a pipe would end a cell, an underscore may start emphasis."""
     for mark in ("\\", "|", "_", "*", "`", "<"):
         words = words.replace(mark, f"\\{mark}")
     return words

@@ -51,7 +51,7 @@ PREDICTOR = Table(
     },
 )
 
-TABLES = {"autoencoder": AUTOENCODER, "predictor": PREDICTOR}
+TABLES: dict[str, Table] = {table.name: table for table in (AUTOENCODER, PREDICTOR)}
 
 VALIDATION = {
     ("autoencoder", "L"): Spread(0.005, None, ENTITIES),

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from clearwatt.data.schema import Drift
 from clearwatt.errors import DataError
 from clearwatt.experiment.report.record import (
     Baseline,
     Clock,
-    KnownDrift,
     Member,
     Recovery,
     Results,
@@ -111,13 +111,14 @@ def _clock(document: Json) -> Clock:
     return Clock(pd.Timestamp(document["start"]), step)
 
 
-def _drift(document: Json) -> KnownDrift:
+def _drift(document: Json) -> Drift:
     end = document.get("end")
-    return KnownDrift(
+    return Drift(
         what=str(document["what"]),
         entity=document.get("entity"),
         start=pd.Timestamp(document["start"]),
         end=None if end is None else pd.Timestamp(end),
+        strength=float(document["strength"]),
         description=str(document.get("description", "")),
     )
 

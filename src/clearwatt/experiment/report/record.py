@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import pandas as pd
 
+from clearwatt.data.schema import Drift
 from clearwatt.errors import DataError
 
 Json: TypeAlias = Mapping[str, object]
@@ -90,17 +91,6 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownDrift:
-    """A change of the world that the data set logs; ``entity`` is ``None`` for the whole grid."""
-
-    what: str
-    entity: str | None
-    start: pd.Timestamp
-    end: pd.Timestamp | None
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class Clock:
     """When the first sample was, and how long one step takes."""
 
@@ -121,7 +111,7 @@ class Results:
     phases: Mapping[str, int]
     clock: Clock
     entities: tuple[Member, ...]
-    drifts: tuple[KnownDrift, ...]
+    drifts: tuple[Drift, ...]
     trials: tuple[Trial, ...]
     baselines: tuple[Baseline, ...]
     tried: int
