@@ -40,6 +40,8 @@ def terminal_table(sheet: Sheet) -> Table:
         show_header=any(sheet.columns),
         box=box.SIMPLE_HEAD,
         title_style="bold",
+        collapse_padding=True,  # a table of results has many columns
+        pad_edge=False,
     )
     for at, name in enumerate(sheet.columns):
         style = "dim" if at in sheet.aside else None

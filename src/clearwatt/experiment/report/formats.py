@@ -25,17 +25,20 @@ CSV_COLUMNS = (
 )
 
 
-def figure(value: float) -> str:
-    """Write three decimals as the paper does; what would vanish in them keeps two digits."""
-    return f"{value:.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:.1e}"
-
-
-def cell(spread: Spread | None) -> str:
+def cell(spread: Spread | None, metric: Metric) -> str:
     """Write mean and, in parentheses, standard deviation."""
     if spread is None or spread.mean is None:
         return NONE
-    deviation = "" if spread.deviation is None else f" ({figure(spread.deviation)})"
-    return figure(spread.mean) + deviation
+    mean = _figure(spread.mean, metric.decimals)
+    if spread.deviation is None:
+        return mean
+    return f"{mean} ({_figure(spread.deviation, metric.decimals)})"
+
+
+def _figure(value: float, decimals: int) -> str:
+    """Write a figure; one that the decimals would show as nothing keeps two digits."""
+    written = f"{value:.{decimals}f}"
+    return f"{value:.1e}" if value != 0 and float(written) == 0 else written
 
 
 def sheet(table: Table, paper: Table | None = None) -> Sheet:
@@ -47,12 +50,12 @@ def sheet(table: Table, paper: Table | None = None) -> Sheet:
         best |= {(at, len(columns)) for at, row in enumerate(table.rows) if row in winners}
         columns.append(metric.short)
         for line, row in zip(rows, table.rows, strict=True):
-            line.append(cell(table.rows[row].get(metric.key)))
+            line.append(cell(table.rows[row].get(metric.key), metric))
         if paper:
             aside.add(len(columns))
             columns.append("paper")
             for line, row in zip(rows, table.rows, strict=True):
-                line.append(cell(paper.rows.get(row, {}).get(metric.key)))
+                line.append(cell(paper.rows.get(row, {}).get(metric.key), metric))
     return Sheet(
         title=table.title,
         columns=tuple(columns),
@@ -164,15 +167,15 @@ def _tex_row(table: Table, paper: Table | None, row: str) -> str:
     cells = [rf"$\text{{{family}}}_{{\text{{{row}}}}}$"]
     for metric in table.metrics:
         spread = table.rows[row].get(metric.key)
-        cells.append(_tex_cell(spread, best=row in table.best(metric)))
+        cells.append(_tex_cell(spread, metric, best=row in table.best(metric)))
         if paper:
-            cells.append(_tex_cell(paper.rows.get(row, {}).get(metric.key)))
+            cells.append(_tex_cell(paper.rows.get(row, {}).get(metric.key), metric))
     return "    " + " & ".join(cells) + r" \\"
 
 
-def _tex_cell(spread: Spread | None, *, best: bool = False) -> str:
+def _tex_cell(spread: Spread | None, metric: Metric, *, best: bool = False) -> str:
     """Only the mean is bold, as in the paper."""
-    mean, _, deviation = cell(spread).partition(" ")
+    mean, _, deviation = cell(spread, metric).partition(" ")
     return (rf"\textbf{{{mean}}}" if best else mean) + (f" {deviation}" if deviation else "")
 
 

@@ -223,4 +223,4 @@ def _every(results: Results) -> Sheet:
 
 
 def _cells(table: Table, row: str) -> list[str]:
-    return [cell(table.rows[row].get(metric.key)) for metric in table.metrics]
+    return [cell(table.rows[row].get(metric.key), metric) for metric in table.metrics]

@@ -13,6 +13,7 @@ STYLE = """
   --holds: #6ed69a; --fails: #ff8a80; } }
 .trio { display: grid; gap: 14px;
   grid-template-columns: repeat(auto-fit, minmax(min(330px, 100%), 1fr)); }
+#tables th, #tables td { padding: 4px 7px; font-size: 13.5px; }
 .findings { padding: 0; list-style: none; margin: 12px 0; }
 .findings li { background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
   padding: 8px 14px; margin: 8px 0; }

@@ -64,7 +64,7 @@ def entity_table(results: Results, entity: str) -> Table:
     """Make a table of one entity, both components in each row."""
     trials = results.about(entity)
     metrics = tuple(
-        Metric(f"{component}.{metric.key}", metric.heading, f"{short} {metric.short}")
+        replace(metric, key=f"{component}.{metric.key}", short=f"{short} {metric.short}")
         for component, short in (("autoencoder", "AE"), ("predictor", "P"))
         for metric in COMPONENT_METRICS
     )
@@ -77,7 +77,12 @@ def entity_table(results: Results, entity: str) -> Table:
     scored += [(trial.instance, trial) for trial in trials]
     rows = {key: _both(each) for key, each in scored}
     note = "AE: autoencoder, P: predictor."
-    return Table("entity", f"{entity} alone", metrics, rows, note)
+    return Table("entity", f"{entity} alone", tuple(map(_counted, metrics)), rows, note)
+
+
+def _counted(metric: Metric) -> Metric:
+    """Updates of one entity are a whole number."""
+    return replace(metric, decimals=0) if metric.key.endswith("updates") else metric
 
 
 def _both(scored: Trial | Baseline) -> dict[str, Spread]:

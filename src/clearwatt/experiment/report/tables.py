@@ -17,12 +17,16 @@ INSTANCES = ("E", "F", "Ra", "Re", "ReD", "G")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A column: ``better`` says which end is bold, ``None`` that neither is."""
+    """A column: ``better`` says which end is bold, ``None`` that neither is.
+
+    Three decimals are what the paper prints.
+    """
 
     key: str
     heading: str
     short: str
     better: Literal["low", "high"] | None = "low"
+    decimals: int = 3
 
 
 COMPONENT_METRICS = (
@@ -35,10 +39,10 @@ COMPONENT_METRICS = (
 OPERATION_METRICS = (
     Metric("live_rmse", "Live RMSE", "live RMSE"),
     Metric("live_mae", "Live MAE", "live MAE"),
-    Metric("recovered", "Drifts Recovered From [%]", "recovered %", "high"),
-    Metric("recovery_days", "Days to Recover", "days", None),
-    Metric("retained_megabytes", "Past Retained [MB]", "MB kept"),
-    Metric("update_seconds", "Update Time [s]", "update s"),
+    Metric("recovered", "Drifts Recovered From [%]", "recovered %", "high", 0),
+    Metric("recovery_days", "Days to Recover", "days", None, 1),
+    Metric("retained_megabytes", "Past Retained [MB]", "MB kept", decimals=2),
+    Metric("update_seconds", "Update Time [s]", "update s", decimals=2),
 )
 
 
@@ -79,10 +83,10 @@ class Table:
         return spread.mean if spread else None
 
     def best(self, metric: Metric) -> frozenset[str]:
-        """The instances with the best mean; baselines do not compete, nor does a lone instance."""
+        """The instances with the best mean; baselines do not compete, and equals have no best."""
         means = {row: self.mean(row, metric.key) for row in self.rows if row in INSTANCES}
         known = {row: mean for row, mean in means.items() if mean is not None}
-        if metric.better is None or len(known) < 2:
+        if metric.better is None or len(set(known.values())) < 2:
             return frozenset()
         target = min(known.values()) if metric.better == "low" else max(known.values())
         return frozenset(row for row, mean in known.items() if mean == target)

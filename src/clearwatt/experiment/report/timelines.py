@@ -41,6 +41,7 @@ def error_figure(results: Results, entity: str) -> Figure:
             "type": "category",
             "categoryarray": [row_name(trial.instance) for trial in trials],
             "autorange": "reversed",
+            "dtick": 1,
             "domain": [0, 0.31],
         },
         "shapes": [shape for drift in drifts for shape in drift_shapes(drift)],
@@ -66,7 +67,7 @@ def state_figure(results: Results, entity: str) -> Figure:
     ]
     titles = [
         f"{what}<br>{component}"
-        for what in ("threshold τ", "novel samples", "familiar samples")
+        for what in ("threshold", "novel", "familiar")
         for component in reversed(COMPONENTS)
     ]
     layout: Figure = {
