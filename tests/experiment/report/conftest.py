@@ -19,8 +19,8 @@ def write_run(tmp_path):
         (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
         for each in document["trials"]:
             daily = [None, *(0.1 + day / 100 for day in range(1, DAYS))]
-            series = json.dumps({"daily_live_rmse": daily})
-            (folder / "series" / f"{each['series']}.json").write_text(series, encoding="utf-8")
+            series = json.dumps({"live_rmse": daily})
+            (folder / each["series"]).write_text(series, encoding="utf-8")
         return folder
 
     return write

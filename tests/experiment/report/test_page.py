@@ -80,7 +80,8 @@ def test_the_error_is_drawn_with_updates_and_the_drifts_that_concern_the_entity(
 def test_thresholds_step_and_buffers_empty_at_updates(page):
     traces = figures_of(page)["state-0"]["data"]
     threshold, novel = traces[0], traces[2 * len(INSTANCES)]
-    assert threshold["y"] == [0.2, 0.1, 0.1, 0.1]
+    assert threshold["y"] == [0.2, 0.2, 0.1, 0.1]
+    assert threshold["x"][-1] == "2024-01-26 00:00:00"
     assert novel["y"] == [0, 300, 0, 300, 0]
     assert novel["x"][1] == novel["x"][2] == "2024-01-10 04:00:00"
 

@@ -90,12 +90,8 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     kinds = Counter(member.kind for member in results.entities)
     end = results.clock.at(sum(results.phases.values()))
     spans = ", ".join(f"{name} {length:,}" for name, length in results.phases.items())
-    words = [
-        ("data", results.configuration.get("data")),
-        ("preset", results.configuration.get("preset")),
-    ]
     return [
-        *((name, str(value)) for name, value in words if value is not None),
+        ("data", results.data),
         (
             "entities",
             f"{len(results.entities)}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()),

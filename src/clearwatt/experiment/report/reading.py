@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from clearwatt.data.schema import Drift
-from clearwatt.errors import DataError
+from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.experiment.report.record import (
     Baseline,
     Clock,
@@ -30,7 +30,7 @@ VERSION = 1
 Json: TypeAlias = Mapping[str, Any]
 
 
-def read_results(folder: str | Path) -> Results:
+def read_run(folder: str | Path) -> Results:
     """Read a finished run.
 
     Args:
@@ -58,23 +58,36 @@ def read_results(folder: str | Path) -> Results:
 def _why_absent(folder: Path) -> str:
     if not folder.is_dir():
         return f"{folder} does not exist; give the folder that 'clearwatt experiment run' wrote"
-    run = folder / "run.json"
-    if not run.is_file():
+    if not (folder / "run.json").is_file():
         return (
             f"{folder} is not an experiment, it holds no run.json; give the folder that "
             "'clearwatt experiment run' wrote"
         )
-    done = sum(1 for _ in (folder / "trials").glob("*.json"))
-    total = _load(run).get("trials")
-    missing = (
-        f"{total - done} of {total} trials are missing"
-        if isinstance(total, int)
-        else (f"only {done} trials are there")
-    )
     return (
-        f"{folder} is unfinished, {missing}; run 'clearwatt experiment run --out {folder}' with "
-        "the same options again to continue"
+        f"{folder} is unfinished, {_missing(folder)}; run 'clearwatt experiment run --out "
+        f"{folder}' with the same options again to continue"
     )
+
+
+def _missing(folder: Path) -> str:
+    """Say what an unfinished run lacks, as far as its own description tells."""
+    done = sum(1 for _ in (folder / "trials").glob("*.json"))
+    try:
+        total = _trials(_load(folder / "run.json"))
+    except (KeyError, TypeError, AttributeError, ConfigurationError):
+        return f"{done} trials are done"
+    missing = max(0, total - done)
+    return f"{missing} of {total} trials are missing" if missing else "its last scores are missing"
+
+
+def _trials(about: Json) -> int:
+    """How many trials a run is: configurations times entities."""
+    from clearwatt.experiment.grid import Grid  # brings the strategies, which reports do not need
+
+    experiment = about["experiment"]
+    grid = Grid(**{name: tuple(values) for name, values in experiment["grid"].items()})
+    configurations = sum(len(grid.configurations(key)) for key in experiment["instances"])
+    return configurations * int(about["data"]["entities"])
 
 
 def _load(path: Path) -> Json:
@@ -91,9 +104,10 @@ def _results(document: Json, folder: Path) -> Results:
     trials = document["trials"]
     return Results(
         name=folder.resolve().name,
+        data=str(document["data"]["name"]),
         configuration=document["configuration"],
         phases={str(name): int(length) for name, length in document["phases"].items()},
-        clock=_clock(document["clock"]),
+        clock=_clock(document["data"]),
         entities=tuple(
             Member(str(each["name"]), str(each["kind"]), str(each["zone"]))
             for each in document["entities"]
@@ -139,14 +153,15 @@ def _trial(document: Json, folder: Path) -> Trial:
         retained_bytes=int(document["retained_bytes"]),
         update_seconds=_known(document["timing"]["update_seconds"]),
         updates=tuple(_updates(document["events"])),
+        thresholds={str(k): float(v) for k, v in document["thresholds"].items()},
         daily=_daily(document, folder),
     )
 
 
 def _daily(document: Json, folder: Path) -> tuple[float | None, ...]:
     """The live error day by day; a run copied without its series still has its tables."""
-    path = folder / "series" / f"{document['series']}.json"
-    return tuple(map(_known, _load(path)["daily_live_rmse"])) if path.is_file() else ()
+    path = folder / str(document["series"])
+    return tuple(map(_known, _load(path)["live_rmse"])) if path.is_file() else ()
 
 
 def _score(document: Json) -> Score:
@@ -164,6 +179,7 @@ def _updates(events: Iterable[Json]) -> Iterable[Update]:
         yield Update(
             component=str(event["component"]),
             step=int(event["step"]),
+            time=pd.Timestamp(event["time"]),
             threshold_before=float(event["threshold_before"]),
             threshold_after=float(event["threshold_after"]),
             novel=int(event["novel"]),

@@ -39,6 +39,7 @@ class Update:
 
     component: str
     step: int
+    time: pd.Timestamp
     threshold_before: float
     threshold_after: float
     novel: int
@@ -47,7 +48,10 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One chosen configuration of an instance on one entity."""
+    """One chosen configuration of an instance on one entity.
+
+    ``thresholds`` are those at the end, by component; ``daily`` is the live error day by day.
+    """
 
     instance: str
     approach: str
@@ -63,6 +67,7 @@ class Trial:
     retained_bytes: int
     update_seconds: float | None
     updates: tuple[Update, ...]
+    thresholds: Mapping[str, float]
     daily: tuple[float | None, ...]
 
 
@@ -107,6 +112,7 @@ class Results:
     """Everything a report is written from; ``trials`` holds the chosen ones only."""
 
     name: str
+    data: str
     configuration: Json
     phases: Mapping[str, int]
     clock: Clock

@@ -8,7 +8,7 @@ from pathlib import Path
 from clearwatt.experiment.report.findings import Finding, findings, summary
 from clearwatt.experiment.report.formats import document
 from clearwatt.experiment.report.paper import TABLES
-from clearwatt.experiment.report.reading import read_results
+from clearwatt.experiment.report.reading import read_run
 from clearwatt.experiment.report.record import Results
 from clearwatt.experiment.report.summary import (
     component_table,
@@ -30,7 +30,7 @@ class Report:
     @classmethod
     def of(cls, folder: str | Path) -> Report:
         """Report on the run in a folder."""
-        results = read_results(folder)
+        results = read_run(folder)
         pair = {component: component_table(results, component) for component in COMPONENTS}
         return cls(results, (*pair.values(), operation_table(results)), findings(pair))
 
@@ -48,6 +48,7 @@ class Report:
         results = self.results
         shown: dict[str, object] = {
             "run": results.name,
+            "data": results.data,
             "entities": len(results.entities),
             "instances": list(results.instances),
             "tables": {each.name: document(each, TABLES.get(each.name)) for each in self.tables},

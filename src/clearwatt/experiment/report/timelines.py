@@ -1,8 +1,4 @@
-"""Pictures of one entity over time: its error with updates and drifts, its thresholds and buffers.
-
-Time is that of the data set; samples without complete inputs are not streamed, so where inputs are
-missing an update is drawn a little before its time.
-"""
+"""Pictures of one entity over time: its error, updates and drifts; thresholds and buffers."""
 
 from __future__ import annotations
 
@@ -109,7 +105,7 @@ def _marks(results: Results, trial: Trial, component: str) -> Figure:
         "name": row_name(trial.instance),
         "legendgroup": trial.instance,
         "showlegend": not trial.daily and component == "predictor",
-        "x": [stamp(_time(results, update.step)) for update in updates],
+        "x": [stamp(update.time) for update in updates],
         "y": [row_name(trial.instance)] * len(updates),
         "yaxis": "y2",
         "text": [_told(update) for update in updates],
@@ -134,16 +130,20 @@ def _state_line(
     results: Results, trial: Trial, *, component: str, quantity: str, row: int
 ) -> Figure:
     updates = [update for update in trial.updates if update.component == component]
-    steps, values = (
-        _threshold(results, updates) if quantity == "threshold" else _fill(updates, quantity)
-    )
+    times = [_time(results, 0), *(update.time for update in updates)]
+    if quantity == "threshold":
+        last = trial.thresholds[component]
+        values = [*(update.threshold_before for update in updates), last, last]
+        times.append(_time(results, results.phases["updating"]))
+    else:
+        times, values = _filling(times, updates, quantity)
     return {
         "type": "scatter",
         "mode": "lines",
         "name": row_name(trial.instance),
         "legendgroup": trial.instance,
         "showlegend": row == 0,
-        "x": [stamp(_time(results, step)) for step in steps],
+        "x": [stamp(time) for time in times],
         "y": values,
         "yaxis": _axis(row),
         "line": {
@@ -155,22 +155,13 @@ def _state_line(
     }
 
 
-def _threshold(results: Results, updates: Sequence[Update]) -> tuple[list[int], list[float]]:
-    """Steps and values of a threshold: constant from one update to the next."""
-    if not updates:
-        return [], []
-    steps = [0, *(update.step for update in updates), results.phases["updating"]]
-    values = [updates[0].threshold_before, *(update.threshold_after for update in updates)]
-    return steps, [*values, values[-1]]
-
-
-def _fill(updates: Sequence[Update], quantity: str) -> tuple[list[int], list[float]]:
-    """Steps and fill of a buffer: it grows until the update that empties it."""
-    steps, values = [0], [0.0]
-    for update in updates:
-        steps += [update.step, update.step]
-        values += [update.novel if quantity == "novel" else update.familiar, 0.0]
-    return steps, values
+def _filling(
+    times: Sequence[pd.Timestamp], updates: Sequence[Update], quantity: str
+) -> tuple[list[pd.Timestamp], list[float]]:
+    """Times and content of a buffer: it grows until the update that empties it."""
+    counts = [update.novel if quantity == "novel" else update.familiar for update in updates]
+    saw = [value for count in counts for value in (float(count), 0.0)]
+    return [times[0], *(time for time in times[1:] for _ in range(2))], [0.0, *saw]
 
 
 def _axis(row: int) -> str:
