@@ -63,6 +63,11 @@ def test_what_still_holds_is_told_beside_what_does_not():
     assert "FR" in holding
 
 
+def test_how_many_pairs_contradict_is_told():
+    judged = findings(changed("autoencoder", "Ra", "prediction_error", 0.19))[REPLAY_WINS]
+    assert "CLeaR_Ra 0.190 ≥ CLeaR_E 0.180, as in 1 of 8 pairs" in judged.evidence
+
+
 def test_a_missing_instance_leaves_findings_about_it_open():
     judged = findings(without("G"))
     assert judged[GENERATIVE].verdict is Verdict.UNKNOWN
@@ -94,5 +99,5 @@ def test_the_summary_counts():
     judged = findings(changed("predictor", "Re", "updates", 8.3))
     told = summary(judged, entities=1)
     assert told == (
-        "Of the paper's 5 findings, 4 hold, 1 do not hold in this run (means over 1 entity)."
+        "Of the paper's 5 findings, 4 hold, 1 does not hold in this run (means over 1 entity)."
     )

@@ -25,11 +25,7 @@ class Verdict(StrEnum):
     UNKNOWN = "cannot be judged"
 
 
-_PLURAL = {
-    Verdict.HOLDS: "hold",
-    Verdict.FAILS: "do not hold",
-    Verdict.UNKNOWN: "cannot be judged",
-}
+_PLURAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,11 @@ def findings(tables: Mapping[Component, Table]) -> tuple[Finding, ...]:
 def summary(judged: Sequence[Finding], *, entities: int) -> str:
     """Say in a sentence how many of the findings hold."""
     counts = [(v, sum(finding.verdict is v for finding in judged)) for v in Verdict]
-    parts = ", ".join(f"{count} {_PLURAL[verdict]}" for verdict, count in counts if count)
+    parts = ", ".join(
+        f"{count} {verdict if count == 1 else _PLURAL.get(verdict, verdict)}"
+        for verdict, count in counts
+        if count
+    )
     over = f"{entities} entity" if entities == 1 else f"{entities} entities"
     return f"Of the paper's {len(judged)} findings, {parts} in this run (means over {over})."
 
@@ -173,8 +173,12 @@ def _told(contest: Contest, *, worst: Place, rival: Place, figures: Mapping[Plac
         place.component if worst.row == rival.row else row_name(place.row)
         for place in (worst, rival)
     ]
-    sign = "<" if low < high else "≥"
-    return f"{contest.about}: {names[0]} {low:.{digits}f} {sign} {names[1]} {high:.{digits}f}"
+    if low < high:
+        return f"{contest.about}: {names[0]} {low:.{digits}f} < {names[1]} {high:.{digits}f}"
+    told = f"{contest.about}: {names[0]} {low:.{digits}f} ≥ {names[1]} {high:.{digits}f}"
+    pairs = [(a, b) for a, b in product(contest.lower, contest.upper) if {a, b} <= figures.keys()]
+    kept = sum(figures[a] < figures[b] for a, b in pairs)
+    return f"{told}, as in {len(pairs) - kept} of {len(pairs)} pairs" if len(pairs) > 1 else told
 
 
 def _known(places: Sequence[Place], tables: Mapping[Component, Table]) -> dict[Place, float]:

@@ -32,11 +32,11 @@ def cell(spread: Spread | None, metric: Metric) -> str:
     mean = _figure(spread.mean, metric.decimals)
     if spread.deviation is None:
         return mean
-    return f"{mean} ({_figure(spread.deviation, metric.decimals)})"
+    return f"{mean} ({spread.deviation:.{metric.decimals}f})"
 
 
 def _figure(value: float, decimals: int) -> str:
-    """Write a figure; one that the decimals would show as nothing keeps two digits."""
+    """Write a mean; one that the decimals would show as nothing keeps two digits."""
     written = f"{value:.{decimals}f}"
     return f"{value:.1e}" if value != 0 and float(written) == 0 else written
 

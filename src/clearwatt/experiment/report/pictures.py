@@ -22,6 +22,18 @@ _AXES = COMPONENT_METRICS[:3]
 # Beyond this, small means crowd in a corner of a linear axis.
 _WIDE = 25
 
+# Means lie close together; labels on different sides stay readable.
+_LABELS = (
+    "top right",
+    "bottom right",
+    "top left",
+    "bottom left",
+    "top center",
+    "bottom center",
+    "middle right",
+    "middle left",
+)
+
 
 def stability_panels(results: Results, table: Table, component: Component) -> list[Panel]:
     """Draw FE against PE against FR: every entity a dot, the mean of an instance a label."""
@@ -43,19 +55,20 @@ def _plane(
         for row in table.rows
         if None not in (table.mean(row, across.key), table.mean(row, up.key))
     ]
+    scores = [_score(trial, component) for trial in results.trials]
     layout = {
         "height": 320,
         "showlegend": False,
-        "xaxis": {"title": {"text": across.heading}, **_scale(table, across)},
-        "yaxis": {"title": {"text": up.heading}, **_scale(table, up)},
+        "xaxis": {"title": {"text": across.heading}, **_scale(scores, across)},
+        "yaxis": {"title": {"text": up.heading}, **_scale(scores, up)},
     }
     return {"data": [*dots, *means], "layout": layout}
 
 
-def _scale(table: Table, metric: Metric) -> Figure:
-    means = [table.mean(row, metric.key) for row in table.rows]
-    known = [mean for mean in means if mean is not None]
-    wide = bool(known) and min(known) > 0 and max(known) / min(known) > _WIDE
+def _scale(scores: Sequence[Score], metric: Metric) -> Figure:
+    """A logarithmic axis where figures span decades, unless one of them is zero."""
+    values = [value for score in scores if (value := _value(score, metric)) is not None]
+    wide = bool(values) and min(values) > 0 and max(values) / min(values) > _WIDE
     return {"type": "log"} if wide else {"rangemode": "tozero"}
 
 
@@ -81,7 +94,7 @@ def _mean(table: Table, row: str, *, across: Metric, up: Metric) -> Figure:
         "x": [table.mean(row, across.key)],
         "y": [table.mean(row, up.key)],
         "text": [f"<b>{row}</b>"],
-        "textposition": "top right",
+        "textposition": _LABELS[list(table.rows).index(row) % len(_LABELS)],
         "textfont": {"color": colour(row), "size": 13},
         "cliponaxis": False,
         "marker": {
@@ -136,12 +149,7 @@ def _kind_bars(kinds: Mapping[str, Table], row: str, metric: Metric) -> Figure:
         "name": row,
         "x": [text(kind) for kind in kinds],
         "y": [spread.mean if spread else None for spread in spreads],
-        "error_y": {
-            "type": "data",
-            "array": [spread.deviation if spread else None for spread in spreads],
-            "thickness": 1,
-            "width": 2,
-        },
+        **_bars_of_error([spread.deviation if spread else None for spread in spreads]),
         "marker": {"color": colour(row)},
         "showlegend": any(spread and spread.mean is not None for spread in spreads),
         "hovertemplate": f"{row_name(row)}, %{{x}}<br>{metric.short} %{{y:.4f}}<extra></extra>",
@@ -162,16 +170,13 @@ def _bars(table: Table, metric: Metric) -> Figure:
     rows = [row for row in table.rows if table.mean(row, metric.key) is not None]
     bars = {
         "type": "bar",
-        "x": [row_name(row) for row in rows],
+        "x": rows,
         "y": [table.mean(row, metric.key) for row in rows],
-        "error_y": {
-            "type": "data",
-            "array": [table.rows[row][metric.key].deviation for row in rows],
-            "thickness": 1,
-            "width": 3,
-        },
+        "text": [row_name(row) for row in rows],
+        "textposition": "none",
+        **_bars_of_error([table.rows[row][metric.key].deviation for row in rows]),
         "marker": {"color": [colour(row) for row in rows]},
-        "hovertemplate": "%{x}<br>%{y:.4~g}<extra></extra>",
+        "hovertemplate": "%{text}<br>%{y:.4~g}<extra></extra>",
     }
     layout = {
         "height": 280,
@@ -180,3 +185,10 @@ def _bars(table: Table, metric: Metric) -> Figure:
         "yaxis": {"rangemode": "tozero"},
     }
     return {"data": [bars], "layout": layout}
+
+
+def _bars_of_error(deviations: Sequence[float | None]) -> Figure:
+    """Error bars, or nothing where a single entity leaves nothing to deviate."""
+    if not any(deviations):
+        return {}
+    return {"error_y": {"type": "data", "array": list(deviations), "thickness": 1, "width": 2}}
