@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearwatt.cli import report
 from clearwatt.cli.printing import (
     add_json_option,
     print_json,
@@ -26,7 +27,7 @@ _PRESETS = ("demo", "small", "paper")
 
 def register(commands: Commands) -> None:
     """Add the commands to the parser."""
-    parser = commands.add_parser("experiment", help="the paper's experiment: run it")
+    parser = commands.add_parser("experiment", help="the paper's experiment: run it, report on it")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     run = actions.add_parser(
         "run", help="run it, or go on with one that was interrupted", allow_abbrev=False
@@ -50,6 +51,7 @@ def register(commands: Commands) -> None:
     run.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
     add_json_option(run)
     run.set_defaults(run=run_experiment)
+    report.register(actions)
 
 
 def run_experiment(options: argparse.Namespace) -> None:

@@ -58,4 +58,4 @@ class Report:
         }
         if entity is None:
             return shown
-        return shown | {"entity": {"name": entity, **document(entity_table(results, entity))}}
+        return shown | {"entity": {"name": entity, "rows": document(entity_table(results, entity))}}

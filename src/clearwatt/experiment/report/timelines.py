@@ -144,7 +144,7 @@ def _state_line(
         "legendgroup": trial.instance,
         "showlegend": row == 0,
         "x": [stamp(time) for time in times],
-        "y": values,
+        "y": [float(f"{value:.5g}") for value in values],
         "yaxis": _axis(row),
         "line": {
             "color": colour(trial.instance),
