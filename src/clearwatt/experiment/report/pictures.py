@@ -69,7 +69,7 @@ def _scale(scores: Sequence[Score], metric: Metric) -> Figure:
     """A logarithmic axis where figures span decades, unless one of them is zero."""
     values = [value for score in scores if (value := _value(score, metric)) is not None]
     wide = bool(values) and min(values) > 0 and max(values) / min(values) > _WIDE
-    return {"type": "log"} if wide else {"rangemode": "tozero"}
+    return {"type": "log"} if wide else {"type": "linear"}
 
 
 def _dots(trials: Sequence[Trial], component: Component, across: Metric, up: Metric) -> Figure:
@@ -191,4 +191,5 @@ def _bars_of_error(deviations: Sequence[float | None]) -> Figure:
     """Error bars, or nothing where a single entity leaves nothing to deviate."""
     if not any(deviations):
         return {}
-    return {"error_y": {"type": "data", "array": list(deviations), "thickness": 1, "width": 2}}
+    look = {"color": "var(--soft)", "thickness": 1, "width": 2}
+    return {"error_y": {"type": "data", "array": list(deviations), **look}}
