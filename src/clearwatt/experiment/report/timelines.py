@@ -24,7 +24,7 @@ def error_figure(results: Results, entity: str) -> Figure:
     lines = [_error_line(results, trial) for trial in trials if trial.daily]
     marks = [_marks(results, trial, component) for trial in trials for component in COMPONENTS]
     layout = {
-        "height": 330 + 22 * len(trials),
+        "height": 400 + 24 * len(trials),
         "margin": {"t": 110 if drifts else 30},
         "legend": {"orientation": "h", "y": -0.1},
         "xaxis": {"type": "date", "range": _updating(results), "anchor": "y2"},
