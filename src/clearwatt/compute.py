@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraError
 
@@ -107,43 +108,53 @@ class _Told:
     shared: Any
 
 
+class _Outcome(NamedTuple):
+    """What became of an item: a value, or an error."""
+
+    value: Any
+    error: Exception | None
+
+
 class _Worker:
-    """A process that does one item at a time, and what it is doing."""
+    """A process that does one item at a time, and the position of the item it is doing."""
 
     def __init__(self) -> None:
         # Spawned, not forked: a copy of a process whose libraries hold locks may hang.
         context = get_context("spawn")
-        self._pipe, theirs = context.Pipe()
+        self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()  # so that the pipe ends with the process
-        self.busy_with: int | None = None
-        self._told: object = None
+        self.position: int | None = None
+        self._told: _Told | None = None
 
     def begin(self, position: int, item: object, told: _Told) -> None:
         """Start on an item; what all items need is sent before the first of them."""
-        self.busy_with = position
-        if self._told is not told:
-            self._pipe.send(told)
-            self._told = told
-        self._pipe.send(item)
+        self.position = position
+        with suppress(OSError):  # died before it began: its pipe has ended, `finish` will tell
+            if self._told is not told:
+                self.pipe.send(told)
+                self._told = told
+            self.pipe.send(item)
 
-    def finish(self) -> tuple[bool, Any]:
-        """Whether it went well, and the result or the error; EOFError: the process is gone."""
-        outcome: tuple[bool, Any] = self._pipe.recv()
-        self.busy_with = None
-        return outcome
-
-    @property
-    def pipe(self) -> Any:
-        """Readable when the item is done or the process is gone."""
-        return self._pipe
+    def finish(self) -> tuple[int, _Outcome | None]:
+        """Which item is done and what became of it; None: the process is gone."""
+        position = self.position
+        if position is None:
+            raise RuntimeError("the worker was given no item")
+        try:
+            outcome: _Outcome = self.pipe.recv()
+        except (EOFError, OSError):
+            return position, None
+        self.position = None
+        return position, outcome
 
     def end(self) -> None:
         """Stop the process at once."""
         self._process.kill()
         self._process.join()
-        self._pipe.close()
+        self._process.close()
+        self.pipe.close()
 
 
 class _Processes:
@@ -156,52 +167,52 @@ class _Processes:
     def map(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
-        told = _Told(work, shared)
-        waiting, deaths = deque(range(len(items))), [0] * len(items)
-        while len(self._pool) < min(self.workers, len(items)):
-            self._pool.append(_Worker())
-        while waiting or any(worker.busy_with is not None for worker in self._pool):
-            for at, worker in enumerate(self._pool):
-                if worker.busy_with is None and waiting:
-                    position = waiting.popleft()
-                    if not _begun(worker, position, items[position], told):
+        told, waiting = _Told(work, shared), deque(range(len(items)))
+        deaths: Counter[int] = Counter()
+        try:
+            while waiting or self._busy:
+                self._set_to_work(waiting, items, told)
+                for worker in self._ready():
+                    position, outcome = worker.finish()
+                    if outcome is None:
+                        deaths[position] += 1
+                        _give_up_after(deaths[position])
                         waiting.appendleft(position)
-                        self._replace(at)
-            pipes = [worker.pipe for worker in self._pool if worker.busy_with is not None]
-            ready = connection.wait(pipes)
-            for at, worker in enumerate(self._pool):
-                if worker.pipe not in ready or worker.busy_with is None:
-                    continue
-                position = worker.busy_with
-                try:
-                    well, value = worker.finish()
-                except (EOFError, OSError):
-                    deaths[position] += 1
-                    _give_up_after(deaths[position])
-                    waiting.appendleft(position)
-                    self._replace(at)
-                    continue
-                if not well:
-                    raise value
-                yield position, value
+                        self._dismiss(worker)
+                    elif outcome.error is not None:
+                        raise outcome.error
+                    else:
+                        yield position, outcome.value
+        finally:
+            for worker in self._busy:  # given up with work under way: nobody wants the results
+                self._dismiss(worker)
 
     def close(self) -> None:
+        for worker in list(self._pool):
+            self._dismiss(worker)
+
+    @property
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._pool if worker.position is not None]
+
+    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: _Told) -> None:
+        """Give every idle worker an item; hire up to the number wanted."""
+        while len(self._pool) < min(self.workers, len(self._busy) + len(waiting)):
+            self._pool.append(_Worker())
         for worker in self._pool:
-            worker.end()
-        self._pool.clear()
+            if worker.position is None and waiting:
+                position = waiting.popleft()
+                worker.begin(position, items[position], told)
 
-    def _replace(self, at: int) -> None:
-        self._pool[at].end()
-        self._pool[at] = _Worker()
+    def _ready(self) -> list[_Worker]:
+        """Wait for workers that are done, or gone."""
+        busy = self._busy
+        ready = connection.wait([worker.pipe for worker in busy])
+        return [worker for worker in busy if worker.pipe in ready]
 
-
-def _begun(worker: _Worker, position: int, item: object, told: _Told) -> bool:
-    """Start on an item, unless the worker died while it had nothing to do."""
-    try:
-        worker.begin(position, item, told)
-    except OSError:
-        return False
-    return True
+    def _dismiss(self, worker: _Worker) -> None:
+        worker.end()
+        self._pool.remove(worker)
 
 
 def _give_up_after(deaths: int) -> None:
@@ -212,7 +223,7 @@ def _give_up_after(deaths: int) -> None:
         )
 
 
-def _serve(pipe: Any) -> None:
+def _serve(pipe: connection.Connection) -> None:
     """A worker's life: take what is shared, then items, until the pipe or the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -228,11 +239,11 @@ def _serve(pipe: Any) -> None:
             pipe.send(_outcome(told, message))
 
 
-def _outcome(told: _Told, item: object) -> tuple[bool, Any]:
+def _outcome(told: _Told, item: object) -> _Outcome:
     try:
-        return True, told.work(told.shared, item)
+        return _Outcome(told.work(told.shared, item), None)
     except Exception as error:
-        return False, error
+        return _Outcome(None, error)
 
 
 def _end_with_parent() -> None:
@@ -240,6 +251,19 @@ def _end_with_parent() -> None:
     if parent is not None:
         connection.wait([parent.sentinel])
         os._exit(1)  # nobody is left to take a result
+
+
+@contextmanager
+def _same_imports() -> Iterator[None]:
+    """Processes started in the block find the modules that this one does."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
 
 
 class _Ray:
@@ -254,13 +278,14 @@ class _Ray:
             raise MissingExtraError("ray", "ray") from error
         self._ray: Any = ray
         try:
-            ray.init(
-                address=address,
-                num_cpus=None if address else workers,
-                include_dashboard=None if address else False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
+            with _same_imports():
+                ray.init(
+                    address=address,
+                    num_cpus=None if address else workers,
+                    include_dashboard=None if address else False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                )
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise ConfigurationError(
                 f"no Ray cluster answers at {address!r} ({error}); check the address"
@@ -273,9 +298,13 @@ class _Ray:
         told = self._ray.put(shared)
         remote = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS)(work)
         pending = {remote.remote(told, item): position for position, item in enumerate(items)}
-        while pending:
-            (done,), _ = self._ray.wait(list(pending), num_returns=1)
-            yield pending.pop(done), self._ray.get(done)
+        try:
+            while pending:
+                (done,), _ = self._ray.wait(list(pending), num_returns=1)
+                yield pending.pop(done), self._ray.get(done)
+        finally:
+            for task in pending:  # given up with work under way: nobody wants the results
+                self._ray.cancel(task, force=True)
 
     def close(self) -> None:
         self._ray.shutdown()

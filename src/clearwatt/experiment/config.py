@@ -7,7 +7,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
@@ -15,6 +15,12 @@ from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
 from clearwatt.experiment.protocol import Phases
 from clearwatt.fleet import Training
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+D = TypeVar("D", bound="DataclassInstance")
+Hint = Any
+"""A type as `get_type_hints` gives it, which has no type itself."""
 ALL: Literal["all"] = "all"
 
 
@@ -89,14 +95,13 @@ def read_file(path: Path) -> dict[str, Any]:
 
 def adjusted(experiment: Experiment, values: Mapping[str, object], where: str) -> Experiment:
     """The experiment with some values replaced; `where` tells a reader of errors their source."""
-    result: Experiment = _replaced(experiment, values, where, "")
-    return result
+    return _replaced(experiment, values, where, "")
 
 
-def _replaced(record: Any, values: Mapping[str, object], where: str, table: str) -> Any:
+def _replaced(record: D, values: Mapping[str, object], where: str, table: str) -> D:
     """A dataclass with fields replaced, tables within tables; unknown keys are errors."""
     hints = get_type_hints(type(record))
-    changes = {}
+    changes: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{table}{key}"
         if key not in hints:
@@ -104,16 +109,16 @@ def _replaced(record: Any, values: Mapping[str, object], where: str, table: str)
                 f"{where}: unknown key {name!r}; known here: {', '.join(hints)}"
             )
         current = getattr(record, key)
-        if isinstance(value, Mapping) and is_dataclass(current):
+        if isinstance(value, Mapping) and is_dataclass(current) and not isinstance(current, type):
             changes[key] = _replaced(current, value, where, f"{name}.")
         else:
             changes[key] = _converted(value, hints[key], f"{where}: {name}")
     return replace(record, **changes)
 
 
-def _converted(value: object, hint: Any, name: str) -> Any:
+def _converted(value: object, hint: Hint, name: str) -> object:
     """The value as the type wants it."""
-    kind = get_origin(hint)
+    kind: object = get_origin(hint)
     if kind in (Union, types.UnionType):
         return _first_that_fits(value, get_args(hint), name)
     if kind is Literal and value in get_args(hint):
@@ -129,7 +134,7 @@ def _converted(value: object, hint: Any, name: str) -> Any:
     raise ConfigurationError(f"{name} is {value!r}; it must be {_described(hint)}")
 
 
-def _first_that_fits(value: object, hints: tuple[Any, ...], name: str) -> Any:
+def _first_that_fits(value: object, hints: tuple[Hint, ...], name: str) -> object:
     for hint in hints:
         if is_dataclass(hint) and isinstance(value, Mapping):
             return _whole(hint, value, name)
@@ -141,7 +146,7 @@ def _first_that_fits(value: object, hints: tuple[Any, ...], name: str) -> Any:
     raise ConfigurationError(f"{name} is {value!r}; it must be {wanted}")
 
 
-def _whole(hint: Any, values: Mapping[str, object], name: str) -> Any:
+def _whole(hint: Hint, values: Mapping[str, object], name: str) -> object:
     """A table that must be given in full, because a part of it would mean nothing."""
     hints = get_type_hints(hint)
     if missing := [key for key in hints if key not in values]:
@@ -153,10 +158,11 @@ def _whole(hint: Any, values: Mapping[str, object], name: str) -> Any:
     return hint(**{key: _converted(values[key], hints[key], f"{name}.{key}") for key in hints})
 
 
-def _described(hint: Any) -> str:
-    if get_origin(hint) is tuple:
+def _described(hint: Hint) -> str:
+    kind: object = get_origin(hint)
+    if kind is tuple:
         return f"a list of {_described(get_args(hint)[0])}s".replace("a list of a ", "a list of ")
-    if get_origin(hint) is Literal:
+    if kind is Literal:
         return " or ".join(map(repr, get_args(hint)))
     names = {int: "a whole number", float: "a number", str: "text"}
     return names.get(hint, "a table" if is_dataclass(hint) else str(hint))

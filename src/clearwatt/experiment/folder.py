@@ -150,12 +150,13 @@ def _check_owner(path: Path, about: Mapping[str, Any]) -> None:
             )
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """As JSON gives it back."""
-    return json.loads(json.dumps(value))
+    plain: object = json.loads(json.dumps(value))
+    return plain
 
 
-def _difference(found: Any, wanted: Any, name: str = "") -> str | None:
+def _difference(found: object, wanted: object, name: str = "") -> str | None:
     """Where two documents first differ, in words; None if nowhere."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in [*wanted, *(key for key in found if key not in wanted)]:

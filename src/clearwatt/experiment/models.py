@@ -1,4 +1,4 @@
-"""Trained networks on their way between processes and to disk: plain arrays, never pickled files."""
+"""Trained networks on their way between processes and to disk, as plain arrays."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ How many workers there are changes nothing, so neither do they change any number
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeVar
 
 from clearwatt.data import Dataset
@@ -36,7 +36,8 @@ def chosen_entities(dataset: Dataset, experiment: Experiment) -> tuple[str, ...]
         return tuple(dataset.entity(name).name for name in wanted)
     if wanted > len(dataset.names):
         raise DataError(
-            f"{wanted} entities wanted, but {dataset.name!r} has {len(dataset.names)}; ask for fewer"
+            f"{wanted} entities wanted, but {dataset.name!r} has {len(dataset.names)}; "
+            "ask for fewer"
         )
     kinds: dict[str, list[str]] = {}
     for entity in dataset.entities:
@@ -157,4 +158,4 @@ def chunks(values: Sequence[T], most: int) -> list[tuple[T, ...]]:
     """Parts of at most `most`, as even as can be."""
     count = -(-len(values) // most)
     cuts = [len(values) * i // count for i in range(count + 1)]
-    return [tuple(values[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [tuple(values[a:b]) for a, b in pairwise(cuts)]

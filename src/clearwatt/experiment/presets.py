@@ -34,8 +34,8 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
             warmup=Training(epochs=200, patience=50),
-            update=Training(epochs=20, patience=None),
-            baseline=Training(epochs=40, patience=10),
+            update=Training(epochs=15, patience=None),
+            baseline=Training(epochs=30, patience=10),
         ),
         "small": Experiment(
             networks=_ONE_SHAPE,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -79,7 +79,7 @@ class Task(ABC, Generic[R]):
         """About how many multiply-adds it takes, to tell how long it will."""
 
 
-def perform(context: Context, task: Task[Any]) -> Any:
+def perform(context: Context, task: Task[R]) -> R:
     """Do a task on one thread: more would only cost, and might round differently."""
     with one_thread():
         return task.run(context)
