@@ -54,7 +54,7 @@ def warmed_up(width: int, entities: int, *, epochs: int) -> tuple[Context, dict[
     )
     division = divide(grid, Phases(), chosen_entities(grid, experiment))
     kinds = {name: str(grid.entity(name).kind) for name in grid.names}
-    context = Context(experiment, division.zones, grid.times[10_000:64_764], 96, (), kinds)
+    context = Context(experiment, division.zones, grid.times, 96, (), kinds)
     seconds: dict[str, float] = {}
     representations: dict[tuple[int, Role], Candidate] = {}
     predictors: dict[tuple[Place, Role], Candidate] = {}

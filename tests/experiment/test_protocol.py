@@ -6,7 +6,7 @@ import pytest
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.experiment.protocol import Phases, divide
 
-PHASES = Phases(warmup=400, updating=600, test=200)
+SHORT = Phases(warmup=400, updating=600, test=160)
 
 
 def test_shares_are_the_papers_at_any_length():
@@ -25,20 +25,38 @@ def test_a_phase_of_nothing_is_refused():
 
 
 def test_zones_are_divided_apart_and_incomplete_inputs_left_out(grid):
-    division = divide(grid, PHASES, grid.names)
+    division = divide(grid, SHORT, grid.names)
     north, south = division.zones
     assert (north.entities, south.entities) == (("farm", "park"), ("town",))
-    assert len(north.warmup.at) == 400
-    missing = set(range(400)) - set(south.warmup.at.tolist())
-    assert missing == set(range(300, 340))
-    assert [len(span.at) for span in division.test] == [200, 200]
+    assert north.warmup.at.tolist() == list(range(400))
+    # 40 hours without weather lie in the south's warm-up, which takes the next 40 instead
+    assert south.warmup.at.tolist() == [*range(300), *range(340, 440)]
+    assert south.updating.at[0] == 440
+    assert [len(span.at) for span in division.test] == [160, 160]
     for zone in division.zones:
         assert np.isfinite(zone.warmup.x).all() and np.isfinite(zone.updating.x).all()
 
 
+def test_the_papers_shares_are_of_each_zones_own_samples(grid):
+    division = divide(grid, None, grid.names)
+    for zone, test, samples in zip(division.zones, division.test, (1200, 1160), strict=True):
+        own = Phases.scaled(samples)
+        lengths = (len(zone.warmup.at), len(zone.updating.at), len(test.at))
+        assert lengths == (own.warmup, own.updating, own.test)
+
+
+def test_scaling_knows_the_warm_up_of_its_zone_only(grid):
+    power = grid.power.copy()
+    power.iloc[440:, 2] *= 5
+    same, other = (
+        divide(each, SHORT, ["town"]).zones[0] for each in (grid, replace(grid, power=power))
+    )
+    np.testing.assert_array_equal(same.warmup.y, other.warmup.y)
+
+
 def test_an_unknown_capacity_is_the_peak_of_the_warm_up(grid):
-    south = divide(grid, PHASES, ["town"]).zones[0]
-    raw = grid.power["town"].to_numpy()[:400]
+    south = divide(grid, SHORT, ["town"]).zones[0]
+    raw = grid.power["town"].to_numpy()[:440]
     np.testing.assert_allclose(
         south.warmup.y[:, 0], raw[south.warmup.at] / np.abs(raw).max(), rtol=1e-6
     )
@@ -48,27 +66,20 @@ def test_the_fingerprint_tells_data_apart_but_does_not_read_the_test_phase(grid)
     def fingerprint(row: int) -> str:
         power = grid.power.copy()
         power.iloc[row, 2] += 1
-        return divide(replace(grid, power=power), PHASES, grid.names).fingerprint()
+        return divide(replace(grid, power=power), SHORT, grid.names).fingerprint()
 
-    same = divide(grid, PHASES, grid.names).fingerprint()
+    same = divide(grid, SHORT, grid.names).fingerprint()
     assert fingerprint(1_100) == same
     assert fingerprint(900) != same
 
 
 def test_data_shorter_than_the_phases_are_refused(grid):
-    with pytest.raises(DataError, match="1200 steps, fewer than the 1201"):
-        divide(grid, Phases(400, 600, 201), grid.names)
+    with pytest.raises(DataError, match=r"'south' of 'three' .* 1160 steps, fewer than the 1161"):
+        divide(grid, Phases(400, 600, 161), grid.names)
 
 
 def test_an_entity_without_measurements_to_learn_from_is_named(grid):
     power = grid.power.copy()
-    power.iloc[400:1000, 1] = np.nan
+    power.iloc[390:1010, 1] = np.nan
     with pytest.raises(DataError, match=r"'park' has fewer than 10 measurements.*updating"):
-        divide(replace(grid, power=power), PHASES, grid.names)
-
-
-def test_a_zone_without_inputs_in_a_phase_is_named(grid):
-    weather = {zone: frame.copy() for zone, frame in grid.weather.items()}
-    weather["south"].iloc[990:] = np.nan
-    with pytest.raises(DataError, match=r"zone 'south' has complete inputs for 0 of the 200.*test"):
-        divide(replace(grid, weather=weather), PHASES, grid.names)
+        divide(replace(grid, power=power), SHORT, grid.names)

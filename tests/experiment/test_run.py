@@ -77,6 +77,8 @@ def test_chosen_trials_have_events_recoveries_and_a_series(done):
             ["meter"] if trial["entity"] == "farm" else []
         )
         series = json.loads((out / trial["series"]).read_text())
+        for event in trial["events"]:
+            assert series["days"][0] <= event["time"] <= results["data"]["end"]
         assert len(series["days"]) == len(series["live_rmse"])
         for component, own in series["components"].items():
             assert len(own["updates"]) == trial[component]["updates"]
@@ -137,7 +139,7 @@ def test_garbage_in_the_test_phase_changes_nothing_but_prediction_errors(
     done, grid, tiny, tmp_path
 ):
     power = grid.power.copy()
-    rows = slice(len(power) - done[1]["phases"]["test"], None)
+    rows = slice(len(power) - min(zone["test"] for zone in done[1]["zones"]), None)
     garbage = 1e3 * np.random.default_rng(0).normal(size=power.iloc[rows].shape)
     power.iloc[rows] = garbage.astype(np.float32)
     results, _ = finished(tiny, replace(grid, power=power), tmp_path / "run")

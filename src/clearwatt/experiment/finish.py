@@ -12,7 +12,7 @@ from clearwatt.experiment.finalists import Finalists, Finished
 from clearwatt.experiment.folder import RunFolder
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.plan import places_of
-from clearwatt.experiment.protocol import Division
+from clearwatt.experiment.protocol import Division, Zone
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.trial import ComponentScore, Trial
 from clearwatt.fleet import one_thread
@@ -31,7 +31,8 @@ def tested_trials(
             records.append({**finished.trial.to_dict(), "events": None})
             continue
         trial = _tested(finished, finalists, division, places[finished.trial.entity])
-        folder.write_series(finished.key, _series(context, finished))
+        zone = context.zones[places[finished.trial.entity].zone]
+        folder.write_series(finished.key, _series(context, finished, zone))
         records.append({**trial.to_dict(), "series": f"series/{finished.key}.json"})
     return records
 
@@ -82,10 +83,10 @@ def _with_error(score: ComponentScore, error: float | None) -> ComponentScore:
     return replace(score, prediction_error=error)
 
 
-def _series(context: Context, finished: Finished) -> dict[str, Any]:
+def _series(context: Context, finished: Finished, zone: Zone) -> dict[str, Any]:
     """What plots need: the error of each day, thresholds and buffers at each update."""
     trial = finished.trial
-    days = context.times[:: context.day]
+    days = context.updating_times(zone)[:: context.day]
     return {
         "instance": trial.instance,
         "entity": trial.entity,

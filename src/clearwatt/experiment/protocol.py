@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.data import Dataset
-from clearwatt.data.features import FeatureSet, fit_scaling, prepare
+from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
 from clearwatt.errors import ConfigurationError, DataError
 
 Floats = npt.NDArray[np.float32]
@@ -23,7 +23,7 @@ LEAST = 10
 
 @dataclass(frozen=True)
 class Phases:
-    """How many steps each phase takes; the defaults are the paper's."""
+    """How many samples each phase takes; the defaults are the paper's."""
 
     warmup: int = 10_000
     updating: int = 54_764
@@ -68,7 +68,7 @@ class Span(NamedTuple):
     y: Floats
     """Power, n x entities; NaN where there is no measurement."""
     at: Rows
-    """Step of each sample since the phase began, n; samples with incomplete inputs are left out."""
+    """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,10 @@ class Zone:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """A data set in three phases; the test phase is kept apart."""
+    """A data set in three phases; the test phase is kept apart.
+
+    ``phases`` are those of a zone without gaps.
+    """
 
     zones: tuple[Zone, ...]
     test: tuple[Span, ...]
@@ -105,51 +108,49 @@ class Division:
         return digest.hexdigest()
 
 
-def divide(dataset: Dataset, phases: Phases, entities: Sequence[str]) -> Division:
+def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> Division:
     """Scale by the warm-up alone and divide into phases, zone by zone.
 
     Args:
-        dataset: the data set; its first steps are the warm-up.
-        phases: the length of each phase, on the data set's clock.
+        dataset: the data set.
+        phases: how many samples each phase takes; None for the paper's shares. Counted are samples
+            with complete inputs, so that a zone with gaps has all three phases, too.
         entities: which entities take part.
     """
-    if len(dataset.times) < phases.length:
-        raise DataError(
-            f"data set {dataset.name!r} has {len(dataset.times)} steps, fewer than the "
-            f"{phases.length} that the phases take; give shorter phases"
-        )
     chosen = dataset.select(entities)
-    features = prepare(chosen, fit_scaling(chosen, phases.warmup))
-    spans = [_spans(features, zone, phases) for zone in chosen.zones]
+    parts = [
+        chosen.select([e.name for e in chosen.entities if e.zone == zone]) for zone in chosen.zones
+    ]
+    spans = [_spans(part, phases) for part in parts]
     zones = [
-        Zone(zone, _entities_in(features, zone), warmup, updating)
-        for zone, (warmup, updating, _) in zip(chosen.zones, spans, strict=True)
+        Zone(part.zones[0], part.names, warmup, updating)
+        for part, (warmup, updating, _) in zip(parts, spans, strict=True)
     ]
     _refuse_unmeasured(zones)
-    return Division(tuple(zones), tuple(test for _, _, test in spans), phases)
+    whole = phases or Phases.scaled(len(dataset.times))
+    return Division(tuple(zones), tuple(test for _, _, test in spans), whole)
 
 
-def _entities_in(features: FeatureSet, zone: str) -> tuple[str, ...]:
-    pairs = zip(features.entities, features.zones, strict=True)
-    return tuple(name for name, its in pairs if its == zone)
-
-
-def _spans(features: FeatureSet, zone: str, phases: Phases) -> list[Span]:
-    columns = [at for at, its in enumerate(features.zones) if its == zone]
-    x, y, usable = features.inputs[zone], features.targets[:, columns], features.usable[zone]
-    spans, start = [], 0
-    for name in ("warmup", "updating", "test"):
-        stop = start + getattr(phases, name)
-        at = np.flatnonzero(usable[start:stop])
-        if len(at) < LEAST:
-            raise DataError(
-                f"zone {zone!r} has complete inputs for {len(at)} of the {stop - start} steps of "
-                f"the {name} phase; give other phases or leave its entities out"
-            )
-        rows = at + start
-        spans.append(Span(np.ascontiguousarray(x[rows]), np.ascontiguousarray(y[rows]), at))
-        start = stop
-    return spans
+def _spans(part: Dataset, phases: Phases | None) -> tuple[Span, Span, Span]:
+    """The phases of a data set of one zone."""
+    (zone,) = part.zones
+    weather = interpolate_weather(part.weather[zone], part.times)
+    rows = np.flatnonzero(np.isfinite(weather).all(axis=1))
+    own = phases or Phases.scaled(len(rows))
+    if len(rows) < own.length:
+        raise DataError(
+            f"zone {zone!r} of {part.name!r} has complete inputs for {len(rows)} steps, fewer "
+            f"than the {own.length} that the phases take; give shorter phases or leave it out"
+        )
+    end = int(rows[own.warmup - 1]) + 1
+    features = prepare(part, fit_scaling(part, end))
+    x, y = features.inputs[zone], features.targets
+    stop = own.warmup + own.updating
+    cuts = (rows[: own.warmup], rows[own.warmup : stop], rows[stop : own.length])
+    warmup, updating, test = (
+        Span(np.ascontiguousarray(x[at]), np.ascontiguousarray(y[at]), at) for at in cuts
+    )
+    return warmup, updating, test
 
 
 def _refuse_unmeasured(zones: Sequence[Zone]) -> None:

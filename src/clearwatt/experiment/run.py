@@ -17,7 +17,7 @@ from clearwatt.experiment.finalists import Finalists
 from clearwatt.experiment.finish import tested_baselines, tested_trials
 from clearwatt.experiment.folder import RunFolder, digest, machine, versions
 from clearwatt.experiment.plan import chosen_entities
-from clearwatt.experiment.protocol import Division, Phases, divide
+from clearwatt.experiment.protocol import Division, divide
 from clearwatt.experiment.stages import Progress, Stages
 from clearwatt.experiment.tasks import Context
 
@@ -39,8 +39,7 @@ def run(
         How far it is, after every piece of work. At the end ``out/results.json`` is there.
     """
     started = time.perf_counter()
-    phases = experiment.phases or Phases.scaled(len(dataset.times))
-    division = divide(dataset, phases, chosen_entities(dataset, experiment))
+    division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
     context = _context(experiment, dataset, division)
     about = _about(experiment, dataset, division)
     identity = digest(about["experiment"], about["data"], about["versions"])
@@ -57,7 +56,8 @@ def run(
             {
                 "configuration": about["experiment"],
                 "data": about["data"],
-                "phases": asdict(phases),
+                "phases": asdict(division.phases),
+                "zones": _zones(context, division),
                 "drifts": [_drift(drift) for drift in context.drifts],
                 "entities": _entities(context),
                 "trials": trials,
@@ -68,12 +68,11 @@ def run(
 
 
 def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Context:
-    start = division.phases.warmup
     names = {name for zone in division.zones for name in zone.entities}
     return Context(
         experiment=experiment,
         zones=division.zones,
-        times=dataset.times[start : start + division.phases.updating],
+        times=dataset.times,
         day=max(1, round(DAY / dataset.step)),
         drifts=tuple(d for d in dataset.drifts if d.entity is None or d.entity in names),
         kinds={name: str(dataset.entity(name).kind) for name in sorted(names)},
@@ -94,13 +93,27 @@ def _about(experiment: Experiment, dataset: Dataset, division: Division) -> dict
             "step_minutes": dataset.step.total_seconds() / 60,
             "entities": sum(len(zone.entities) for zone in division.zones),
             "zones": len(division.zones),
-            "inputs": division.zones[0].inputs,
             "sha256": division.fingerprint(),
         },
         "seed": experiment.seed,
         "versions": versions(),
         "machine": machine(),
     }
+
+
+def _zones(context: Context, division: Division) -> list[dict[str, Any]]:
+    """How many samples each phase has in each zone, and when its updating phase was."""
+    records = []
+    for zone, test in zip(division.zones, division.test, strict=True):
+        times = context.updating_times(zone)
+        lengths = {
+            "warmup": len(zone.warmup.at),
+            "updating": len(zone.updating.at),
+            "test": len(test.at),
+        }
+        span = {"updating_start": times[0].isoformat(), "updating_end": times[-1].isoformat()}
+        records.append({"name": zone.name, "inputs": zone.inputs, **lengths, **span})
+    return records
 
 
 def _entities(context: Context) -> list[dict[str, str]]:

@@ -29,7 +29,7 @@ R = TypeVar("R")
 class Context:
     """What all tasks share. The test phase is not in it, so no task can read it.
 
-    ``times`` are those of the updating phase, ``day`` is in steps.
+    ``times`` is the data set's clock, ``day`` is in steps of it.
     """
 
     experiment: Experiment
@@ -50,7 +50,7 @@ class Context:
         return Span(
             x=np.concatenate([first.x, then.x]),
             y=np.concatenate([first.y, then.y]),
-            at=np.concatenate([first.at, then.at + len(first.at)]),
+            at=np.concatenate([first.at, then.at]),
         )
 
     def samples(self, zone: int, role: Role) -> int:
@@ -61,6 +61,11 @@ class Context:
     def training(self, role: Role) -> Training:
         """How a role's models are trained."""
         return self.experiment.baseline if role == "everything" else self.experiment.warmup
+
+    def updating_times(self, zone: Zone) -> pd.DatetimeIndex:
+        """The clock from a zone's first sample of the updating phase to its last."""
+        at = zone.updating.at
+        return self.times[at[0] : at[-1] + 1]
 
     def entity(self, place: Place) -> str:
         """The name of an entity."""

@@ -164,8 +164,9 @@ class _Part:
         name, context = self.names[index], self.context
         encoder, head = self.instance.autoencoder_of(index), self.instance.predictors[index]
         live = self._live(index, own)
-        errors = np.full(len(context.times), np.nan)
-        errors[self.zone.updating.at] = self.new_y[:, index] - live
+        times, at = context.updating_times(self.zone), self.zone.updating.at
+        errors = np.full(len(times), np.nan)
+        errors[at - at[0]] = self.new_y[:, index] - live
         drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
         trial = Trial(
             instance=self.configuration.instance,
@@ -178,7 +179,7 @@ class _Part:
             autoencoder=autoencoder,
             predictor=predictor,
             live=Live(*live_error(self.new_y[:, index], live)),
-            recovery=recoveries(errors, drifts, context.times, day=context.day),
+            recovery=recoveries(errors, drifts, times, day=context.day),
             retained_bytes=encoder.retained_bytes + head.retained_bytes,
             events=tuple(self._event(each) for each in own),
             thresholds={"autoencoder": encoder.threshold, "predictor": head.threshold},
