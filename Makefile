@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 OUT    ?= demo
 PORT   ?= 8000
 
-.PHONY: help setup demo test test-slow check format bench serve clean
+.PHONY: help setup demo grid test test-slow check format bench serve clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -18,9 +18,13 @@ $(READY): pyproject.toml constraints.txt scripts/setup
 	PYTHON="$(PYTHON)" VENV="$(VENV)" bash scripts/setup
 	@touch $@
 
-demo: $(READY)   ## simulate the regional grid, describe it, write demo/index.html
+demo: grid       ## the grid, then the paper's experiment on six of its entities: demo/index.html
+	$(BIN)/clearwatt experiment run --preset demo --data $(OUT)/grid --out $(OUT)/run
+	$(BIN)/clearwatt experiment report $(OUT)/run --html $(OUT)/index.html
+
+grid: $(READY)   ## simulate the regional grid, describe it, write demo/grid.html
 	$(BIN)/clearwatt simulate --out $(OUT)/grid --overwrite
-	$(BIN)/clearwatt data describe $(OUT)/grid --html $(OUT)/index.html
+	$(BIN)/clearwatt data describe $(OUT)/grid --html $(OUT)/grid.html
 
 test: $(READY)   ## the tests, under ten minutes on two cores
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup

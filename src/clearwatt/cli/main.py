@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from clearwatt import __version__
-from clearwatt.cli import data, simulate
+from clearwatt.cli import data, experiment, simulate
 from clearwatt.errors import ClearwattError
 
 USER_ERROR = 2
@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     simulate.register(commands)
     data.register(commands)
+    experiment.register(commands)
     return parser
 
 

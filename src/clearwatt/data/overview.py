@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from clearwatt.data.quality import Reason
 from clearwatt.data.schema import Drift, Kind
+from clearwatt.data.sheets import Sheet, terminal_table
 
 if TYPE_CHECKING:
     from clearwatt.data.describe import Description
@@ -21,21 +19,9 @@ ABSENT = "–"
 INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """One table of text: ``left`` is the number of leading columns that hold words."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 1
-    note: str = ""
-    strong: tuple[int, ...] = ()
-
-
 def tables(description: Description) -> list[Table]:
     """Render every sheet for the terminal."""
-    return [_render(sheet) for sheet in sheets(description).values()]
+    return [terminal_table(sheet) for sheet in sheets(description).values()]
 
 
 def sheets(description: Description) -> dict[str, Sheet]:
@@ -218,20 +204,3 @@ def duration(time: pd.Timedelta) -> str:
     if hours < 1:
         return f"{hours * 60:g} min"
     return f"{hours:g} h" if hours < 48 else f"{hours / 24:.3g} days"
-
-
-def _render(sheet: Sheet) -> Table:
-    table = Table(
-        title=escape(sheet.title),
-        caption=escape(sheet.note) or None,
-        title_justify="left",
-        caption_justify="left",
-        show_header=any(sheet.columns),
-        box=box.SIMPLE_HEAD,
-        title_style="bold",
-    )
-    for at, name in enumerate(sheet.columns):
-        table.add_column(escape(name), justify="left" if at < sheet.left else "right")
-    for at, row in enumerate(sheet.rows):
-        table.add_row(*map(escape, row), style="bold" if at in sheet.strong else None)
-    return table

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
+
+from clearwatt.data.traces import Figure, Panel
+
 CSS = """
 :root { color-scheme: light dark; --paper: #fbfbf9; --card: #ffffff; --ink: #1c2430;
   --soft: #5d6877; --rule: #dfe3e8; --power: #0b6bcb; --weather: #e0902a; --mark: #b3261e;
@@ -36,7 +41,7 @@ figcaption { font-size: 13px; padding: 0 8px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 12px; text-align: right; white-space: nowrap; }
 th { color: var(--soft); font-weight: 500; font-size: 13px; border-bottom: 1px solid var(--rule); }
-td.word, th.word { text-align: left; }
+td.word, th.word { text-align: left; } td.aside { color: var(--soft); }
 tr.strong td { font-weight: 650; border-top: 1px solid var(--rule); }
 tbody tr:hover { background: color-mix(in srgb, var(--power) 7%, transparent); }
 .note { font-size: 13px; margin: 6px 2px; } details { margin: 14px 0; }
@@ -65,8 +70,8 @@ SCRIPT = """
   const draw = (box) => {
     const { data, layout } = paint(figures[box.dataset.figure]);
     const own = {};
-    for (const name of ["xaxis", "yaxis", "yaxis2"])
-      if (layout[name]) own[name] = { ...axis(), ...layout[name] };
+    for (const name of Object.keys(layout))
+      if (/^[xy]axis\\d*$/.test(name)) own[name] = { ...axis(), ...layout[name] };
     if (layout.updatemenus) own.updatemenus = layout.updatemenus.map((menu) => ({ ...menu,
       bgcolor: css("--card"), bordercolor: css("--rule"), font: { color: css("--ink") } }));
     const margin = { l: 55, r: 12, t: 30, b: 36, ...layout.margin };
@@ -92,9 +97,12 @@ SCRIPT = """
   dark.addEventListener("change", () => boxes.filter((box) => box.dataset.drawn).forEach(draw));
   document.querySelectorAll("select[data-for]").forEach((select) =>
     select.addEventListener("change", () => {
-      const box = document.getElementById(select.dataset.for);
-      box.dataset.figure = select.value;
-      draw(box);
+      const keys = select.value.split(" ");
+      select.dataset.for.split(" ").forEach((id, at) => {
+        const box = document.getElementById(id);
+        box.dataset.figure = keys[at];
+        draw(box);
+      });
     }));
 })();
 """
@@ -106,8 +114,29 @@ _POLICY = (
 )
 
 
-def assemble(*, title: str, body: str, figures: str, library: str) -> str:
-    """Put a page together; ``title`` and ``body`` are HTML already, ``figures`` is JSON."""
+def boxes(panels: Sequence[Panel], figures: dict[str, Figure]) -> str:
+    """Hand figures over to the script and leave a box for each."""
+    parts = []
+    for panel in panels:
+        key = f"figure-{len(figures)}"
+        figures[key] = panel.figure
+        parts.append(
+            f"<figure><figcaption>{escape(panel.caption)}</figcaption>"
+            f'<div data-figure="{key}"></div></figure>'
+        )
+    return "".join(parts)
+
+
+def assemble(*, title: str, body: str, figures: str, library: str, style: str = "") -> str:
+    """Put a page together.
+
+    Args:
+        title: HTML already.
+        body: HTML already.
+        figures: JSON, figure by key.
+        library: the plotting library's source.
+        style: further CSS of this page.
+    """
     # "<" inside a script could end it early; in JSON it may always be written as an escape.
     safe = figures.replace("<", "\\u003c")
     return "\n".join(
@@ -115,7 +144,7 @@ def assemble(*, title: str, body: str, figures: str, library: str) -> str:
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            f"<title>{title}</title><style>{CSS}</style></head><body>",
+            f"<title>{title}</title><style>{CSS}{style}</style></head><body>",
             body,
             f'<script type="application/json" id="figures">{safe}</script>',
             f"<script>{library}</script><script>{SCRIPT}</script></body></html>\n",

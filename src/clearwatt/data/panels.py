@@ -142,7 +142,7 @@ def _span_figure(blocks: _Blocks, means: Values, *, drifts: list[Drift], unit: s
     dated = [drift for drift in drifts if drift.start >= blocks.start + pd.Timedelta(days=1)]
     shapes: list[Figure] = []
     for drift in dated:
-        shapes += _drift_shapes(drift)
+        shapes += drift_shapes(drift)
     line = {
         "type": "scatter",
         "mode": "lines",
@@ -158,12 +158,13 @@ def _span_figure(blocks: _Blocks, means: Values, *, drifts: list[Drift], unit: s
         "xaxis": {"type": "date"},
         "yaxis": {"title": {"text": power}, "rangemode": "tozero"},
         "shapes": shapes,
-        "annotations": [_drift_note(drift, level=at % 5) for at, drift in enumerate(dated)],
+        "annotations": [drift_note(drift, level=at % 5) for at, drift in enumerate(dated)],
     }
     return {"data": [line], "layout": layout}
 
 
-def _drift_shapes(drift: Drift) -> list[Figure]:
+def drift_shapes(drift: Drift) -> list[Figure]:
+    """Mark a drift on a time axis: a line where it starts, a band if it ends."""
     start = stamp(drift.start)
     common = {"yref": "paper", "y0": 0, "y1": 1, "line": {"color": "var(--mark)", "width": 1}}
     line: Figure = {**common, "type": "line", "x0": start, "x1": start}
@@ -173,7 +174,8 @@ def _drift_shapes(drift: Drift) -> list[Figure]:
     return [line, {**common, **rest, "type": "rect", "x0": start, "x1": stamp(drift.end)}]
 
 
-def _drift_note(drift: Drift, *, level: int) -> Figure:
+def drift_note(drift: Drift, *, level: int) -> Figure:
+    """Name a drift above the picture; drifts close together take levels in turn."""
     return {
         "x": stamp(drift.start),
         "y": 1.02 + 0.06 * level,

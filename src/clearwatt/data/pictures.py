@@ -12,18 +12,18 @@ from clearwatt.data.describe import Description
 from clearwatt.data.figures import EntityFigures, GroupFigures
 from clearwatt.data.overview import (
     ABSENT,
-    Sheet,
     day,
     duration,
     number,
     percent,
     sheets,
 )
-from clearwatt.data.page import assemble
+from clearwatt.data.page import assemble, boxes
 from clearwatt.data.panels import drift_panel, quality_panel, span_panels
 from clearwatt.data.quality import Reason
 from clearwatt.data.schema import Dataset
-from clearwatt.data.traces import Figure, Panel
+from clearwatt.data.sheets import Sheet, facts, html_table
+from clearwatt.data.traces import Figure
 from clearwatt.data.weeks import week_panels, weeks
 
 # Where no subtype tells entities apart, a few of them are shown side by side.
@@ -46,7 +46,7 @@ def write_page(dataset: Dataset, description: Description, path: str | Path) -> 
     body = [
         _head(dataset, description),
         "<main>",
-        _facts(sheet["summary"]),
+        facts(sheet["summary"].rows),
         _section("entities", sheet["entities"]),
         _week_section(dataset, description, figures),
         _span_section(dataset, description, figures),
@@ -75,52 +75,19 @@ def _head(dataset: Dataset, description: Description) -> str:
     return f"<header><div><h1>{escape(description.name)}</h1>{lead}<nav>{nav}</nav></div></header>"
 
 
-def _facts(sheet: Sheet) -> str:
-    cards = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in sheet.rows)
-    return f'<dl class="facts">{cards}</dl>'
-
-
 def _section(anchor: str, sheet: Sheet | None) -> str:
     if sheet is None:
         return ""
-    return f'<section id="{anchor}"><h2>{escape(sheet.title)}</h2>{table(sheet)}</section>'
+    return f'<section id="{anchor}"><h2>{escape(sheet.title)}</h2>{html_table(sheet)}</section>'
 
 
 def _details(description: Description) -> list[str]:
     folded = [("Every entity", _members(description))]
     folded += [("Every drift", _all_drifts(description))] if description.drifts else []
     return [
-        f"<details><summary>{label}</summary>{table(sheet)}</details>" for label, sheet in folded
+        f"<details><summary>{label}</summary>{html_table(sheet)}</details>"
+        for label, sheet in folded
     ]
-
-
-def table(sheet: Sheet) -> str:
-    """Write a sheet as an HTML table; every cell is escaped."""
-    head = _cells(sheet.columns, sheet.left, tag="th")
-    rows = [
-        f'<tr class="strong">{_cells(row, sheet.left)}</tr>'
-        if at in sheet.strong
-        else f"<tr>{_cells(row, sheet.left)}</tr>"
-        for at, row in enumerate(sheet.rows)
-    ]
-    note = f'<p class="note">{escape(sheet.note)}</p>' if sheet.note else ""
-    content = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="scroll"><table>{content}</table></div>{note}'
-
-
-def _cells(row: Sequence[str], left: int, *, tag: str = "td") -> str:
-    return "".join(
-        f'<{tag} class="word">{_indented(cell)}</{tag}>'
-        if at < left
-        else f"<{tag}>{escape(cell)}</{tag}>"
-        for at, cell in enumerate(row)
-    )
-
-
-def _indented(cell: str) -> str:
-    """Keep leading blanks, which HTML would swallow: they mark a part of the row above."""
-    text = cell.lstrip(" ")
-    return "&emsp;" * ((len(cell) - len(text)) // 2) + escape(text)
 
 
 def _members(description: Description) -> Sheet:
@@ -173,7 +140,7 @@ def _week_section(dataset: Dataset, description: Description, figures: dict[str,
             name = escape(member.entity.name)
             parts.append(f"<h3>{escape(label.replace('_', ' '))} <small>{name}</small></h3>")
             panels = week_panels(dataset, member.entity, description.unit)
-            parts.append(f'<div class="pair">{_panels(panels, figures)}</div>')
+            parts.append(f'<div class="pair">{boxes(panels, figures)}</div>')
     return "".join([*parts, "</section>"])
 
 
@@ -186,7 +153,7 @@ def _shown(group: GroupFigures, groups: Sequence[GroupFigures]) -> Sequence[Enti
 
 
 def _quality_section(description: Description, figures: dict[str, Figure]) -> str:
-    panel = _panels([quality_panel(description)], figures)
+    panel = boxes([quality_panel(description)], figures)
     return f'<section id="quality"><h2>Gaps and flagged readings</h2>{panel}</section>'
 
 
@@ -200,7 +167,7 @@ def _span_section(dataset: Dataset, description: Description, figures: dict[str,
         f'<option value="{key}"{" selected" if name == first else ""}>{escape(name)}</option>'
         for name, key in keys.items()
     )
-    overview = _panels([drift_panel(description)], figures) if description.drifts else ""
+    overview = boxes([drift_panel(description)], figures) if description.drifts else ""
     title = "What drifts, and when" if description.drifts else "The whole span"
     return (
         f'<section id="span"><h2>{title}</h2>{overview}'
@@ -208,16 +175,3 @@ def _span_section(dataset: Dataset, description: Description, figures: dict[str,
         f'<select id="whom" data-for="span-box">{options}</select>'
         f'<figure><div id="span-box" data-figure="{keys[first]}"></div></figure></section>'
     )
-
-
-def _panels(panels: Sequence[Panel], figures: dict[str, Figure]) -> str:
-    """Hand figures over to the script and leave a box for each."""
-    boxes = []
-    for panel in panels:
-        key = f"figure-{len(figures)}"
-        figures[key] = panel.figure
-        boxes.append(
-            f"<figure><figcaption>{escape(panel.caption)}</figcaption>"
-            f'<div data-figure="{key}"></div></figure>'
-        )
-    return "".join(boxes)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.component import Model, Settings
-from clearwatt.errors import DataError
 from clearwatt.experiment.live import DAY, live_forecasts
 from clearwatt.experiment.metrics import (
     LiveError,
@@ -19,6 +18,7 @@ from clearwatt.experiment.metrics import (
     live_error,
     prediction_error,
 )
+from clearwatt.experiment.protocol import Phases
 from clearwatt.instance import Instance
 from clearwatt.loop import Deployment
 from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
@@ -26,27 +26,10 @@ from clearwatt.strategies import Strategy
 from clearwatt.streams import Stream, drive, together
 from clearwatt.warmup import WarmUp
 
+__all__ = ["Comparison", "Data", "Outcome", "Phases", "Score", "Shapes"]
+
 Floats = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Phases:
-    """How many samples each phase takes; the defaults are the paper's."""
-
-    warmup: int = 10_000
-    updating: int = 54_764
-    test: int = 3_000
-
-    def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """The three phases of an array over time."""
-        end = self.warmup + self.updating
-        if len(values) < end + self.test:
-            raise DataError(
-                f"{len(values)} samples are fewer than the {end + self.test} that the phases take; "
-                "give shorter phases"
-            )
-        return values[: self.warmup], values[self.warmup : end], values[end : end + self.test]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Conformance checks: what every approach must hold, whoever wrote it.
+"""Conformance checks: what every approach and every executor must hold, whoever wrote it.
 
 >>> from clearwatt.strategies import OnlineEWC
 >>> from clearwatt.testing import check_strategy
@@ -6,6 +6,7 @@
 """
 
 from clearwatt.testing.effect import check_effect_on_training
+from clearwatt.testing.executors import check_executor
 from clearwatt.testing.past import check_history_access, check_memory_bound
 from clearwatt.testing.strategies import (
     STRATEGY_CHECKS,
@@ -19,6 +20,7 @@ from clearwatt.testing.strategies import (
 __all__ = [
     "STRATEGY_CHECKS",
     "check_effect_on_training",
+    "check_executor",
     "check_history_access",
     "check_memory_bound",
     "check_one_by_one_equals_blocks",

@@ -1,0 +1,118 @@
+"""``clearwatt experiment run``: the paper's experiment, whole or in part."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearwatt.cli import report
+from clearwatt.cli.printing import (
+    add_json_option,
+    print_json,
+    print_lines,
+    print_tables,
+    progress,
+    rows_table,
+)
+from clearwatt.cli.time_left import show_progress
+
+if TYPE_CHECKING:
+    from clearwatt.experiment.config import Experiment
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_PRESETS = ("demo", "small", "paper")
+
+
+def register(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser("experiment", help="the paper's experiment: run it, report on it")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    run = actions.add_parser(
+        "run", help="run it, or go on with one that was interrupted", allow_abbrev=False
+    )
+    run.add_argument("--out", type=Path, required=True, metavar="RUN", help="folder of the run")
+    run.add_argument(
+        "--preset", choices=_PRESETS, help="how much of it (default: the file's, else demo)"
+    )
+    run.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with other values")
+    run.add_argument("--data", metavar="DATA", help="'simulated', a catalogue name, or a folder")
+    run.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
+    run.add_argument("--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G")
+    run.add_argument("--seed", type=int, metavar="S", help="of everything random in the models")
+    run.add_argument(
+        "--executor",
+        choices=("serial", "processes", "ray"),
+        default="processes",
+        help="who does the work (default processes)",
+    )
+    run.add_argument("--workers", type=int, metavar="N", help="how many (default: one per core)")
+    run.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
+    add_json_option(run)
+    run.set_defaults(run=run_experiment)
+    report.register(actions)
+
+
+def run_experiment(options: argparse.Namespace) -> None:
+    """Run, and print what came of it."""
+    from clearwatt.compute import executor
+    from clearwatt.data import load_dataset
+    from clearwatt.experiment.folder import read_results
+    from clearwatt.experiment.run import run
+
+    experiment = configured(options)
+    with progress(f"loading {experiment.data}"):
+        dataset = load_dataset(experiment.data)
+    with executor(
+        options.executor, workers=options.workers, address=options.ray_address
+    ) as compute:
+        show_progress(run(experiment, dataset, options.out, compute=compute), compute.workers)
+    results = read_results(options.out)
+    if options.json:
+        print_json(results)
+        return
+    rows = [_row(trial) for trial in results["trials"] if trial["chosen"]]
+    columns = ("instance", "entity", "FE", "PE", "FR", "updates", "live RMSE", "FE of inputs")
+    print_tables([rows_table(columns, rows)])
+    print_lines([f"results are in {options.out / 'results.json'}"])
+
+
+def configured(options: argparse.Namespace) -> Experiment:
+    """The preset, with the file's values in place of its own, and the options' in place of both."""
+    from clearwatt.experiment.config import adjusted, read_file
+    from clearwatt.experiment.presets import preset
+
+    values = read_file(options.config) if options.config else {}
+    base = preset(options.preset or values.pop("preset", "demo"))
+    values.pop("preset", None)
+    experiment = adjusted(base, values, str(options.config))
+    given = {name: getattr(options, name) for name in ("data", "instances", "seed")}
+    given["entities"] = _entities(options.entities)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return adjusted(experiment, chosen, "options")
+
+
+def _entities(words: list[str] | None) -> object:
+    if words is None or len(words) != 1:
+        return words
+    word = words[0]
+    return int(word) if word.isdigit() else "all" if word == "all" else words
+
+
+def _row(trial: dict[str, Any]) -> tuple[str, ...]:
+    power = trial["predictor"]
+    return (
+        trial["instance"],
+        trial["entity"],
+        _figure(power["fitting_error"]),
+        _figure(power["prediction_error"]),
+        _figure(power["forgetting_ratio"]),
+        str(power["updates"]),
+        _figure(trial["live"]["rmse"]),
+        _figure(trial["autoencoder"]["fitting_error"]),
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

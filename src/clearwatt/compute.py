@@ -1,0 +1,310 @@
+"""Work on many items at once: in this process, in several, or on a Ray cluster.
+
+A worker that dies costs time, not results: what it was doing is done again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+
+from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraError
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+ExecutorName = Literal["serial", "processes", "ray"]
+
+ATTEMPTS = 3
+"""How often an item may take its worker down before it is given up."""
+
+
+class Executor(Protocol):
+    """Runs work on items; results come as they finish, with the position of their item."""
+
+    workers: int
+
+    def map(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield (position, work(shared, item)) for every item, in any order.
+
+        Args:
+            work: A function of a module, so that other processes find it.
+            shared: What all items need; sent to each worker once.
+            items: What differs; small.
+        """
+
+    def close(self) -> None:
+        """End the workers, whatever they are doing."""
+
+
+@contextmanager
+def executor(
+    name: ExecutorName, *, workers: int | None = None, address: str | None = None
+) -> Iterator[Executor]:
+    """Start an executor and end it with the block.
+
+    Args:
+        name: "serial", "processes" or "ray".
+        workers: How many; by default one per core. A cluster that is joined has its own.
+        address: Of a Ray cluster to join; by default one is started on this machine.
+    """
+    if name not in get_args(ExecutorName):
+        raise ConfigurationError(
+            f"executor is {name!r}; choose one of {', '.join(get_args(ExecutorName))}"
+        )
+    if workers is not None and workers < 1:
+        raise ConfigurationError(f"workers is {workers}; give at least 1")
+    if address is not None and name != "ray":
+        raise ConfigurationError(f"a Ray address needs the executor ray, not {name}")
+    started = _started(name, workers or cores(), address)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _started(name: ExecutorName, workers: int, address: str | None) -> Executor:
+    if name == "serial":
+        return _Serial()
+    return _Processes(workers) if name == "processes" else _Ray(workers, address)
+
+
+class _Serial:
+    """One item after the other, here."""
+
+    workers = 1
+
+    def map(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]:
+        for position, item in enumerate(items):
+            yield position, work(shared, item)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What a worker must know before the first item."""
+
+    work: Callable[[Any, Any], Any]
+    shared: Any
+
+
+class _Outcome(NamedTuple):
+    """What became of an item: a value, or an error."""
+
+    value: Any
+    error: Exception | None
+
+
+class _Worker:
+    """A process that does one item at a time, and the position of the item it is doing."""
+
+    def __init__(self) -> None:
+        # Spawned, not forked: a copy of a process whose libraries hold locks may hang.
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()  # so that the pipe ends with the process
+        self.position: int | None = None
+        self._told: _Told | None = None
+
+    def begin(self, position: int, item: object, told: _Told) -> None:
+        """Start on an item; what all items need is sent before the first of them."""
+        self.position = position
+        with suppress(OSError):  # died before it began: its pipe has ended, `finish` will tell
+            if self._told is not told:
+                self.pipe.send(told)
+                self._told = told
+            self.pipe.send(item)
+
+    def finish(self) -> tuple[int, _Outcome | None]:
+        """Which item is done and what became of it; None: the process is gone."""
+        position = self.position
+        if position is None:
+            raise RuntimeError("the worker was given no item")
+        try:
+            outcome: _Outcome = self.pipe.recv()
+        except (EOFError, OSError):
+            return position, None
+        self.position = None
+        return position, outcome
+
+    def end(self) -> None:
+        """Stop the process at once."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.pipe.close()
+
+
+class _Processes:
+    """Several processes of this machine."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._pool: list[_Worker] = []
+
+    def map(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]:
+        told, waiting = _Told(work, shared), deque(range(len(items)))
+        deaths: Counter[int] = Counter()
+        try:
+            while waiting or self._busy:
+                self._set_to_work(waiting, items, told)
+                for worker in self._ready():
+                    position, outcome = worker.finish()
+                    if outcome is None:
+                        deaths[position] += 1
+                        _give_up_after(deaths[position])
+                        waiting.appendleft(position)
+                        self._dismiss(worker)
+                    elif outcome.error is not None:
+                        raise outcome.error
+                    else:
+                        yield position, outcome.value
+        finally:
+            for worker in self._busy:  # given up with work under way: nobody wants the results
+                self._dismiss(worker)
+
+    def close(self) -> None:
+        for worker in list(self._pool):
+            self._dismiss(worker)
+
+    @property
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._pool if worker.position is not None]
+
+    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: _Told) -> None:
+        """Give every idle worker an item; hire up to the number wanted."""
+        while len(self._pool) < min(self.workers, len(self._busy) + len(waiting)):
+            self._pool.append(_Worker())
+        for worker in self._pool:
+            if worker.position is None and waiting:
+                position = waiting.popleft()
+                worker.begin(position, items[position], told)
+
+    def _ready(self) -> list[_Worker]:
+        """Wait for workers that are done, or gone."""
+        busy = self._busy
+        ready = connection.wait([worker.pipe for worker in busy])
+        return [worker for worker in busy if worker.pipe in ready]
+
+    def _dismiss(self, worker: _Worker) -> None:
+        worker.end()
+        self._pool.remove(worker)
+
+
+def _give_up_after(deaths: int) -> None:
+    if deaths >= ATTEMPTS:
+        raise ClearwattError(
+            f"a worker process was killed {deaths} times at the same piece of work; "
+            "it may need more memory than there is: use fewer workers"
+        )
+
+
+def _serve(pipe: connection.Connection) -> None:
+    """A worker's life: take what is shared, then items, until the pipe or the parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    told: _Told = pipe.recv()
+    while True:
+        try:
+            message = pipe.recv()
+        except EOFError:
+            return
+        if isinstance(message, _Told):
+            told = message
+        else:
+            pipe.send(_outcome(told, message))
+
+
+def _outcome(told: _Told, item: object) -> _Outcome:
+    try:
+        return _Outcome(told.work(told.shared, item), None)
+    except Exception as error:
+        return _Outcome(None, error)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)  # nobody is left to take a result
+
+
+@contextmanager
+def _same_imports() -> Iterator[None]:
+    """Processes started in the block find the modules that this one does."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
+class _Ray:
+    """A Ray cluster: one that is there, or one started on this machine."""
+
+    def __init__(self, workers: int, address: str | None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtraError("ray", "ray") from error
+        self._ray: Any = ray
+        try:
+            with _same_imports():
+                ray.init(
+                    address=address,
+                    num_cpus=None if address else workers,
+                    include_dashboard=None if address else False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                )
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise ConfigurationError(
+                f"no Ray cluster answers at {address!r} ({error}); check the address"
+            ) from error
+        self.workers = int(self._ray.cluster_resources().get("CPU", workers))
+
+    def map(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]:
+        told = self._ray.put(shared)
+        remote = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS)(work)
+        pending = {remote.remote(told, item): position for position, item in enumerate(items)}
+        try:
+            while pending:
+                (done,), _ = self._ray.wait(list(pending), num_returns=1)
+                yield pending.pop(done), self._ray.get(done)
+        finally:
+            for task in pending:  # given up with work under way: nobody wants the results
+                self._ray.cancel(task, force=True)
+
+    def close(self) -> None:
+        self._ray.shutdown()

@@ -1,0 +1,92 @@
+"""Table 2: the instances and the hyperparameters each is searched over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+from typing import Literal
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.strategies import Strategy, strategy_named
+
+Family = Literal["penalty", "replay", "generative"]
+
+
+@dataclass(frozen=True)
+class Approach:
+    """An instance of the paper: its strategy and which of Table 2's rows concern it.
+
+    Streams of one family train stacked, because their jobs are of one form.
+    """
+
+    strategy: str
+    parameters: tuple[str, ...]
+    family: Family
+
+
+INSTANCES: Mapping[str, Approach] = MappingProxyType(
+    {
+        "E": Approach("OnlineEWC", ("ewc_weight",), "penalty"),
+        "F": Approach("FamiliarityReplay", ("ewc_weight",), "penalty"),
+        "Ra": Approach("RandomReplay", ("replay_weight",), "replay"),
+        "Re": Approach("RecentReplay", ("replay_weight", "recent_updates"), "replay"),
+        "ReD": Approach("RecentReplayDecay", ("replay_weight", "recent_updates"), "replay"),
+        "G": Approach("GenerativeReplay", ("replay_weight",), "generative"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One point of the grid: an instance with its hyperparameters, in the order of Table 2."""
+
+    instance: str
+    novelty_capacity: int
+    alpha: float
+    parameters: tuple[tuple[str, float], ...]
+
+    @property
+    def approach(self) -> Approach:
+        """The instance's."""
+        return INSTANCES[self.instance]
+
+    @property
+    def strategy(self) -> Strategy:
+        """The approach with these hyperparameters."""
+        return strategy_named(self.approach.strategy, dict(self.parameters))
+
+    def to_dict(self) -> dict[str, float]:
+        """The hyperparameters by name."""
+        return {
+            "novelty_capacity": self.novelty_capacity,
+            "alpha": self.alpha,
+            **dict(self.parameters),
+        }
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Candidate values; the defaults are Table 2."""
+
+    novelty_capacity: tuple[int, ...] = (3_000, 5_000)
+    alpha: tuple[float, ...] = (0.9, 1.3)
+    ewc_weight: tuple[float, ...] = (1e4, 5e4, 5e5)
+    replay_weight: tuple[float, ...] = (0.5, 1.0, 1.5)
+    recent_updates: tuple[int, ...] = (3, 5, 7)
+
+    def configurations(self, instance: str) -> tuple[Configuration, ...]:
+        """Every combination for an instance."""
+        if instance not in INSTANCES:
+            raise ConfigurationError(
+                f"instance {instance!r} is unknown; choose from {', '.join(INSTANCES)}"
+            )
+        names = INSTANCES[instance].parameters
+        axes: Sequence[tuple[float, ...]] = [getattr(self, name) for name in names]
+        return tuple(
+            Configuration(instance, capacity, alpha, tuple(zip(names, values, strict=True)))
+            for capacity in self.novelty_capacity
+            for alpha in self.alpha
+            for values in product(*axes)
+        )

@@ -1,0 +1,161 @@
+"""Which work makes up an experiment, cut into tasks by data and configuration alone.
+
+How many workers there are changes nothing, so neither do they change any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from typing import TypeVar
+
+from clearwatt.data import Dataset
+from clearwatt.errors import DataError
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.models import Place
+from clearwatt.experiment.protocol import Zone
+from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role
+from clearwatt.experiment.updating import UpdatingTask, role_of
+from clearwatt.loop import reconstructor
+from clearwatt.networks import Predictor
+
+STACK = 32
+"""Entities of a task at most: as many as train fastest together."""
+STREAMS = 64
+"""Streams of a task at most; an interruption costs no more than the tasks under way."""
+
+T = TypeVar("T")
+
+
+def chosen_entities(dataset: Dataset, experiment: Experiment) -> tuple[str, ...]:
+    """The entities that take part; a number takes all kinds in turn."""
+    wanted = experiment.entities
+    if wanted == "all":
+        return dataset.names
+    if isinstance(wanted, tuple):
+        return tuple(dataset.entity(name).name for name in wanted)
+    if wanted > len(dataset.names):
+        raise DataError(
+            f"{wanted} entities wanted, but {dataset.name!r} has {len(dataset.names)}; "
+            "ask for fewer"
+        )
+    kinds: dict[str, list[str]] = {}
+    for entity in dataset.entities:
+        kinds.setdefault(entity.kind, []).append(entity.name)
+    taken = set(_in_turn(kinds.values())[:wanted])
+    return tuple(name for name in dataset.names if name in taken)
+
+
+def _in_turn(groups: Iterable[Sequence[str]]) -> list[str]:
+    """The first of each group, then the second of each, and so on."""
+    pairs = [(place, name) for group in groups for place, name in enumerate(group)]
+    return [name for _, name in sorted(pairs, key=lambda pair: pair[0])]
+
+
+def roles(experiment: Experiment) -> tuple[Role, ...]:
+    """Which representations are needed; the baselines always need the plain one."""
+    synchronous = any(role_of(each) == "variational" for each in experiment.configurations)
+    return ("plain", "variational") if synchronous else ("plain",)
+
+
+def representation_tasks(context: Context) -> list[RepresentationTask]:
+    """Every candidate autoencoder of every zone."""
+    return [
+        RepresentationTask(role, network, zones)
+        for role in roles(context.experiment)
+        for inputs, group in _zones_by_inputs(context.zones)
+        for network in context.experiment.networks.representations(
+            inputs, variational=role == "variational"
+        )
+        for zones in chunks(group, STACK)
+    ]
+
+
+def predictor_tasks(context: Context) -> list[PredictorTask]:
+    """Every candidate predictor of every entity, on the chosen representations."""
+    return [
+        PredictorTask(role, network, places)
+        for role in roles(context.experiment)
+        for latent, group in _places_by_latent(context, role)
+        for network in context.experiment.networks.predictors(latent)
+        for places in chunks(group, STACK)
+    ]
+
+
+def upper_representation_tasks(context: Context) -> list[RepresentationTask]:
+    """Baseline_U's autoencoders, in the shapes that the warm-up chose."""
+    shapes = [
+        reconstructor(context.representations[zone, "plain"].network)
+        for zone in range(len(context.zones))
+    ]
+    return [
+        RepresentationTask("everything", network, zones)
+        for network in dict.fromkeys(shapes)
+        for zones in chunks([at for at, shape in enumerate(shapes) if shape == network], STACK)
+    ]
+
+
+def upper_predictor_tasks(context: Context) -> list[PredictorTask]:
+    """Baseline_U's predictors, in the shapes that the warm-up chose."""
+    shapes = {place: context.predictors[place, "plain"].network for place in places_of(context)}
+    return [
+        PredictorTask("everything", network, places)
+        for network in dict.fromkeys(shapes.values())
+        if isinstance(network, Predictor)
+        for places in chunks([place for place, own in shapes.items() if own == network], STACK)
+    ]
+
+
+def updating_tasks(context: Context) -> list[UpdatingTask]:
+    """Every configuration on every entity; what trains stacked goes together."""
+    tasks = []
+    configurations = sorted(
+        context.experiment.configurations, key=lambda each: each.approach.family
+    )
+    for family, group in groupby(configurations, key=lambda each: each.approach.family):
+        members = list(group)
+        # Generative Replay trains an autoencoder with each predictor: half as many make a task.
+        streams = STREAMS // 2 if family == "generative" else STREAMS
+        for places in chunks(_alike(context, role_of(members[0])), STACK):
+            size = max(1, streams // len(places))
+            tasks += [UpdatingTask(some, places) for some in chunks(members, size)]
+    return tasks
+
+
+def _alike(context: Context, role: Role) -> list[Place]:
+    """Entities ordered so that those with networks of the same shape adjoin."""
+
+    def shapes(place: Place) -> tuple[str, str, Place]:
+        encoder = context.representations[place.zone, role].network
+        return repr(encoder), repr(context.predictors[place, role].network), place
+
+    return sorted(places_of(context), key=shapes)
+
+
+def places_of(context: Context) -> list[Place]:
+    """Every entity, zone by zone."""
+    return [
+        Place(zone, column)
+        for zone, own in enumerate(context.zones)
+        for column in range(len(own.entities))
+    ]
+
+
+def _zones_by_inputs(zones: Sequence[Zone]) -> list[tuple[int, list[int]]]:
+    widths = dict.fromkeys(zone.inputs for zone in zones)
+    return [(width, [at for at, z in enumerate(zones) if z.inputs == width]) for width in widths]
+
+
+def _places_by_latent(context: Context, role: Role) -> list[tuple[int, list[Place]]]:
+    groups: dict[int, list[Place]] = {}
+    for place in places_of(context):
+        network = reconstructor(context.representations[place.zone, role].network)
+        groups.setdefault(network.latent, []).append(place)
+    return list(groups.items())
+
+
+def chunks(values: Sequence[T], most: int) -> list[tuple[T, ...]]:
+    """Parts of at most `most`, as even as can be."""
+    count = -(-len(values) // most)
+    cuts = [len(values) * i // count for i in range(count + 1)]
+    return [tuple(values[a:b]) for a, b in pairwise(cuts)]

@@ -1,0 +1,54 @@
+"""Experiments of three sizes: a coffee break, a lunch break, everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.experiment.architectures import Networks
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import Grid
+from clearwatt.fleet import Training
+
+_ONE_SHAPE = Networks(
+    layers=(3,),
+    widths=(64,),
+    latents=(14,),
+    kl_weights=(5e-6,),
+    predictor_layers=(3,),
+    predictor_widths=(64,),
+)
+_ONE_POINT = Grid(
+    novelty_capacity=(3_000,),
+    alpha=(1.3,),
+    ewc_weight=(5e4,),
+    replay_weight=(1.0,),
+    recent_updates=(5,),
+)
+
+PRESETS: Mapping[str, Experiment] = MappingProxyType(
+    {
+        "demo": Experiment(
+            entities=6,
+            networks=_ONE_SHAPE,
+            grid=_ONE_POINT,
+            warmup=Training(epochs=200, patience=50),
+            update=Training(epochs=15, patience=None),
+            baseline=Training(epochs=30, patience=10),
+        ),
+        "small": Experiment(
+            networks=_ONE_SHAPE,
+            grid=_ONE_POINT,
+            baseline=Training(epochs=100, patience=10),
+        ),
+        "paper": Experiment(),
+    }
+)
+
+
+def preset(name: str) -> Experiment:
+    """The preset of this name."""
+    if name not in PRESETS:
+        raise ConfigurationError(f"preset {name!r} is unknown; choose from {', '.join(PRESETS)}")
+    return PRESETS[name]

@@ -1,0 +1,165 @@
+"""The paper's three phases: warm-up, updating, test; and a data set divided into them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.data import Dataset
+from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
+from clearwatt.errors import ConfigurationError, DataError
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+LEAST = 10
+"""Samples a phase of a zone must have to be of any use."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """How many samples each phase takes; the defaults are the paper's."""
+
+    warmup: int = 10_000
+    updating: int = 54_764
+    test: int = 3_000
+
+    def __post_init__(self) -> None:
+        for name in ("warmup", "updating", "test"):
+            if getattr(self, name) < LEAST:
+                raise ConfigurationError(
+                    f"the {name} phase takes {getattr(self, name)} steps; give at least {LEAST}"
+                )
+
+    @classmethod
+    def scaled(cls, length: int) -> Phases:
+        """The paper's shares of a data set of this length."""
+        paper = cls()
+        whole = paper.length
+        warmup, test = (round(length * part / whole) for part in (paper.warmup, paper.test))
+        return cls(warmup, length - warmup - test, test)
+
+    @property
+    def length(self) -> int:
+        """Steps of all three."""
+        return self.warmup + self.updating + self.test
+
+    def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """The three phases of an array over time."""
+        if len(values) < self.length:
+            raise DataError(
+                f"{len(values)} samples are fewer than the {self.length} that the phases take; "
+                "give shorter phases"
+            )
+        end = self.warmup + self.updating
+        return values[: self.warmup], values[self.warmup : end], values[end : self.length]
+
+
+class Span(NamedTuple):
+    """The usable samples of a zone in a phase."""
+
+    x: Floats
+    """Inputs, n x d."""
+    y: Floats
+    """Power, n x entities; NaN where there is no measurement."""
+    at: Rows
+    """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Zone:
+    """What may be learned from in a zone: its entities, the warm-up, the updating phase."""
+
+    name: str
+    entities: tuple[str, ...]
+    warmup: Span
+    updating: Span
+
+    @property
+    def inputs(self) -> int:
+        """Number of input features."""
+        return int(self.warmup.x.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """A data set in three phases; the test phase is kept apart.
+
+    ``phases`` are those of a zone without gaps.
+    """
+
+    zones: tuple[Zone, ...]
+    test: tuple[Span, ...]
+    phases: Phases
+
+    def fingerprint(self) -> str:
+        """Tells two data sets apart by what may be learned from; the test phase is not read."""
+        digest = hashlib.sha256()
+        for zone in self.zones:
+            digest.update(repr((zone.name, zone.entities)).encode())
+            for span in (zone.warmup, zone.updating):
+                for part in span:
+                    digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+
+def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> Division:
+    """Scale by the warm-up alone and divide into phases, zone by zone.
+
+    Args:
+        dataset: the data set.
+        phases: how many samples each phase takes; None for the paper's shares. Counted are samples
+            with complete inputs, so that a zone with gaps has all three phases, too.
+        entities: which entities take part.
+    """
+    chosen = dataset.select(entities)
+    parts = [
+        chosen.select([e.name for e in chosen.entities if e.zone == zone]) for zone in chosen.zones
+    ]
+    spans = [_spans(part, phases) for part in parts]
+    zones = [
+        Zone(part.zones[0], part.names, warmup, updating)
+        for part, (warmup, updating, _) in zip(parts, spans, strict=True)
+    ]
+    _refuse_unmeasured(zones)
+    whole = phases or Phases.scaled(len(dataset.times))
+    return Division(tuple(zones), tuple(test for _, _, test in spans), whole)
+
+
+def _spans(part: Dataset, phases: Phases | None) -> tuple[Span, Span, Span]:
+    """The phases of a data set of one zone."""
+    (zone,) = part.zones
+    weather = interpolate_weather(part.weather[zone], part.times)
+    rows = np.flatnonzero(np.isfinite(weather).all(axis=1))
+    own = phases or Phases.scaled(len(rows))
+    if len(rows) < own.length:
+        raise DataError(
+            f"zone {zone!r} of {part.name!r} has complete inputs for {len(rows)} steps, fewer "
+            f"than the {own.length} that the phases take; give shorter phases or leave it out"
+        )
+    end = int(rows[own.warmup - 1]) + 1
+    features = prepare(part, fit_scaling(part, end))
+    x, y = features.inputs[zone], features.targets
+    stop = own.warmup + own.updating
+    cuts = (rows[: own.warmup], rows[own.warmup : stop], rows[stop : own.length])
+    warmup, updating, test = (
+        Span(np.ascontiguousarray(x[at]), np.ascontiguousarray(y[at]), at) for at in cuts
+    )
+    return warmup, updating, test
+
+
+def _refuse_unmeasured(zones: Sequence[Zone]) -> None:
+    for zone in zones:
+        for name, span in (("warm-up", zone.warmup), ("updating phase", zone.updating)):
+            counts = (~np.isnan(span.y)).sum(axis=0)
+            few = [entity for entity, n in zip(zone.entities, counts, strict=True) if n < LEAST]
+            if few:
+                raise DataError(
+                    f"{few[0]!r} has fewer than {LEAST} measurements with complete inputs in the "
+                    f"{name}; leave it out or give other phases"
+                )

@@ -1,0 +1,52 @@
+"""What operators feel over time: the error of each day, and how long a drift keeps it high."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.data import Drift
+from clearwatt.experiment.trial import Recovery
+
+Floats = npt.NDArray[np.float64]
+
+DAYS_BEFORE = 14
+"""The level an error must come back to is that of so many days before the drift."""
+BACK = 1.5
+"""How far above that level still counts as back."""
+
+
+def daily_rmse(errors: Floats, day: int) -> Floats:
+    """Root mean square per day of errors (n, NaN where unknown); the last day may be short."""
+    days = -(-len(errors) // day)
+    padded = np.full(days * day, np.nan)
+    padded[: len(errors)] = errors
+    squares = np.square(padded.reshape(days, day))
+    known = ~np.isnan(squares)
+    sums, counts = np.where(known, squares, 0.0).sum(axis=1), known.sum(axis=1)
+    means: Floats = np.divide(sums, counts, out=np.full(days, np.nan), where=counts > 0)
+    return np.asarray(np.sqrt(means), np.float64)
+
+
+def recoveries(
+    errors: Floats, drifts: Sequence[Drift], times: pd.DatetimeIndex, *, day: int
+) -> tuple[Recovery, ...]:
+    """For each drift that starts within these times: steps until the error is back.
+
+    Back means that the root mean square of a day, counted from the drift's start, is at most
+    `BACK` times that of the two weeks before; 0 says that it never left, None that it never came
+    back. A drift with less than a day before it has nothing to come back to and is left out.
+    """
+    found = []
+    for drift in drifts:
+        start = int(times.searchsorted(drift.start))
+        if drift.start < times[0] or not day <= start < len(times):
+            continue
+        level = daily_rmse(errors[max(0, start - DAYS_BEFORE * day) : start], DAYS_BEFORE * day)[0]
+        back = np.flatnonzero(daily_rmse(errors[start:], day) <= BACK * level)
+        steps = int(back[0]) * day if len(back) else None
+        found.append(Recovery(drift.what, drift.start.isoformat(), steps))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""What a finished experiment says: the paper's two tables, its findings, and a page of pictures."""

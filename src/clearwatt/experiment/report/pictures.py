@@ -1,0 +1,195 @@
+"""Pictures that compare instances: stability against plasticity, kinds of entities, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from clearwatt.data.traces import Figure, Panel, text
+from clearwatt.experiment.report.palette import colour
+from clearwatt.experiment.report.record import Results, Score, Trial
+from clearwatt.experiment.report.tables import (
+    BASELINES,
+    COMPONENT_METRICS,
+    Component,
+    Metric,
+    Table,
+    row_name,
+)
+
+_AXES = COMPONENT_METRICS[:3]
+
+# Beyond this, small means crowd in a corner of a linear axis.
+_WIDE = 25
+
+# Means lie close together; labels on different sides stay readable.
+_LABELS = (
+    "top right",
+    "bottom right",
+    "top left",
+    "bottom left",
+    "top center",
+    "bottom center",
+    "middle right",
+    "middle left",
+)
+
+
+def stability_panels(results: Results, table: Table, component: Component) -> list[Panel]:
+    """Draw FE against PE against FR: every entity a dot, the mean of an instance a label."""
+    return [
+        Panel(
+            f"{across.heading} against {up.heading}",
+            _plane(results, table, component, across=across, up=up),
+        )
+        for across, up in combinations(_AXES, 2)
+    ]
+
+
+def _plane(
+    results: Results, table: Table, component: Component, *, across: Metric, up: Metric
+) -> Figure:
+    dots = [_dots(results.of(row), component, across, up) for row in results.instances]
+    means = [
+        _mean(table, row, across=across, up=up)
+        for row in table.rows
+        if None not in (table.mean(row, across.key), table.mean(row, up.key))
+    ]
+    scores = [_score(trial, component) for trial in results.trials]
+    layout = {
+        "height": 320,
+        "showlegend": False,
+        "xaxis": {"title": {"text": across.heading}, **_scale(scores, across)},
+        "yaxis": {"title": {"text": up.heading}, **_scale(scores, up)},
+    }
+    return {"data": [*dots, *means], "layout": layout}
+
+
+def _scale(scores: Sequence[Score], metric: Metric) -> Figure:
+    """A logarithmic axis where figures span decades, unless one of them is zero."""
+    values = [value for score in scores if (value := _value(score, metric)) is not None]
+    wide = bool(values) and min(values) > 0 and max(values) / min(values) > _WIDE
+    return {"type": "log"} if wide else {"type": "linear"}
+
+
+def _dots(trials: Sequence[Trial], component: Component, across: Metric, up: Metric) -> Figure:
+    scores = [_score(trial, component) for trial in trials]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [_value(score, across) for score in scores],
+        "y": [_value(score, up) for score in scores],
+        "text": [text(trial.entity) for trial in trials],
+        "marker": {"color": colour(trials[0].instance), "size": 5, "opacity": 0.4},
+        "hovertemplate": f"{row_name(trials[0].instance)}, %{{text}}<br>{across.short} %{{x:.4f}}"
+        f"<br>{up.short} %{{y:.4f}}<extra></extra>",
+    }
+
+
+def _mean(table: Table, row: str, *, across: Metric, up: Metric) -> Figure:
+    square = row in BASELINES
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [table.mean(row, across.key)],
+        "y": [table.mean(row, up.key)],
+        "text": [f"<b>{row}</b>"],
+        "textposition": _LABELS[list(table.rows).index(row) % len(_LABELS)],
+        "textfont": {"color": colour(row), "size": 13},
+        "cliponaxis": False,
+        "marker": {
+            "color": colour(row),
+            "size": 12,
+            "symbol": "square" if square else "circle",
+            "line": {"color": "var(--card)", "width": 1.5},
+        },
+        "hovertemplate": f"{row_name(row)}, mean<br>{across.short} %{{x:.4f}}<br>{up.short} "
+        "%{y:.4f}<extra></extra>",
+    }
+
+
+def _score(trial: Trial, component: Component) -> Score:
+    return trial.autoencoder if component == "autoencoder" else trial.predictor
+
+
+def _value(score: Score, metric: Metric) -> float | None:
+    return {
+        "fitting_error": score.fitting_error,
+        "prediction_error": score.prediction_error,
+        "forgetting_ratio": score.forgetting_ratio,
+    }[metric.key]
+
+
+def kind_panels(kinds: Mapping[str, Table]) -> list[Panel]:
+    """Draw the predictor's figures for each kind of entity, a bar for each row."""
+    rows = dict.fromkeys(row for table in kinds.values() for row in table.rows)
+    return [
+        Panel(
+            f"{metric.heading}, by kind of entity",
+            {
+                "data": [_kind_bars(kinds, row, metric) for row in rows],
+                "layout": {
+                    "height": 340,
+                    "barmode": "group",
+                    "xaxis": {"type": "category"},
+                    "yaxis": {"rangemode": "tozero"},
+                    "showlegend": True,
+                    "legend": {"orientation": "h", "y": -0.12, "font": {"size": 11}},
+                },
+            },
+        )
+        for metric in COMPONENT_METRICS
+    ]
+
+
+def _kind_bars(kinds: Mapping[str, Table], row: str, metric: Metric) -> Figure:
+    spreads = [table.rows.get(row, {}).get(metric.key) for table in kinds.values()]
+    return {
+        "type": "bar",
+        "name": row,
+        "x": [text(kind) for kind in kinds],
+        "y": [spread.mean if spread else None for spread in spreads],
+        **_bars_of_error([spread.deviation if spread else None for spread in spreads]),
+        "marker": {"color": colour(row)},
+        "showlegend": any(spread and spread.mean is not None for spread in spreads),
+        "hovertemplate": f"{row_name(row)}, %{{x}}<br>{metric.short} %{{y:.4f}}<extra></extra>",
+    }
+
+
+def cost_panels(operation: Table) -> list[Panel]:
+    """Draw what each instance costs: bytes of the past kept, seconds of training."""
+    keys = ("retained_megabytes", "update_seconds", "live_rmse")
+    metrics = [metric for metric in operation.metrics if metric.key in keys]
+    return [
+        Panel(f"{metric.heading}, mean over entities", _bars(operation, metric))
+        for metric in metrics
+    ]
+
+
+def _bars(table: Table, metric: Metric) -> Figure:
+    rows = [row for row in table.rows if table.mean(row, metric.key) is not None]
+    bars = {
+        "type": "bar",
+        "x": rows,
+        "y": [table.mean(row, metric.key) for row in rows],
+        "text": [row_name(row) for row in rows],
+        "textposition": "none",
+        **_bars_of_error([table.rows[row][metric.key].deviation for row in rows]),
+        "marker": {"color": [colour(row) for row in rows]},
+        "hovertemplate": "%{text}<br>%{y:.4~g}<extra></extra>",
+    }
+    layout = {
+        "height": 280,
+        "showlegend": False,
+        "xaxis": {"type": "category"},
+        "yaxis": {"rangemode": "tozero"},
+    }
+    return {"data": [bars], "layout": layout}
+
+
+def _bars_of_error(deviations: Sequence[float | None]) -> Figure:
+    """Error bars, or nothing where a single entity leaves nothing to deviate."""
+    if not any(deviations):
+        return {}
+    look = {"color": "var(--soft)", "thickness": 1, "width": 2}
+    return {"error_y": {"type": "data", "array": list(deviations), **look}}

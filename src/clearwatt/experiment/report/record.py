@@ -1,0 +1,141 @@
+"""A finished run as frozen records, read from ``RUN/results.json`` and ``RUN/series/``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import pandas as pd
+
+from clearwatt.data.schema import Drift
+from clearwatt.errors import DataError
+
+Json: TypeAlias = Mapping[str, object]
+BaselineKey = Literal["L", "U"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The paper's figures of one component; ``None`` where a figure does not exist."""
+
+    fitting_error: float | None
+    prediction_error: float | None
+    forgetting_ratio: float | None
+    updates: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How long after one drift the daily live error was back; ``steps`` is ``None`` if never."""
+
+    what: str
+    steps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One update of one component: what the pictures need of an update event."""
+
+    component: str
+    step: int
+    time: pd.Timestamp
+    threshold_before: float
+    threshold_after: float
+    novel: int
+    familiar: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One chosen configuration of an instance on one entity.
+
+    ``thresholds`` are those at the end, by component; ``daily`` is the live error day by day.
+    """
+
+    instance: str
+    approach: str
+    configuration: Json
+    entity: str
+    kind: str
+    zone: str
+    autoencoder: Score
+    predictor: Score
+    live_rmse: float | None
+    live_mae: float | None
+    recovery: tuple[Recovery, ...]
+    retained_bytes: int
+    update_seconds: float | None
+    updates: tuple[Update, ...]
+    thresholds: Mapping[str, float]
+    daily: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A reference for one entity: L, the warm-up model, or U, trained on everything but the test.
+
+    The validation errors are those on the fifth of its training data that was held out.
+    """
+
+    key: BaselineKey
+    entity: str
+    autoencoder: Score
+    predictor: Score
+    autoencoder_validation: float | None
+    predictor_validation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One entity of the experiment."""
+
+    name: str
+    kind: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When the first sample was, and how long one step takes."""
+
+    start: pd.Timestamp
+    step: pd.Timedelta
+
+    def at(self, step: int) -> pd.Timestamp:
+        """The time of a step, counted from the first sample."""
+        return self.start + step * self.step
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything a report is written from; ``trials`` holds the chosen ones only."""
+
+    name: str
+    data: str
+    configuration: Json
+    phases: Mapping[str, int]
+    clock: Clock
+    entities: tuple[Member, ...]
+    drifts: tuple[Drift, ...]
+    trials: tuple[Trial, ...]
+    baselines: tuple[Baseline, ...]
+    tried: int
+    timing: Json
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """The instances that were run."""
+        return tuple(dict.fromkeys(trial.instance for trial in self.trials))
+
+    def of(self, instance: str) -> tuple[Trial, ...]:
+        """The chosen trials of an instance, one per entity."""
+        return tuple(trial for trial in self.trials if trial.instance == instance)
+
+    def about(self, entity: str) -> tuple[Trial, ...]:
+        """The chosen trials of an entity, one per instance."""
+        known = [member.name for member in self.entities]
+        if entity not in known:
+            shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+            raise DataError(f"{entity!r} is no entity of this experiment; choose one of {shown}")
+        return tuple(trial for trial in self.trials if trial.entity == entity)

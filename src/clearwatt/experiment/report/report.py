@@ -1,0 +1,61 @@
+"""A report: the tables of a run and what they say about the paper's findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearwatt.experiment.report.findings import Finding, findings, summary
+from clearwatt.experiment.report.formats import document
+from clearwatt.experiment.report.paper import TABLES
+from clearwatt.experiment.report.reading import read_run
+from clearwatt.experiment.report.record import Results
+from clearwatt.experiment.report.summary import (
+    component_table,
+    entity_table,
+    kind_tables,
+    operation_table,
+)
+from clearwatt.experiment.report.tables import COMPONENTS, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A finished run, its tables (autoencoder, predictor, operation) and the findings."""
+
+    results: Results
+    tables: tuple[Table, ...]
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(cls, folder: str | Path) -> Report:
+        """Report on the run in a folder."""
+        results = read_run(folder)
+        pair = {component: component_table(results, component) for component in COMPONENTS}
+        return cls(results, (*pair.values(), operation_table(results)), findings(pair))
+
+    @property
+    def summary(self) -> str:
+        """How many of the paper's findings hold, in a sentence."""
+        return summary(self.findings, entities=len(self.results.entities))
+
+    def table(self, name: str) -> Table:
+        """The table called ``autoencoder``, ``predictor`` or ``operation``."""
+        return next(table for table in self.tables if table.name == name)
+
+    def to_dict(self, *, entity: str | None = None) -> dict[str, object]:
+        """Give plain values for JSON."""
+        results = self.results
+        shown: dict[str, object] = {
+            "run": results.name,
+            "data": results.data,
+            "entities": len(results.entities),
+            "instances": list(results.instances),
+            "tables": {each.name: document(each, TABLES.get(each.name)) for each in self.tables},
+            "kinds": {kind: document(table) for kind, table in kind_tables(results).items()},
+            "summary": self.summary,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+        if entity is None:
+            return shown
+        return shown | {"entity": {"name": entity, "rows": document(entity_table(results, entity))}}

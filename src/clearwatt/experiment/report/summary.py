@@ -1,0 +1,162 @@
+"""From a run to its tables: the paper's two, what operators feel, each kind, one entity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from clearwatt.experiment.report.record import Baseline, Results, Score, Trial
+from clearwatt.experiment.report.tables import (
+    BASELINES,
+    COMPONENT_METRICS,
+    COMPONENTS,
+    OPERATION_METRICS,
+    Component,
+    Metric,
+    Spread,
+    Table,
+    row_name,
+)
+
+_TITLES = {
+    "autoencoder": "Autoencoder: reconstruction of the inputs",
+    "predictor": "Predictor: power forecasts",
+}
+
+
+def component_table(results: Results, component: Component) -> Table:
+    """Make one of the paper's two result tables."""
+    rows: dict[str, Mapping[str, Spread]] = {}
+    for key in BASELINES:
+        scores = [_part(each, component) for each in results.baselines if each.key == key]
+        if scores:
+            shared = component == "autoencoder" and len({e.zone for e in results.entities}) == 1
+            rows[key] = _baseline_row(scores, shared=shared)
+    for key in results.instances:
+        rows[key] = _score_row([_part(trial, component) for trial in results.of(key)])
+    note = _validation_note(results, component)
+    return Table(component, _TITLES[component], COMPONENT_METRICS, rows, note)
+
+
+def operation_table(results: Results) -> Table:
+    """Make the table of what operators feel."""
+    rows: dict[str, Mapping[str, Spread]] = {}
+    frozen = [each.predictor.fitting_error for each in results.baselines if each.key == "L"]
+    if frozen:
+        # A model that never changes forecasts live what it forecasts in hindsight.
+        rows["L"] = {"live_rmse": Spread.of(frozen)}
+    for key in results.instances:
+        rows[key] = _operation_row(results.of(key), day=_steps_per_day(results))
+    note = (
+        "Live: each forecast by the model in service when it was made, measurements arriving late. "
+        "Days to recover: of the drifts recovered from. Update time depends on the machine."
+    )
+    return Table("operation", "In operation", OPERATION_METRICS, rows, note)
+
+
+def kind_tables(results: Results) -> dict[str, Table]:
+    """Make the predictor's table for each kind of entity."""
+    kinds = dict.fromkeys(member.kind for member in results.entities)
+    return {kind: component_table(_only(results, kind), "predictor") for kind in kinds}
+
+
+def entity_table(results: Results, entity: str) -> Table:
+    """Make a table of one entity, both components in each row."""
+    trials = results.about(entity)
+    metrics = tuple(
+        replace(metric, key=f"{component}.{metric.key}", short=f"{short} {metric.short}")
+        for component, short in (("autoencoder", "AE"), ("predictor", "P"))
+        for metric in COMPONENT_METRICS
+    )
+    scored: list[tuple[str, Trial | Baseline]] = [
+        (each.key, each)
+        for key in BASELINES
+        for each in results.baselines
+        if each.key == key and each.entity == entity
+    ]
+    scored += [(trial.instance, trial) for trial in trials]
+    rows = {key: _both(each) for key, each in scored}
+    note = "AE: autoencoder, P: predictor."
+    return Table("entity", f"{entity} alone", tuple(map(_counted, metrics)), rows, note)
+
+
+def _counted(metric: Metric) -> Metric:
+    """Updates of one entity are a whole number."""
+    return replace(metric, decimals=0) if metric.key.endswith("updates") else metric
+
+
+def _both(scored: Trial | Baseline) -> dict[str, Spread]:
+    make = _baseline_row if isinstance(scored, Baseline) else _score_row
+    return {
+        f"{component}.{key}": spread
+        for component in COMPONENTS
+        for key, spread in make([_part(scored, component)]).items()
+    }
+
+
+def _part(scored: Trial | Baseline, component: Component) -> Score:
+    return scored.autoencoder if component == "autoencoder" else scored.predictor
+
+
+def _score_row(scores: Sequence[Score]) -> dict[str, Spread]:
+    return {
+        "fitting_error": Spread.of(score.fitting_error for score in scores),
+        "prediction_error": Spread.of(score.prediction_error for score in scores),
+        "forgetting_ratio": Spread.of(score.forgetting_ratio for score in scores),
+        "updates": Spread.of(score.updates for score in scores),
+    }
+
+
+def _baseline_row(scores: Sequence[Score], *, shared: bool = False) -> dict[str, Spread]:
+    """Baselines are never updated; one model shared by all entities has nothing to deviate."""
+    row = _score_row(scores)
+    errors = {key: row[key] for key in ("fitting_error", "prediction_error")}
+    if not shared:
+        return errors
+    return {key: Spread(each.mean, None, each.count) for key, each in errors.items()}
+
+
+def _operation_row(trials: Sequence[Trial], *, day: float) -> dict[str, Spread]:
+    spans = [recovery.steps for trial in trials for recovery in trial.recovery]
+    recovered = [None if span is None else span / day for span in spans]
+    share = 100 * sum(span is not None for span in spans) / len(spans) if spans else None
+    return {
+        "live_rmse": _over(trials, lambda trial: trial.live_rmse),
+        "live_mae": _over(trials, lambda trial: trial.live_mae),
+        "recovered": Spread(share, None, len(spans)),
+        "recovery_days": Spread.of(recovered),
+        "retained_megabytes": _over(trials, lambda trial: trial.retained_bytes / 1e6),
+        "update_seconds": _over(trials, lambda trial: trial.update_seconds),
+    }
+
+
+def _over(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> Spread:
+    return Spread.of(map(value, trials))
+
+
+def _steps_per_day(results: Results) -> float:
+    return 86_400 / results.clock.step.total_seconds()
+
+
+def _only(results: Results, kind: str) -> Results:
+    names = {member.name for member in results.entities if member.kind == kind}
+    return replace(
+        results,
+        entities=tuple(member for member in results.entities if member.name in names),
+        trials=tuple(trial for trial in results.trials if trial.entity in names),
+        baselines=tuple(each for each in results.baselines if each.entity in names),
+    )
+
+
+def _validation_note(results: Results, component: Component) -> str:
+    parts = []
+    for key in reversed(BASELINES):
+        own = [each for each in results.baselines if each.key == key]
+        errors = [
+            each.autoencoder_validation if component == "autoencoder" else each.predictor_validation
+            for each in own
+        ]
+        mean = Spread.of(errors).mean
+        if mean is not None:
+            parts.append(f"{row_name(key)} {mean:.3f}")
+    return f"Error on validation data: {', '.join(parts)}." if parts else ""

@@ -1,0 +1,97 @@
+"""Tables of mean and standard deviation over entities: rows, columns, and which figure is best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Component = Literal["autoencoder", "predictor"]
+COMPONENTS: tuple[Component, ...] = ("autoencoder", "predictor")
+
+BASELINES = ("U", "L")
+INSTANCES = ("E", "F", "Ra", "Re", "ReD", "G")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A column: ``better`` says which end is bold, ``None`` that neither is.
+
+    Three decimals are what the paper prints.
+    """
+
+    key: str
+    heading: str
+    short: str
+    better: Literal["low", "high"] | None = "low"
+    decimals: int = 3
+
+
+COMPONENT_METRICS = (
+    Metric("fitting_error", "Fitting Error", "FE"),
+    Metric("prediction_error", "Prediction Error", "PE"),
+    Metric("forgetting_ratio", "Forgetting Ratio", "FR"),
+    Metric("updates", "Number of Updates", "updates"),
+)
+
+OPERATION_METRICS = (
+    Metric("live_rmse", "Live RMSE", "live RMSE"),
+    Metric("live_mae", "Live MAE", "live MAE"),
+    Metric("recovered", "Drifts Recovered From [%]", "recovered %", "high", 0),
+    Metric("recovery_days", "Days to Recover", "days", None, 1),
+    Metric("retained_megabytes", "Past Retained [MB]", "MB kept", decimals=2),
+    Metric("update_seconds", "Update Time [s]", "update s", decimals=2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean and standard deviation of ``count`` known values.
+
+    The deviation is that of a sample (n - 1); ``None`` where there is nothing to deviate.
+    """
+
+    mean: float | None
+    deviation: float | None
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Spread:
+        """Summarise the values that exist."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return cls(None, None, 0)
+        deviation = float(np.std(known, ddof=1)) if len(known) > 1 else None
+        return cls(float(np.mean(known)), deviation, len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows by key (U, L, E, F, Ra, Re, ReD, G), each a ``Spread`` per metric that applies."""
+
+    name: str
+    title: str
+    metrics: Sequence[Metric]
+    rows: Mapping[str, Mapping[str, Spread]]
+    note: str = ""
+
+    def mean(self, row: str, metric: str) -> float | None:
+        """One figure, ``None`` where the row was not run or the metric does not apply."""
+        spread = self.rows.get(row, {}).get(metric)
+        return spread.mean if spread else None
+
+    def best(self, metric: Metric) -> frozenset[str]:
+        """The instances with the best mean; baselines do not compete, and equals have no best."""
+        means = {row: self.mean(row, metric.key) for row in self.rows if row in INSTANCES}
+        known = {row: mean for row, mean in means.items() if mean is not None}
+        if metric.better is None or len(set(known.values())) < 2:
+            return frozenset()
+        target = min(known.values()) if metric.better == "low" else max(known.values())
+        return frozenset(row for row, mean in known.items() if mean == target)
+
+
+def row_name(row: str) -> str:
+    """Name a row as the paper does: Baseline_U, CLeaR_E."""
+    return f"{'Baseline' if row in BASELINES else 'CLeaR'}_{row}"

@@ -1,0 +1,186 @@
+"""Pictures of one entity over time: its error, updates and drifts; thresholds and buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from clearwatt.data.panels import drift_note, drift_shapes
+from clearwatt.data.schema import Drift
+from clearwatt.data.traces import Figure, packed_array, stamp
+from clearwatt.experiment.report.palette import colour
+from clearwatt.experiment.report.record import Results, Trial, Update
+from clearwatt.experiment.report.tables import COMPONENTS, row_name
+
+_SYMBOLS = {"autoencoder": "circle-open", "predictor": "circle"}
+
+
+def error_figure(results: Results, entity: str) -> Figure:
+    """Draw the live error day by day above the moments of each instance's updates."""
+    trials = results.about(entity)
+    drifts = _concerning(results, entity)
+    lines = [_error_line(results, trial) for trial in trials if trial.daily]
+    marks = [_marks(results, trial, component) for trial in trials for component in COMPONENTS]
+    layout = {
+        "height": 400 + 24 * len(trials),
+        "margin": {"t": 110 if drifts else 30},
+        "legend": {"orientation": "h", "y": -0.1},
+        "xaxis": {"type": "date", "range": _updating(results), "anchor": "y2"},
+        "yaxis": {
+            "title": {"text": "daily live RMSE"},
+            "domain": [0.36, 1],
+            "rangemode": "tozero",
+        },
+        "yaxis2": {
+            "type": "category",
+            "categoryarray": [row_name(trial.instance) for trial in trials],
+            "autorange": "reversed",
+            "dtick": 1,
+            "domain": [0, 0.31],
+        },
+        "shapes": [shape for drift in drifts for shape in drift_shapes(drift)],
+        "annotations": [drift_note(drift, level=at % _LEVELS) for at, drift in enumerate(drifts)],
+    }
+    return {"data": [*lines, *marks], "layout": layout}
+
+
+# Drifts may start close together; their names take turns on this many lines.
+_LEVELS = 5
+
+
+def state_figure(results: Results, entity: str) -> Figure:
+    """Draw the thresholds and, from update to update, how the buffers filled."""
+    trials = results.about(entity)
+    quantities = ("threshold", "novel", "familiar")
+    data = [
+        _state_line(results, trial, component=component, quantity=quantity, row=row)
+        for row, (quantity, component) in enumerate(
+            (quantity, component) for quantity in quantities for component in reversed(COMPONENTS)
+        )
+        for trial in trials
+    ]
+    titles = [
+        f"{what}<br>{component}"
+        for what in ("threshold", "novel", "familiar")
+        for component in reversed(COMPONENTS)
+    ]
+    layout: Figure = {
+        "height": 130 * len(titles) + 60,
+        "margin": {"l": 80},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "xaxis": {"type": "date", "range": _updating(results), "anchor": _axis(len(titles) - 1)},
+    }
+    for row, title in enumerate(titles):
+        top = 1 - row / len(titles)
+        layout[f"yaxis{row + 1 if row else ''}"] = {
+            "title": {"text": title, "font": {"size": 11}},
+            "domain": [top - 0.85 / len(titles), top],
+            "rangemode": "tozero",
+        }
+    return {"data": data, "layout": layout}
+
+
+def _error_line(results: Results, trial: Trial) -> Figure:
+    values = np.array([np.nan if each is None else each for each in trial.daily])
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": row_name(trial.instance),
+        "legendgroup": trial.instance,
+        "x0": stamp(results.clock.at(results.phases["warmup"])),
+        "dx": 86_400_000,
+        "y": packed_array(values),
+        "line": {"color": colour(trial.instance), "width": 1.3},
+        "hovertemplate": "%{x|%Y-%m-%d}: %{y:.4f}",
+    }
+
+
+def _marks(results: Results, trial: Trial, component: str) -> Figure:
+    updates = [update for update in trial.updates if update.component == component]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": row_name(trial.instance),
+        "legendgroup": trial.instance,
+        "showlegend": not trial.daily and component == "predictor",
+        "x": [stamp(update.time) for update in updates],
+        "y": [row_name(trial.instance)] * len(updates),
+        "yaxis": "y2",
+        "text": [_told(update) for update in updates],
+        "marker": {
+            "color": colour(trial.instance),
+            "size": 11 if component == "autoencoder" else 7,
+            "symbol": _SYMBOLS[component],
+        },
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _told(update: Update) -> str:
+    return (
+        f"{update.component} updated after {update.step:,} samples<br>{update.novel:,} novel, "
+        f"{update.familiar:,} familiar<br>threshold {update.threshold_before:.4f} to "
+        f"{update.threshold_after:.4f}"
+    )
+
+
+def _state_line(
+    results: Results, trial: Trial, *, component: str, quantity: str, row: int
+) -> Figure:
+    updates = [update for update in trial.updates if update.component == component]
+    times = [_time(results, 0), *(update.time for update in updates)]
+    if quantity == "threshold":
+        last = trial.thresholds[component]
+        values = [*(update.threshold_before for update in updates), last, last]
+        times.append(_time(results, results.phases["updating"]))
+    else:
+        times, values = _filling(times, updates, quantity)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": row_name(trial.instance),
+        "legendgroup": trial.instance,
+        "showlegend": row == 0,
+        "x": [stamp(time) for time in times],
+        "y": [float(f"{value:.5g}") for value in values],
+        "yaxis": _axis(row),
+        "line": {
+            "color": colour(trial.instance),
+            "width": 1.3,
+            "shape": "hv" if quantity == "threshold" else "linear",
+        },
+        "hovertemplate": "%{x|%Y-%m-%d}: %{y:.4~g}",
+    }
+
+
+def _filling(
+    times: Sequence[pd.Timestamp], updates: Sequence[Update], quantity: str
+) -> tuple[list[pd.Timestamp], list[float]]:
+    """Times and content of a buffer: it grows until the update that empties it."""
+    counts = [update.novel if quantity == "novel" else update.familiar for update in updates]
+    saw = [value for count in counts for value in (float(count), 0.0)]
+    return [times[0], *(time for time in times[1:] for _ in range(2))], [0.0, *saw]
+
+
+def _axis(row: int) -> str:
+    return f"y{row + 1}" if row else "y"
+
+
+def _time(results: Results, step: int) -> pd.Timestamp:
+    return results.clock.at(results.phases["warmup"] + step)
+
+
+def _updating(results: Results) -> list[str]:
+    return [stamp(_time(results, 0)), stamp(_time(results, results.phases["updating"]))]
+
+
+def _concerning(results: Results, entity: str) -> list[Drift]:
+    """The drifts that strike an entity while it is being updated."""
+    first, last = _time(results, 0), _time(results, results.phases["updating"])
+    return [
+        drift
+        for drift in results.drifts
+        if drift.entity in (None, entity) and first <= drift.start < last
+    ]

@@ -1,0 +1,143 @@
+"""Running an experiment, or going on where it was interrupted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from clearwatt.compute import Executor
+from clearwatt.data import Dataset, Drift
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.finalists import Finalists
+from clearwatt.experiment.finish import tested_baselines, tested_trials
+from clearwatt.experiment.folder import RunFolder, digest, machine, versions
+from clearwatt.experiment.plan import chosen_entities
+from clearwatt.experiment.protocol import Division, divide
+from clearwatt.experiment.stages import Progress, Stages
+from clearwatt.experiment.tasks import Context
+
+DAY = pd.Timedelta(days=1)
+
+
+def run(
+    experiment: Experiment, dataset: Dataset, out: Path, *, compute: Executor
+) -> Iterator[Progress]:
+    """Run an experiment on a data set.
+
+    Args:
+        experiment: what to do.
+        dataset: what ``experiment.data`` names, loaded.
+        out: the folder of the run; one that was interrupted is gone on with.
+        compute: who does the work.
+
+    Yields:
+        How far it is, after every piece of work. At the end ``out/results.json`` is there.
+    """
+    started = time.perf_counter()
+    division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
+    context = _context(experiment, dataset, division)
+    about = _about(experiment, dataset, division)
+    identity = digest(about["experiment"], about["data"], about["versions"])
+    with RunFolder.opened(out, about, identity) as folder:
+        stages = Stages(folder, compute)
+        entities = [name for zone in division.zones for name in zone.entities]
+        context = yield from stages.autoencoders(context)
+        context = yield from stages.predictors(context)
+        finalists = Finalists(folder, experiment.configurations, entities)
+        context = yield from stages.updating(context, finalists)
+        records = yield from stages.baselines(context)
+        trials = tested_trials(context, division, finalists, folder)
+        folder.write_results(
+            {
+                "configuration": about["experiment"],
+                "data": about["data"],
+                "phases": asdict(division.phases),
+                "zones": _zones(context, division),
+                "drifts": [_drift(drift) for drift in context.drifts],
+                "entities": _entities(context),
+                "trials": trials,
+                "baselines": tested_baselines(context, division, records),
+                "timing": _timing(trials, started),
+            }
+        )
+
+
+def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Context:
+    names = {name for zone in division.zones for name in zone.entities}
+    return Context(
+        experiment=experiment,
+        zones=division.zones,
+        times=dataset.times,
+        day=max(1, round(DAY / dataset.step)),
+        drifts=tuple(d for d in dataset.drifts if d.entity is None or d.entity in names),
+        kinds={name: str(dataset.entity(name).kind) for name in sorted(names)},
+    )
+
+
+def _about(experiment: Experiment, dataset: Dataset, division: Division) -> dict[str, Any]:
+    """What is written down about a run; the place of the data is not part of what it is."""
+    plain = experiment.to_dict()
+    del plain["data"]
+    return {
+        "experiment": plain,
+        "data": {
+            "name": dataset.name,
+            "steps": len(dataset.times),
+            "start": dataset.times[0].isoformat(),
+            "end": dataset.times[-1].isoformat(),
+            "step_minutes": dataset.step.total_seconds() / 60,
+            "entities": sum(len(zone.entities) for zone in division.zones),
+            "zones": len(division.zones),
+            "sha256": division.fingerprint(),
+        },
+        "seed": experiment.seed,
+        "versions": versions(),
+        "machine": machine(),
+    }
+
+
+def _zones(context: Context, division: Division) -> list[dict[str, Any]]:
+    """How many samples each phase has in each zone, and when its updating phase was."""
+    records = []
+    for zone, test in zip(division.zones, division.test, strict=True):
+        times = context.updating_times(zone)
+        lengths = {
+            "warmup": len(zone.warmup.at),
+            "updating": len(zone.updating.at),
+            "test": len(test.at),
+        }
+        span = {"updating_start": times[0].isoformat(), "updating_end": times[-1].isoformat()}
+        records.append({"name": zone.name, "inputs": zone.inputs, **lengths, **span})
+    return records
+
+
+def _entities(context: Context) -> list[dict[str, str]]:
+    return [
+        {"name": name, "kind": context.kinds[name], "zone": zone.name}
+        for zone in context.zones
+        for name in zone.entities
+    ]
+
+
+def _drift(drift: Drift) -> dict[str, Any]:
+    return {
+        "what": drift.what,
+        "entity": drift.entity,
+        "start": drift.start.isoformat(),
+        "end": None if drift.end is None else drift.end.isoformat(),
+        "strength": drift.strength,
+        "description": drift.description,
+    }
+
+
+def _timing(trials: list[dict[str, Any]], started: float) -> dict[str, float]:
+    return {
+        "wall_seconds": time.perf_counter() - started,
+        "update_seconds": sum(trial["timing"]["update_seconds"] for trial in trials),
+        "core_seconds_per_stream": sum(t["timing"]["core_seconds"] for t in trials) / len(trials),
+    }

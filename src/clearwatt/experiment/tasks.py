@@ -1,0 +1,149 @@
+"""What a worker is given: the data it may learn from, and networks to train on them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from clearwatt.data import Drift
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.models import Candidate, Place, size
+from clearwatt.experiment.protocol import Span, Zone
+from clearwatt.fleet import Training, one_thread
+from clearwatt.networks import Predictor, Reconstructor
+from clearwatt.streams import drive, together
+from clearwatt.warmup import WarmUp
+
+Role = Literal["plain", "variational", "everything"]
+"""A zone's autoencoder, its variational one, and the one of Baseline_U that has seen it all."""
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What all tasks share. The test phase is not in it, so no task can read it.
+
+    ``times`` is the data set's clock, ``day`` is in steps of it.
+    """
+
+    experiment: Experiment
+    zones: tuple[Zone, ...]
+    times: pd.DatetimeIndex
+    day: int
+    drifts: tuple[Drift, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    representations: Mapping[tuple[int, Role], Candidate] = field(default_factory=dict)
+    predictors: Mapping[tuple[Place, Role], Candidate] = field(default_factory=dict)
+
+    def span(self, zone: int, role: Role) -> Span:
+        """The samples that a role's models are trained on."""
+        own = self.zones[zone]
+        if role != "everything":
+            return own.warmup
+        first, then = own.warmup, own.updating
+        return Span(
+            x=np.concatenate([first.x, then.x]),
+            y=np.concatenate([first.y, then.y]),
+            at=np.concatenate([first.at, then.at]),
+        )
+
+    def samples(self, zone: int, role: Role) -> int:
+        """How many samples that is."""
+        own = self.zones[zone]
+        return len(own.warmup.at) + (len(own.updating.at) if role == "everything" else 0)
+
+    def training(self, role: Role) -> Training:
+        """How a role's models are trained."""
+        return self.experiment.baseline if role == "everything" else self.experiment.warmup
+
+    def updating_times(self, zone: Zone) -> pd.DatetimeIndex:
+        """The clock from a zone's first sample of the updating phase to its last."""
+        at = zone.updating.at
+        return self.times[at[0] : at[-1] + 1]
+
+    def entity(self, place: Place) -> str:
+        """The name of an entity."""
+        return self.zones[place.zone].entities[place.column]
+
+
+class Task(ABC, Generic[R]):
+    """A piece of work whose result depends on the context and itself alone."""
+
+    @abstractmethod
+    def run(self, context: Context) -> R:
+        """Do it."""
+
+    @abstractmethod
+    def cost(self, context: Context) -> float:
+        """About how many multiply-adds it takes, to tell how long it will."""
+
+
+def perform(context: Context, task: Task[R]) -> R:
+    """Do a task on one thread: more would only cost, and might round differently."""
+    with one_thread():
+        return task.run(context)
+
+
+@dataclass(frozen=True)
+class RepresentationTask(Task[list[Candidate]]):
+    """Train an autoencoder of one shape for each of several zones, stacked."""
+
+    role: Role
+    network: Reconstructor
+    zones: tuple[int, ...]
+
+    def run(self, context: Context) -> list[Candidate]:
+        """One trained network per zone."""
+        warmup = WarmUp(context.training(self.role), seed=context.experiment.seed)
+        streams = [
+            warmup.autoencoder(self.network, context.span(zone, self.role).x) for zone in self.zones
+        ]
+        return [Candidate.of(model) for model in drive(together(streams))]
+
+    def cost(self, context: Context) -> float:
+        """Weights times samples times epochs."""
+        samples = sum(context.samples(zone, self.role) for zone in self.zones)
+        return _training_cost(size(self.network), samples, context.training(self.role))
+
+
+@dataclass(frozen=True)
+class PredictorTask(Task[list[Candidate]]):
+    """Train a predictor of one shape for each of several entities, stacked."""
+
+    role: Role
+    network: Predictor
+    places: tuple[Place, ...]
+
+    def run(self, context: Context) -> list[Candidate]:
+        """One trained network per entity."""
+        warmup = WarmUp(context.training(self.role), seed=context.experiment.seed)
+        streams = []
+        for zone, columns in by_zone(self.places):
+            span = context.span(zone, self.role)
+            representation = context.representations[zone, self.role].model
+            streams.append(
+                warmup.predictors(self.network, representation, span.x, span.y[:, columns])
+            )
+        trained = drive(together(streams))
+        return [Candidate.of(model) for models in trained for model in models]
+
+    def cost(self, context: Context) -> float:
+        """Weights times samples times epochs."""
+        samples = sum(context.samples(place.zone, self.role) for place in self.places)
+        return _training_cost(size(self.network), samples, context.training(self.role))
+
+
+def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
+    """Zones with the columns of their entities; entities of a zone adjoin."""
+    groups = groupby(places, key=lambda place: place.zone)
+    return [(zone, [place.column for place in group]) for zone, group in groups]
+
+
+def _training_cost(weights: int, samples: int, training: Training) -> float:
+    return 3.0 * weights * samples * training.epochs

@@ -1,0 +1,217 @@
+"""The updating phase: instances with their configurations, streamed together, scored apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.component import Component, Settings
+from clearwatt.experiment.grid import Configuration
+from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.metrics import live_error
+from clearwatt.experiment.models import Candidate, Place, arrays, size
+from clearwatt.experiment.protocol import Zone
+from clearwatt.experiment.recovery import daily_rmse, recoveries
+from clearwatt.experiment.tasks import Context, Role, Task, by_zone
+from clearwatt.experiment.trial import (
+    ComponentScore,
+    Live,
+    Trial,
+    TrialResult,
+    plain,
+    score,
+)
+from clearwatt.instance import Instance
+from clearwatt.loop import Deployment
+from clearwatt.streams import Stream, drive, together
+
+Floats64 = npt.NDArray[np.float64]
+
+UPDATES = 10
+"""A usual number of updates of a component, to tell beforehand how long a task takes."""
+
+
+@dataclass(frozen=True)
+class UpdatingTask(Task[list[TrialResult]]):
+    """Configurations of one family on entities of any zones; all their updates train stacked."""
+
+    configurations: tuple[Configuration, ...]
+    places: tuple[Place, ...]
+
+    def run(self, context: Context) -> list[TrialResult]:
+        """One result per configuration and entity, in that order."""
+        started = time.process_time()
+        parts = [
+            _Part(context, configuration, zone, tuple(columns))
+            for configuration in self.configurations
+            for zone, columns in by_zone(self.places)
+        ]
+        deployed = drive(together([part.stream() for part in parts]))
+        results = [
+            result
+            for part, own in zip(parts, deployed, strict=True)
+            for result in part.results(own)
+        ]
+        seconds = (time.process_time() - started) / len(results)
+        for result in results:
+            result.trial.timing["core_seconds"] = seconds
+        return results
+
+    def cost(self, context: Context) -> float:
+        """Weights times samples times epochs of the updates to be expected."""
+        total = 0.0
+        for configuration in self.configurations:
+            role = role_of(configuration)
+            samples = 2 * configuration.novelty_capacity * context.experiment.update.epochs
+            for zone, columns in by_zone(self.places):
+                encoder = size(context.representations[zone, role].network)
+                encoders = len(columns) if role == "variational" else 1
+                heads = sum(size(context.predictors[Place(zone, c), role].network) for c in columns)
+                total += 3.0 * UPDATES * samples * (encoders * encoder + heads)
+        return total
+
+    @property
+    def trials(self) -> list[tuple[Configuration, Place]]:
+        """Which trials the results are."""
+        return [(each, place) for each in self.configurations for place in self.places]
+
+
+def role_of(configuration: Configuration) -> Role:
+    """Which of the warm-up's autoencoders an instance starts from."""
+    return "variational" if configuration.strategy.synchronous else "plain"
+
+
+class _Part:
+    """One configuration on some entities of one zone."""
+
+    def __init__(
+        self, context: Context, configuration: Configuration, zone: int, columns: tuple[int, ...]
+    ) -> None:
+        role = role_of(configuration)
+        self.context, self.configuration, self.columns = context, configuration, columns
+        self.zone: Zone = context.zones[zone]
+        self.names = [self.zone.entities[column] for column in columns]
+        self.autoencoder = context.representations[zone, role].model
+        self.heads = [context.predictors[Place(zone, c), role].model for c in columns]
+        self.warm_y, self.new_y = (
+            np.ascontiguousarray(span.y[:, columns])
+            for span in (self.zone.warmup, self.zone.updating)
+        )
+        self.instance = Instance.start(
+            self._settings(),
+            self.zone.warmup.x,
+            self.warm_y,
+            autoencoder=self.autoencoder,
+            predictors=self.heads,
+            names=self.names,
+        )
+        self.initial_power = self.instance.predict(self.zone.warmup.x)
+        self.initial_inputs = self.instance.reconstruct(self.zone.warmup.x)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            strategy=self.configuration.strategy,
+            novelty_capacity=self.configuration.novelty_capacity,
+            alpha=self.configuration.alpha,
+            update=self.context.experiment.update,
+            seed=self.context.experiment.seed,
+        )
+
+    def stream(self) -> Stream[list[Deployment]]:
+        """The updating phase."""
+        return self.instance.stream(self.zone.updating.x, self.new_y)
+
+    def results(self, deployed: Sequence[Deployment]) -> list[TrialResult]:
+        """Score every entity."""
+        spans = (self.zone.warmup, self.zone.updating)
+        power = [self.instance.predict(span.x) for span in spans]
+        reconstructed: dict[int, ComponentScore] = {}
+        results = []
+        for index, name in enumerate(self.names):
+            own = [each for each in deployed if each.event.entity in (None, name)]
+            encoder = self.instance.autoencoder_of(index)
+            if id(encoder) not in reconstructed:  # a shared one is scored once
+                reconstructed[id(encoder)] = self._reconstruction(index, own)
+            predictor = score(
+                [self.warm_y[:, index], self.new_y[:, index]],
+                [each[:, index] for each in power],
+                initial=self.initial_power[:, index],
+                steps=_steps(own, "predictor"),
+            )
+            results.append(self._result(index, own, reconstructed[id(encoder)], predictor))
+        return results
+
+    def _reconstruction(self, index: int, own: Sequence[Deployment]) -> ComponentScore:
+        inputs = [self.zone.warmup.x, self.zone.updating.x]
+        return score(
+            inputs,
+            [self.instance.reconstruct(x, index) for x in inputs],
+            initial=self.initial_inputs,
+            steps=_steps(own, "autoencoder"),
+        )
+
+    def _result(
+        self,
+        index: int,
+        own: Sequence[Deployment],
+        autoencoder: ComponentScore,
+        predictor: ComponentScore,
+    ) -> TrialResult:
+        name, context = self.names[index], self.context
+        encoder, head = self.instance.autoencoder_of(index), self.instance.predictors[index]
+        live = self._live(index, own)
+        times, at = context.updating_times(self.zone), self.zone.updating.at
+        errors = np.full(len(times), np.nan)
+        errors[at - at[0]] = self.new_y[:, index] - live
+        drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
+        trial = Trial(
+            instance=self.configuration.instance,
+            approach=self.configuration.approach.strategy,
+            configuration=self.configuration.to_dict(),
+            entity=name,
+            kind=context.kinds[name],
+            zone=self.zone.name,
+            chosen=False,
+            autoencoder=autoencoder,
+            predictor=predictor,
+            live=Live(*live_error(self.new_y[:, index], live)),
+            recovery=recoveries(errors, drifts, times, day=context.day),
+            retained_bytes=encoder.retained_bytes + head.retained_bytes,
+            events=tuple(self._event(each) for each in own),
+            thresholds={"autoencoder": encoder.threshold, "predictor": head.threshold},
+            timing={
+                "update_seconds": sum(each.event.seconds for each in own),
+                "event_seconds": [each.event.seconds for each in own],
+            },
+        )
+        daily = plain(daily_rmse(errors, context.day))
+        return TrialResult(self.configuration, trial, daily, _candidate(encoder), _candidate(head))
+
+    def _live(self, index: int, own: Sequence[Deployment]) -> npt.NDArray[np.float32]:
+        delay = self.context.experiment.delay
+        return live_forecasts(
+            self.zone.updating.x,
+            autoencoder=self.autoencoder,
+            predictor=self.heads[index],
+            deployments=own,
+            delay=self.context.day if delay is None else delay,
+        )
+
+    def _event(self, deployment: Deployment) -> dict[str, object]:
+        """The event with its time on the data set's clock; its seconds are kept apart."""
+        values = asdict(deployment.event)
+        del values["seconds"]
+        at = self.zone.updating.at[deployment.event.step - 1]
+        return {**values, "time": self.context.times[at].isoformat()}
+
+
+def _steps(own: Sequence[Deployment], component: str) -> list[int]:
+    return [each.event.step for each in own if each.event.component == component]
+
+
+def _candidate(component: Component) -> Candidate:
+    return Candidate(component.network, arrays(component.params), float("inf"))

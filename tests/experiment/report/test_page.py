@@ -1,0 +1,112 @@
+import json
+import re
+
+import pytest
+
+from clearwatt.experiment.report.page import most_struck, write_page
+from clearwatt.experiment.report.report import Report
+from clearwatt.experiment.report.tables import INSTANCES
+
+from .finished_run import KINDS, run_document
+
+ATTACK = "<img src=x onerror=alert(1)></script>&'\""
+
+
+def page_of(report, tmp_path, **options):
+    path = tmp_path / "page.html"
+    write_page(report, path, **options)
+    return path.read_text(encoding="utf-8")
+
+
+def figures_of(page):
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.S)
+    return json.loads(found.group(1))
+
+
+@pytest.fixture
+def page(report, tmp_path):
+    return page_of(report, tmp_path)
+
+
+def test_every_box_has_its_figure_and_every_figure_data(page):
+    figures = figures_of(page)
+    boxes = re.findall(r'data-figure="([^"]+)"', page)
+    assert set(boxes) <= set(figures)
+    assert all(figure["data"] for figure in figures.values())
+
+
+def test_each_section_is_there_and_linked(page):
+    linked = re.findall(r'href="#([a-z]+)"', page)
+    assert linked == ["findings", "tables", "balance", "kinds", "entity", "cost"]
+    assert all(f'<section id="{anchor}">' in page for anchor in linked)
+
+
+def test_the_page_fetches_nothing(page):
+    frame = page.split('id="figures">')[0]
+    assert "default-src 'none'" in frame
+    assert not re.search(r'(?:src|href)="(?!#)', frame)
+
+
+def test_findings_and_both_tables_are_told(page, report):
+    assert page.count('class="holds">holds</b>') == len(report.findings)
+    assert "<b>0.011 (0.001)</b>" in page
+    assert '<td class="aside">0.249 (0.037)</td>' in page
+
+
+def test_every_entity_can_be_chosen_and_the_most_struck_comes_first(page, report):
+    assert re.findall(r"<option [^>]*>([^<]+)</option>", page) == list(KINDS)
+    assert most_struck(report.results) == "village_01"
+    assert re.search(r"<option [^>]* selected>village_01<", page)
+
+
+def test_the_entity_asked_for_comes_first(report, tmp_path):
+    page = page_of(report, tmp_path, entity="pv_01")
+    assert re.search(r'<option value="error-0 state-0" selected>pv_01<', page)
+    assert 'id="error-box" data-figure="error-0"' in page
+
+
+def test_the_error_is_drawn_with_updates_and_the_drifts_that_concern_the_entity(page):
+    figures = figures_of(page)
+    struck, spared = figures["error-2"], figures["error-0"]
+    lines = [trace for trace in struck["data"] if trace["mode"] == "lines"]
+    marks = [trace for trace in struck["data"] if trace["mode"] == "markers"]
+    assert len(lines) == len(INSTANCES)
+    assert {trace["x0"] for trace in lines} == {"2024-01-06 00:00:00"}
+    assert sum(len(trace["x"]) for trace in marks) == 3 * len(INSTANCES)
+    assert len(struck["layout"]["annotations"]) == 2
+    assert len(spared["layout"]["annotations"]) == 1
+
+
+def test_thresholds_step_and_buffers_empty_at_updates(page):
+    traces = figures_of(page)["state-0"]["data"]
+    threshold, novel = traces[0], traces[2 * len(INSTANCES)]
+    assert threshold["y"] == [0.2, 0.2, 0.1, 0.1]
+    assert threshold["x"][-1] == "2024-01-26 00:00:00"
+    assert novel["y"] == [0, 300, 0, 300, 0]
+    assert novel["x"][1] == novel["x"][2] == "2024-01-10 04:00:00"
+
+
+def test_a_run_of_one_instance_and_entity_is_drawn_too(write_run, tmp_path):
+    document = run_document(instances=("Ra",), entities=("pv_01",))
+    document["baselines"], document["drifts"] = [], []
+    page = page_of(Report.of(write_run(document)), tmp_path)
+    assert "cannot be judged" in page
+    assert figures_of(page)
+
+
+def test_names_from_the_run_are_text_and_never_markup(write_run, tmp_path):
+    text = json.dumps(run_document()).replace("village_01", json.dumps(ATTACK)[1:-1])
+    page = page_of(Report.of(write_series_free(write_run, json.loads(text))), tmp_path)
+    head, _, rest = page.partition('id="figures">')
+    assert "<img" not in head
+    assert "&lt;img src=x onerror=alert(1)&gt;" in head
+    blob = rest.split("</script>")[0]
+    assert "<" not in blob
+    assert "<img" not in json.dumps(figures_of(page))
+
+
+def write_series_free(write_run, document):
+    """Names that no file can have: the trials name series that do not exist."""
+    folder = write_run()
+    (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder

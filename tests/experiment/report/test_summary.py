@@ -1,0 +1,82 @@
+import pytest
+
+from clearwatt.errors import DataError
+from clearwatt.experiment.report import paper
+from clearwatt.experiment.report.report import Report
+from clearwatt.experiment.report.summary import (
+    component_table,
+    entity_table,
+    kind_tables,
+    operation_table,
+)
+from clearwatt.experiment.report.tables import COMPONENTS
+
+from .finished_run import FACTORS, KINDS, run_document
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_means_over_entities_are_those_the_run_was_made_of(report, component):
+    table = component_table(report.results, component)
+    expected = paper.TABLES[component]
+    assert list(table.rows) == list(expected.rows)
+    for row in expected.rows:
+        for metric in ("fitting_error", "prediction_error", "forgetting_ratio"):
+            mean = expected.mean(row, metric)
+            assert table.mean(row, metric) == (mean if mean is None else pytest.approx(mean))
+
+
+def test_deviation_is_over_entities(report):
+    spread = component_table(report.results, "predictor").rows["G"]["fitting_error"]
+    assert spread.deviation == pytest.approx(0.1 * spread.mean)
+    assert spread.count == len(KINDS)
+
+
+def test_one_shared_autoencoder_has_no_deviation_but_several_zones_have(write_run):
+    document = run_document()
+    one = component_table(Report.of(write_run(document)).results, "autoencoder")
+    assert one.rows["L"]["fitting_error"].deviation is None
+    document["entities"][0]["zone"] = "elsewhere"
+    several = component_table(Report.of(write_run(document, "other")).results, "autoencoder")
+    assert several.rows["L"]["fitting_error"].deviation is not None
+
+
+def test_only_chosen_trials_count(write_run):
+    document = run_document()
+    spoiled = {**document["trials"][0], "chosen": False, "predictor": {"fitting_error": 99.0}}
+    document["trials"].append(spoiled)
+    results = Report.of(write_run(document)).results
+    assert component_table(results, "predictor").mean("E", "fitting_error") < 1
+    assert (results.tried, len(results.trials)) == (19, 18)
+
+
+def test_recovery_is_told_in_days_with_the_share_that_recovered(report):
+    table = operation_table(report.results)
+    assert table.mean("G", "recovery_days") == 2.0
+    assert table.mean("G", "recovered") == 50.0
+    assert table.rows["G"]["recovery_days"].count == len(KINDS)
+
+
+def test_a_frozen_models_live_error_is_its_error_over_the_updating_phase(report):
+    frozen = component_table(report.results, "predictor").mean("L", "fitting_error")
+    assert operation_table(report.results).mean("L", "live_rmse") == frozen
+
+
+def test_each_kind_has_its_own_means(report):
+    tables = kind_tables(report.results)
+    assert list(tables) == ["generator", "consumer", "residual"]
+    expected = paper.PREDICTOR.mean("G", "fitting_error")
+    for kind, table in tables.items():
+        factor = next(FACTORS[name] for name, its in KINDS.items() if its == kind)
+        assert table.mean("G", "fitting_error") == pytest.approx(factor * expected)
+
+
+def test_one_entity_is_shown_without_averaging(report):
+    table = entity_table(report.results, "pv_01")
+    expected = 0.9 * paper.PREDICTOR.mean("F", "prediction_error")
+    assert table.mean("F", "predictor.prediction_error") == pytest.approx(expected)
+    assert "autoencoder.updates" not in table.rows["L"]
+
+
+def test_an_unknown_entity_is_told_with_those_that_exist(report):
+    with pytest.raises(DataError, match=r"'moon' is no entity .* pv_01, household_01"):
+        entity_table(report.results, "moon")

@@ -1,0 +1,81 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clearwatt.data import simulate_grid
+from clearwatt.errors import DataError
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.models import Candidate, Place
+from clearwatt.experiment.plan import (
+    STACK,
+    chosen_entities,
+    predictor_tasks,
+    representation_tasks,
+    updating_tasks,
+)
+from clearwatt.experiment.protocol import Span, Zone
+from clearwatt.experiment.tasks import Context
+from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
+
+
+@pytest.fixture(scope="module")
+def context() -> Context:
+    """The paper's preset on 95 entities of one zone, with warm-up models already chosen."""
+    nothing = Span(np.empty((0, 23)), np.empty((0, 95)), np.empty(0))
+    zone = Zone("region", tuple(f"e{i}" for i in range(95)), nothing, nothing)
+    representations = {
+        (0, "plain"): Candidate(Autoencoder(23), {}, 0.0),
+        (0, "variational"): Candidate(VariationalAutoencoder(23), {}, 0.0),
+    }
+    predictors = {
+        (Place(0, i), role): Candidate(Predictor(12, (64, 128)[i % 2]), {}, 0.0)
+        for i in range(95)
+        for role in ("plain", "variational")
+    }
+    return Context(
+        Experiment(),
+        (zone,),
+        times=None,
+        day=96,
+        representations=representations,
+        predictors=predictors,
+    )
+
+
+def test_every_trial_is_in_exactly_one_task(context):
+    trials = [trial for task in updating_tasks(context) for trial in task.trials]
+    assert len(trials) == len(set(trials)) == 120 * 95
+
+
+def test_entities_with_networks_of_one_shape_go_together(context):
+    mixed = 0
+    for task in updating_tasks(context):
+        shapes = {context.predictors[place, "plain"].network for place in task.places}
+        mixed += len(shapes) > 1
+        assert len(task.places) <= STACK
+        assert len({each.approach.family for each in task.configurations}) == 1
+    assert mixed <= len(updating_tasks(context)) / 3
+
+
+def test_every_candidate_network_is_trained_once_for_each_zone_and_entity(context):
+    zones = replace(context, zones=context.zones * 2)
+    trained = [(t.network, z) for t in representation_tasks(zones) for z in t.zones]
+    assert len(trained) == len(set(trained)) == 2 * (24 + 72)
+    trained = [(t.role, t.network, p) for t in predictor_tasks(context) for p in t.places]
+    assert len(trained) == len(set(trained)) == 2 * 6 * 95
+
+
+def test_a_number_of_entities_takes_all_kinds_in_turn():
+    grid = simulate_grid(24, 96)
+    chosen = chosen_entities(grid, Experiment(entities=6))
+    kinds = [str(grid.entity(name).kind) for name in chosen]
+    assert sorted(kinds) == ["consumer"] * 2 + ["generator"] * 2 + ["residual"] * 2
+    assert chosen_entities(grid, Experiment(entities=24)) == grid.names
+
+
+def test_more_entities_than_there_are_or_unknown_ones_are_refused(grid):
+    with pytest.raises(DataError, match="4 entities wanted, but 'three' has 3"):
+        chosen_entities(grid, Experiment(entities=4))
+    with pytest.raises(DataError, match="no entity 'nobody'"):
+        chosen_entities(grid, Experiment(entities=("nobody",)))

@@ -1,0 +1,203 @@
+"""An experiment from beginning to end, on three entities of two zones."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clearwatt.compute import executor
+from clearwatt.errors import ConfigurationError
+from clearwatt.experiment.folder import read_results
+from clearwatt.experiment.run import run
+
+
+def finished(experiment, dataset, out, name="serial"):
+    with executor(name, workers=2 if name != "serial" else None) as compute:
+        steps = list(run(experiment, dataset, out, compute=compute))
+    return numbers(read_results(out)), steps
+
+
+def numbers(document):
+    """Without what the clock says."""
+    if isinstance(document, dict):
+        return {key: numbers(value) for key, value in document.items() if key != "timing"}
+    return [numbers(each) for each in document] if isinstance(document, list) else document
+
+
+@pytest.fixture(scope="module")
+def done(grid, tiny, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    results, _ = finished(tiny, grid, out)
+    return out, results
+
+
+def test_one_trial_per_configuration_and_entity_is_recorded_and_one_chosen(done, tiny):
+    _, results = done
+    trials = results["trials"]
+    assert len(trials) == len(tiny.configurations) * 3
+    chosen = [(t["instance"], t["entity"]) for t in trials if t["chosen"]]
+    assert len(chosen) == len(set(chosen)) == 6 * 3
+
+
+def test_the_lowest_fitting_error_is_chosen_and_only_it_is_tested(done):
+    _, results = done
+    for trial in results["trials"]:
+        rivals = [
+            other["predictor"]["fitting_error"]
+            for other in results["trials"]
+            if (other["instance"], other["entity"]) == (trial["instance"], trial["entity"])
+        ]
+        best = trial["predictor"]["fitting_error"] == min(rivals)
+        assert trial["chosen"] == best
+        for component in ("autoencoder", "predictor"):
+            assert (trial[component]["prediction_error"] is not None) == best
+
+
+def test_both_baselines_are_scored_for_every_entity(done):
+    _, results = done
+    found = {(each["baseline"], each["entity"]) for each in results["baselines"]}
+    assert found == {(name, entity) for name in "LU" for entity in ("farm", "park", "town")}
+    for each in results["baselines"]:
+        for component in ("autoencoder", "predictor"):
+            assert each[component]["fitting_error"] > 0
+            assert each[component]["prediction_error"] > 0
+            assert each["validation"][component] > 0
+
+
+def test_chosen_trials_have_events_recoveries_and_a_series(done):
+    out, results = done
+    chosen = [trial for trial in results["trials"] if trial["chosen"]]
+    for trial in chosen:
+        counts = [e["component"] for e in trial["events"]]
+        for component in ("autoencoder", "predictor"):
+            assert counts.count(component) == trial[component]["updates"]
+        assert [each["what"] for each in trial["recovery"]] == (
+            ["meter"] if trial["entity"] == "farm" else []
+        )
+        series = json.loads((out / trial["series"]).read_text())
+        for event in trial["events"]:
+            assert series["days"][0] <= event["time"] <= results["data"]["end"]
+        assert len(series["days"]) == len(series["live_rmse"])
+        for component, own in series["components"].items():
+            assert len(own["updates"]) == trial[component]["updates"]
+    assert sum(trial["predictor"]["updates"] for trial in chosen) > 0
+
+
+def test_configuration_versions_seed_and_machine_are_stored(done, tiny):
+    out, _ = done
+    about = json.loads((out / "run.json").read_text())
+    assert about["experiment"]["grid"]["alpha"] == list(tiny.grid.alpha)
+    assert about["seed"] == tiny.seed
+    assert set(about["versions"]) >= {"clearwatt", "torch", "numpy", "python"}
+    assert about["machine"]["cores"] >= 1
+
+
+def test_processes_give_the_same_numbers(done, grid, tiny, tmp_path):
+    results, _ = finished(tiny, grid, tmp_path / "run", "processes")
+    assert results == done[1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_ray_gives_the_same_numbers(done, grid, tiny, tmp_path):
+    pytest.importorskip("ray", reason="Ray is an extra")
+    results, _ = finished(tiny, grid, tmp_path / "run", "ray")
+    assert results == done[1]
+
+
+def test_a_finished_run_is_not_done_again(done, grid, tiny):
+    out, results = done
+    before = {file: file.stat().st_mtime_ns for file in (out / "trials").iterdir()}
+    again, steps = finished(tiny, grid, out)
+    assert again == results
+    assert {file: file.stat().st_mtime_ns for file in (out / "trials").iterdir()} == before
+    first = {step.stage: step for step in reversed(steps)}
+    assert first["updating"].done == first["updating"].pieces
+
+
+def test_what_is_missing_or_damaged_is_done_again_with_the_same_outcome(done, grid, tiny, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(done[0], out)
+    trials = sorted((out / "trials").iterdir())
+    trials[0].unlink()
+    trials[-1].write_text('{"trial": {')
+    shutil.rmtree(sorted((out / "finalists").iterdir())[0])
+    warm = sorted((out / "warmup").iterdir())
+    shutil.rmtree(warm[0])
+    next(warm[1].glob("*.safetensors")).write_bytes(b"")
+    assert finished(tiny, grid, out)[0] == done[1]
+
+
+def test_only_the_models_of_chosen_trials_are_kept(done):
+    out, _ = done
+    assert len(list((out / "finalists").iterdir())) == 6 * 3
+
+
+def test_garbage_in_the_test_phase_changes_nothing_but_prediction_errors(
+    done, grid, tiny, tmp_path
+):
+    power = grid.power.copy()
+    rows = slice(len(power) - min(zone["test"] for zone in done[1]["zones"]), None)
+    garbage = 1e3 * np.random.default_rng(0).normal(size=power.iloc[rows].shape)
+    power.iloc[rows] = garbage.astype(np.float32)
+    results, _ = finished(tiny, replace(grid, power=power), tmp_path / "run")
+
+    def without_prediction_errors(document):
+        if isinstance(document, dict):
+            return {
+                key: without_prediction_errors(value)
+                for key, value in document.items()
+                if key != "prediction_error"
+            }
+        if isinstance(document, list):
+            return [without_prediction_errors(each) for each in document]
+        return document
+
+    assert without_prediction_errors(results) == without_prediction_errors(done[1])
+    assert results != done[1]
+
+
+def test_an_entity_not_measured_in_the_test_phase_has_no_prediction_error(
+    grid, one_point, tmp_path
+):
+    power = grid.power.copy()
+    power.iloc[-60:, 0] = np.nan
+    results, _ = finished(one_point, replace(grid, power=power), tmp_path / "run")
+    errors = {
+        trial["entity"]: trial["predictor"]["prediction_error"] for trial in results["trials"]
+    }
+    assert errors["farm"] is None and errors["town"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seed": 1}, "another experiment .experiment.seed is 0 there and 1 here"),
+        ({"entities": ("farm",)}, "another experiment"),
+    ],
+)
+def test_the_folder_of_another_experiment_is_refused_untouched(done, grid, tiny, change, says):
+    out, _ = done
+    before = {file: file.read_bytes() for file in out.rglob("*.json")}
+    with pytest.raises(ConfigurationError, match=says):
+        finished(replace(tiny, **change), grid, out)
+    assert {file: file.read_bytes() for file in out.rglob("*.json")} == before
+
+
+def test_a_folder_with_anything_else_is_refused_untouched(grid, tiny, tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(ConfigurationError, match="something other than a run"):
+        finished(tiny, grid, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_two_runs_do_not_write_into_one_folder(grid, one_point, tmp_path):
+    with executor("serial") as compute:
+        first = run(one_point, grid, tmp_path / "run", compute=compute)
+        next(first)
+        with pytest.raises(ConfigurationError, match="in use by another run"):
+            finished(one_point, grid, tmp_path / "run")
+        first.close()
+    finished(one_point, grid, tmp_path / "run")

@@ -1,0 +1,134 @@
+"""Executors: the same results from one process, several, or Ray, even when workers die."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from clearwatt.compute import ATTEMPTS, executor
+from clearwatt.errors import ClearwattError, ConfigurationError, DataError, MissingExtraError
+from clearwatt.testing import check_executor
+from clearwatt.testing.executors import die, pid, power
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", ["serial", "processes"])
+def test_executor_conforms(name, tmp_path):
+    with executor(name, workers=2) as compute:
+        check_executor(compute, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_ray_conforms(tmp_path):
+    pytest.importorskip("ray", reason="Ray is an extra")
+    with executor("ray", workers=2) as compute:
+        check_executor(compute, tmp_path)
+
+
+def test_work_that_always_kills_its_worker_is_given_up():
+    with (
+        executor("processes", workers=1) as compute,
+        pytest.raises(ClearwattError, match=f"killed {ATTEMPTS} times.*fewer workers"),
+    ):
+        list(compute.map(die, None, [0]))
+
+
+def test_a_worker_killed_while_idle_is_replaced():
+    with executor("processes", workers=1) as compute:
+        [(_, process)] = compute.map(pid, None, [0])
+        os.kill(process, signal.SIGKILL)
+        assert list(compute.map(power, 2, [5])) == [(0, 32)]
+
+
+def test_results_of_work_given_up_do_not_appear_later():
+    with executor("processes", workers=2) as compute:
+        for _ in compute.map(power, 2, range(50)):
+            break
+        assert sorted(compute.map(power, 5, range(3))) == [(0, 1), (1, 5), (2, 25)]
+
+
+def test_workers_end_with_a_parent_that_is_killed():
+    script = (
+        "from clearwatt.compute import executor\n"
+        "from clearwatt.testing.executors import pid\n"
+        "import time\n"
+        "with executor('processes', workers=1) as compute:\n"
+        "    print(next(compute.map(pid, None, [0, 1]))[1], flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()
+    deadline = time.monotonic() + 30
+    while _alive(worker):
+        assert time.monotonic() < deadline, "the worker outlived its parent"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"name": "threads"}, "'threads'; choose one of serial, processes, ray"),
+        ({"name": "processes", "workers": 0}, "workers is 0"),
+        ({"name": "serial", "address": "auto"}, "needs the executor ray"),
+    ],
+)
+def test_mistakes_are_told(options, says):
+    with pytest.raises(ConfigurationError, match=says), executor(**options):
+        pass
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"clearwatt\[ray\]"), executor("ray"):
+        pass
+
+
+class _Broken:
+    """An executor with one fault."""
+
+    workers = 1
+
+    def __init__(self, fault: str) -> None:
+        self._fault = fault
+
+    def map(self, work, shared, items):
+        for position, item in enumerate(items):
+            try:
+                result = work(shared, item)
+            except DataError:
+                if self._fault == "hides errors":
+                    continue
+                raise
+            if self._fault == "loses a result" and position == 3:
+                continue
+            yield position, result + (self._fault == "wrong result")
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("fault", ["loses a result", "wrong result", "hides errors"])
+def test_the_conformance_check_finds_a_fault(fault, tmp_path):
+    with pytest.raises(AssertionError):
+        check_executor(_Broken(fault), tmp_path)
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
