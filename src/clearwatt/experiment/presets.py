@@ -33,9 +33,9 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             entities=6,
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
-            warmup=Training(epochs=200, patience=50),
+            warmup=Training(epochs=150, patience=50),
             update=Training(epochs=15, patience=None),
-            baseline=Training(epochs=30, patience=10),
+            baseline=Training(epochs=20, patience=10),
         ),
         "small": Experiment(
             networks=_ONE_SHAPE,
