@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import sys
 import time
 from dataclasses import replace
 
@@ -29,7 +30,7 @@ from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Grid
 from clearwatt.experiment.models import Candidate, Place
-from clearwatt.experiment.plan import chosen_entities, places_of
+from clearwatt.experiment.plan import chosen_entities, places_of, updating_tasks
 from clearwatt.experiment.protocol import Phases, divide
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
 from clearwatt.experiment.updating import UpdatingTask
@@ -74,14 +75,13 @@ def warmed_up(width: int, entities: int, *, epochs: int) -> tuple[Context, dict[
 
 
 def measured_streams(context: Context) -> dict[str, float]:
-    """Core-seconds per stream of each instance."""
-    places = tuple(places_of(context))
-    found = {}
-    for instance in INSTANCES:
-        task = UpdatingTask(context.experiment.grid.configurations(instance), places)
-        results = perform(context, task)
-        found[instance] = float(np.mean([each.trial.timing["core_seconds"] for each in results]))
-    return found
+    """Core-seconds per stream of each instance, in tasks as a run has them."""
+    found: dict[str, list[float]] = {instance: [] for instance in INSTANCES}
+    for task in updating_tasks(context):
+        for each in perform(context, task):
+            found[each.trial.instance].append(each.trial.timing["core_seconds"])
+        print(".", end="", file=sys.stderr, flush=True)
+    return {instance: float(np.mean(seconds)) for instance, seconds in found.items()}
 
 
 def scaling(context: Context) -> dict[str, float]:
