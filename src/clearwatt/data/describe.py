@@ -92,7 +92,7 @@ class Description:
             },
             "weather": [variable.to_dict() for variable in self.weather],
             "zones": list(self.zones),
-            "drifts": [_drift_to_dict(drift) for drift in self.drifts],
+            "drifts": [drift.to_dict() for drift in self.drifts],
             "entities": [entity.to_dict() for entity in self.entities],
         }
 
@@ -187,14 +187,3 @@ def _common_unit(entities: tuple[Entity, ...]) -> str:
     """Give the unit of power if all entities state the same."""
     units = {entity.extra.get("unit", "") for entity in entities}
     return units.pop() if len(units) == 1 else ""
-
-
-def _drift_to_dict(drift: Drift) -> dict[str, object]:
-    return {
-        "what": drift.what,
-        "entity": drift.entity,
-        "start": drift.start.isoformat(),
-        "end": None if drift.end is None else drift.end.isoformat(),
-        "strength": drift.strength,
-        "description": drift.description,
-    }

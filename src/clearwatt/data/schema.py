@@ -56,6 +56,17 @@ class Drift:
     strength: float
     description: str
 
+    def to_dict(self) -> dict[str, str | float | None]:
+        """As JSON values."""
+        return {
+            "what": self.what,
+            "entity": self.entity,
+            "start": self.start.isoformat(),
+            "end": None if self.end is None else self.end.isoformat(),
+            "strength": self.strength,
+            "description": self.description,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

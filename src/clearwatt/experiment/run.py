@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from clearwatt.compute import Executor
-from clearwatt.data import Dataset, Drift
+from clearwatt.data import Dataset
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.finalists import Finalists
 from clearwatt.experiment.finish import tested_baselines, tested_trials
@@ -58,7 +58,7 @@ def run(
                 "data": about["data"],
                 "phases": asdict(division.phases),
                 "zones": _zones(context, division),
-                "drifts": [_drift(drift) for drift in context.drifts],
+                "drifts": [drift.to_dict() for drift in context.drifts],
                 "entities": _entities(context),
                 "trials": trials,
                 "baselines": tested_baselines(context, division, records),
@@ -122,17 +122,6 @@ def _entities(context: Context) -> list[dict[str, str]]:
         for zone in context.zones
         for name in zone.entities
     ]
-
-
-def _drift(drift: Drift) -> dict[str, Any]:
-    return {
-        "what": drift.what,
-        "entity": drift.entity,
-        "start": drift.start.isoformat(),
-        "end": None if drift.end is None else drift.end.isoformat(),
-        "strength": drift.strength,
-        "description": drift.description,
-    }
 
 
 def _timing(trials: list[dict[str, Any]], started: float) -> dict[str, float]:
