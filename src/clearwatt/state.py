@@ -14,6 +14,7 @@ from safetensors.torch import load as parse_tensors
 from safetensors.torch import save as format_tensors
 from torch import Tensor
 
+from clearwatt.atomic import write_atomically
 from clearwatt.errors import StateError
 
 FORMAT = "clearwatt-state"
@@ -42,14 +43,14 @@ def save_state(
     content = format_tensors({name: t.detach().contiguous() for name, t in tensors.items()})
     digest = hashlib.sha256(content).hexdigest()
     name = f"tensors-{digest[:16]}.safetensors"
-    _write(folder / name, content)
+    write_atomically(folder / name, content)
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         "tensors": {"file": name, "sha256": digest, "bytes": len(content)},
         "values": json.loads(plain),
     }
-    _write(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
+    write_atomically(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
     for stale in folder.glob("tensors-*.safetensors"):
         if stale.name != name:
             stale.unlink()
@@ -105,16 +106,3 @@ def _plain(value: object) -> object:
 
 def _damaged(folder: Path, what: str) -> StateError:
     return StateError(f"the state in {folder} is damaged: {what}; restore it from a backup")
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from clearwatt.data.atomic import write_text_atomically
+from clearwatt.atomic import write_text_atomically
 from clearwatt.data.describe import Description
 from clearwatt.data.figures import EntityFigures, GroupFigures
 from clearwatt.data.overview import (

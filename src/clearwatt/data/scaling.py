@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.data.atomic import write_text_atomically
+from clearwatt.atomic import write_text_atomically
 from clearwatt.data.inputs import (
     CALENDAR_COLUMNS,
     MAX_GAP,

@@ -15,7 +15,7 @@ from shutil import rmtree
 from typing import Any
 
 from clearwatt import __version__
-from clearwatt.data.atomic import write_text_atomically
+from clearwatt.atomic import write_text_atomically
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.experiment.models import Candidate, load_candidates, save_candidates
 from clearwatt.experiment.trial import Trial, TrialResult

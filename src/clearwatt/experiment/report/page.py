@@ -7,7 +7,7 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from clearwatt.data.atomic import write_text_atomically
+from clearwatt.atomic import write_text_atomically
 from clearwatt.data.overview import day, duration
 from clearwatt.data.page import assemble, boxes
 from clearwatt.data.sheets import Sheet, facts, html_table

@@ -1,6 +1,6 @@
 import pytest
 
-from clearwatt.data.atomic import write_text_atomically
+from clearwatt.atomic import write_text_atomically
 from clearwatt.errors import DataError
 
 
