@@ -21,6 +21,8 @@ class Training:
         batch: Samples per step.
         learning_rate: Adam's step size.
         weight_decay: Adam's L2 regularisation.
+        average: Without validation data, the result is the mean of the weights at the ends of the
+            last so many epochs: at a constant learning rate, the weights of a single one are noisy.
     """
 
     epochs: int = 512
@@ -28,9 +30,10 @@ class Training:
     batch: int = 64
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
+    average: int = 1
 
     def __post_init__(self) -> None:
-        require_whole(epochs=self.epochs, batch=self.batch)
+        require_whole(epochs=self.epochs, batch=self.batch, average=self.average)
         if self.patience is not None:
             require_whole(patience=self.patience)
         if not 0 < self.learning_rate < float("inf"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
@@ -10,14 +9,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from clearwatt.strategies.mixture import fit_mixture
+
 Density = Literal["prior", "gaussian", "mixture"]
 Array = npt.NDArray[np.float64]
 
 _RIDGE = 1e-5
 """Keeps the covariances of collapsed latent dimensions invertible; a share of large variances."""
-
-_STEPS = 10
-"""Of expectation maximisation; more change the replay by nothing that was measurable."""
 
 
 def fit_density(
@@ -36,7 +34,7 @@ def fit_density(
         return _gaussian(z)
     try:
         return _mixture(z, components, seed)
-    except (ValueError, np.linalg.LinAlgError):
+    except RuntimeError:  # what torch raises where a matrix has no Cholesky factor
         # Latents far apart for single precision leave some component without a covariance; an
         # update in service must not fail for it.
         return _gaussian(z)
@@ -60,23 +58,16 @@ def _gaussian(z: Array) -> dict[str, Tensor]:
 
 
 def _mixture(z: Array, components: int, seed: int) -> dict[str, Tensor]:
-    from sklearn.mixture import GaussianMixture
-    from threadpoolctl import threadpool_limits
-
-    model = GaussianMixture(
-        components,
-        init_params="k-means++",
-        max_iter=_STEPS,
-        reg_covar=_RIDGE,
-        random_state=seed,
+    """Fit a mixture by expectation maximisation, in coordinates in which the latents are white."""
+    whole = _gaussian(z)
+    centre, factor = whole["means"][0].double(), whole["factors"][0].double()
+    white = torch.linalg.solve_triangular(factor, (torch.from_numpy(z) - centre).T, upper=False).T
+    found = fit_mixture(white, components, np.random.default_rng(seed))
+    return _packed(
+        found.weights.numpy(),
+        (centre + found.means @ factor.T).numpy(),
+        (factor @ found.factors).numpy(),
     )
-    # A second thread makes this slower, not faster; and a density that has not fully converged
-    # still covers the data, so the warning that says so is of no use.
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(z.astype(np.float32))
-    factors = np.linalg.cholesky(model.covariances_.astype(np.float64))
-    return _packed(model.weights_, model.means_, factors)
 
 
 def _packed(
