@@ -1,0 +1,1 @@
+"""The service: forecasts that never stop while models learn."""

@@ -1,0 +1,251 @@
+"""What the service keeps, as frozen records; times are whole seconds since 1970, UTC.
+
+The *journal* of a zone is the truth: readings, weather and commands in the order in which they were
+accepted. The learner folds it into models; everything else follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+READING = np.dtype([("entity", "<i4"), ("time", "<i8"), ("value", "<f8")])
+"""A reading: the entity's number, its time, its power; NaN says that there is no reading."""
+
+Readings = npt.NDArray[np.void]
+"""An array of `READING`."""
+
+Component = Literal["autoencoder", "predictor"]
+Role = Literal["read", "ingest", "operate"]
+Plain = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """Entities that share one weather and one clock.
+
+    ``variables`` names the weather columns in order; ``settings`` is how it learns, as JSON values
+    (see `clearwatt.service.settings.ZoneSettings`).
+    """
+
+    id: str
+    step: int
+    variables: tuple[str, ...]
+    timezone: str = "UTC"
+    name: str = ""
+    settings: Plain = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One metered feeder; ``number`` is given by the store and -1 before."""
+
+    id: str
+    zone: str
+    kind: Literal["generator", "consumer", "residual"]
+    capacity: float | None = None
+    unit: str = "kW"
+    name: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    number: int = -1
+
+
+class Flag(IntEnum):
+    """What is known about a stored reading."""
+
+    ACCEPTED = 0
+    QUARANTINED = 1
+    RELEASED = 2
+    DROPPED = 3
+    EXCLUDED = 4
+    LATE = 5
+
+
+class Receipt(NamedTuple):
+    """What became of a batch of readings."""
+
+    new: int
+    duplicates: int
+    corrections: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeatherIssue:
+    """A weather forecast as issued: times (n), ascending, and values (n x variables), float32."""
+
+    zone: str
+    issued_at: int
+    times: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+    seq: int = -1
+
+
+CommandKind = Literal[
+    "warmup",
+    "adopt",
+    "hold",
+    "resume",
+    "approval",
+    "activate",
+    "exclude",
+    "release",
+    "drop",
+    "settings",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something a person (or the set-up) told a zone to do; ``entity`` None means all of it."""
+
+    kind: CommandKind
+    zone: str
+    entity: str | None
+    arguments: Plain
+    actor: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a zone's journal; ``content`` is its readings, its weather or its command."""
+
+    seq: int
+    zone: str
+    content: Readings | WeatherIssue | Command
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What the system did on its own or a person made it do.
+
+    ``key`` is unique and follows from what happened, so that recording it twice records it once.
+    ``at`` is the wall clock, ``time`` the time of the stream, where there is one.
+    """
+
+    key: str
+    kind: str
+    message: str
+    at: float
+    actor: str = "system"
+    zone: str | None = None
+    entity: str | None = None
+    time: int | None = None
+    details: Plain = field(default_factory=dict)
+    seq: int = -1
+
+
+VersionStatus = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A trained model: ``id`` is "component:owner:number", ``path`` is below the data directory."""
+
+    id: str
+    component: Component
+    zone: str
+    entity: str | None
+    number: int
+    status: VersionStatus
+    at: float
+    time: int | None
+    threshold: float
+    path: str
+    event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A flag for one stored reading, with the reason in words."""
+
+    entity: int
+    time: int
+    flag: Flag
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReading:
+    """A reading as it stands; ``received`` is the wall clock of its latest value."""
+
+    entity: int
+    time: int
+    value: float
+    flag: Flag
+    reason: str
+    received: float
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a zone stands after folding its journal up to ``position``.
+
+    ``generation`` grows by one with each change of deployed models; ``content`` is what forecasts,
+    metrics and pages need (see docs/service.md), as JSON values.
+    """
+
+    zone: str
+    position: int
+    generation: int
+    content: Plain
+
+
+@dataclass(frozen=True, slots=True)
+class SignalDay:
+    """What a zone's models said over one UTC day (``day`` = its first second), packed.
+
+    ``content`` is safetensors: "times" (n), "reconstruction" (n), "forecast" (n x entities, in the
+    unit of power), "entities" (their numbers).
+    """
+
+    zone: str
+    day: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything a piece of folding left behind; committed as one."""
+
+    status: Status
+    events: tuple[Event, ...] = ()
+    versions: tuple[Version, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    signals: tuple[SignalDay, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vintage:
+    """A forecast as given: which models said what when; values (n) start at ``start``.
+
+    ``sources`` (n) says for each step where it came from: 0 is the model, others are fallbacks (see
+    `clearwatt.service.fallback.Source`).
+    """
+
+    entity: str
+    issued_at: float
+    weather_issued_at: int | None
+    encoder: str | None
+    predictor: str | None
+    start: int
+    step: int
+    values: npt.NDArray[np.float32]
+    sources: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A bearer token at rest: only its hash is known."""
+
+    id: str
+    name: str
+    role: Role
+    hash: str
+    created_at: float
+    last_used_at: float | None = None

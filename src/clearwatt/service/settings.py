@@ -1,0 +1,77 @@
+"""How a zone learns, as a person writes it down; unknown keys are errors."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clearwatt.component import Settings
+from clearwatt.errors import ConfigurationError
+from clearwatt.fleet import Training
+from clearwatt.strategies import strategy_named
+
+
+class ZoneSettings(BaseModel):
+    """How a zone judges, learns and promotes; every value has a default that suits most grids.
+
+    ``novelty_capacity`` defaults to a month of readings. ``lateness`` is how many seconds after the
+    newest reading of the zone a missing one is still waited for; ``gate_margin`` None deploys every
+    update, as in the paper; ``approval`` waits for a person before anything is deployed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    strategy: str = "RecentReplay"
+    parameters: dict[str, float | int | str | bool | None] = Field(default_factory=dict)
+    novelty_capacity: int | None = Field(default=None, ge=1, le=1_000_000)
+    alpha: float = Field(default=1.3, gt=0, le=100)
+    familiarity_capacity: int | None = Field(default=3000, ge=1)
+    epochs: int = Field(default=30, ge=1, le=10_000)
+    learning_rate: float = Field(default=1e-3, gt=0, le=1)
+    lateness: int = Field(default=86_400, ge=0, le=366 * 86_400)
+    gate_margin: float | None = Field(default=0.1, ge=0)
+    approval: bool = False
+    width: int = Field(default=64, ge=1, le=4096)
+    layers: int = Field(default=3, ge=1, le=16)
+    latent: int = Field(default=12, ge=1, le=256)
+    warmup_epochs: int = Field(default=60, ge=1, le=10_000)
+    warmup_patience: int | None = Field(default=10, ge=1)
+    split: Literal["random", "temporal"] = "random"
+    seed: int = Field(default=0, ge=0, lt=2**31)
+
+    @classmethod
+    def read(cls, values: object) -> ZoneSettings:
+        """Check what was written down, with a sentence for what is wrong."""
+        from pydantic import ValidationError
+
+        try:
+            settings = cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "settings"
+            raise ConfigurationError(
+                f"{where}: {first['msg']} (given {first['input']!r})"
+            ) from None
+        strategy_named(settings.strategy, dict(settings.parameters))
+        return settings
+
+    def core(self, step: int) -> Settings:
+        """The settings of the zone's instance; verdicts are exact, so that state never depends on timing."""
+        from clearwatt.gate import Gate
+
+        month = 30 * 86_400 // step
+        return Settings(
+            strategy=strategy_named(self.strategy, dict(self.parameters)),
+            novelty_capacity=self.novelty_capacity or min(3000, month),
+            alpha=self.alpha,
+            familiarity_capacity=self.familiarity_capacity,
+            update=Training(epochs=self.epochs, patience=None, learning_rate=self.learning_rate),
+            seed=self.seed,
+            precise=True,
+            gate=None if self.gate_margin is None else Gate(margin=self.gate_margin),
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        return self.model_dump(mode="json")

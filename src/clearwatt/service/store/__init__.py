@@ -1,0 +1,1 @@
+"""Where the service keeps what it must not lose: SQLite in a file, or PostgreSQL."""
