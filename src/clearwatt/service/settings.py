@@ -57,7 +57,7 @@ class ZoneSettings(BaseModel):
         return settings
 
     def core(self, step: int) -> Settings:
-        """The settings of the zone's instance; verdicts are exact, so that state never depends on timing."""
+        """The settings of the instance; exact verdicts keep timing out of its state."""
         from clearwatt.gate import Gate
 
         month = 30 * 86_400 // step
