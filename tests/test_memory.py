@@ -248,7 +248,7 @@ def test_inputs_find_every_row_they_were_told_to_keep(data):
         kept |= set(inputs.append(values.astype(np.float32)).tolist())
         if kept and data.draw(st.booleans()):
             kept = data.draw(st.sets(st.sampled_from(sorted(kept))))
-            inputs.keep(np.array(sorted(kept), dtype=np.int64))
+            inputs.keep([np.array(sorted(kept), dtype=np.int64)])
     rows = np.array(sorted(kept), dtype=np.int64)
     assert inputs.rows.tolist() == rows.tolist()
     assert np.array_equal(inputs.take(rows), rows[:, None] * [1, -1])

@@ -9,7 +9,7 @@ import torch
 
 from clearwatt import state
 from clearwatt.errors import StateError
-from clearwatt.state import MANIFEST, load_state, save_state
+from clearwatt.state import MANIFEST, digest_of, load_state, save_state
 
 VALUES = {"step": 3, "names": ["a", None], "nested": {"τ": 0.5}}
 TENSORS = {"w": torch.arange(6.0).reshape(2, 3), "rows": torch.tensor([5, 2**40])}
@@ -138,3 +138,24 @@ def test_a_manifest_cannot_point_outside_its_folder(folder, tmp_path):
     tensors = json.loads((folder / MANIFEST).read_text())["tensors"]
     with pytest.raises(StateError, match="cannot be read"):
         load_state(altered(folder, tensors=tensors | {"file": f"../{secret.name}"}))
+
+
+def test_a_digest_survives_saving_and_does_not_depend_on_order(folder):
+    saved = load_state(folder)
+    assert digest_of(saved.values, saved.tensors) == digest_of(VALUES, TENSORS)
+    backwards = [dict(reversed(each.items())) for each in (VALUES, TENSORS)]
+    assert digest_of(*backwards) == digest_of(VALUES, TENSORS)
+
+
+@pytest.mark.parametrize(
+    ("values", "tensors"),
+    [
+        (VALUES | {"step": 4}, TENSORS),
+        (VALUES, TENSORS | {"w": TENSORS["w"].reshape(3, 2)}),
+        (VALUES, TENSORS | {"w": TENSORS["w"] + 1e-6}),
+        (VALUES, TENSORS | {"rows": TENSORS["rows"].to(torch.float64)}),
+        (VALUES, {"w": TENSORS["w"]}),
+    ],
+)
+def test_a_digest_sees_every_difference(values, tensors):
+    assert digest_of(values, tensors) != digest_of(VALUES, TENSORS)

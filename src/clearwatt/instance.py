@@ -14,9 +14,10 @@ import torch
 
 from clearwatt.checkpoint import Checkpoint
 from clearwatt.component import Component, Model, Settings, View
-from clearwatt.errors import ClearwattError, DataError, StateError
+from clearwatt.errors import ClearwattError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.fleet import one_thread
+from clearwatt.intake import checked_inputs, checked_targets
 from clearwatt.loop import (
     Block,
     Deployment,
@@ -31,19 +32,8 @@ from clearwatt.loop import (
 from clearwatt.memory import Floats, Inputs, Samples
 from clearwatt.networks import Network, Params
 from clearwatt.pairs import Pair
-from clearwatt.snapshot import (
-    Tensors,
-    Values,
-    model_of,
-    pack_component,
-    pack_event,
-    pack_settings,
-    restore_component,
-    tensors_below,
-    unpack_event,
-    unpack_settings,
-)
-from clearwatt.state import Saved, load_state, save_state
+from clearwatt.persistence import origin_of, pack_instance, restore_instance, without_seconds
+from clearwatt.state import Saved, digest_of, load_state, save_state
 from clearwatt.strategies import Strategy
 from clearwatt.streams import Stream, drive, together
 
@@ -204,7 +194,7 @@ class Instance:
 
         Computed in double precision, so that a row's forecast does not depend on its neighbours.
         """
-        values = torch.from_numpy(self._checked_inputs(x)).double()[None]
+        values = torch.from_numpy(checked_inputs(x, self.inputs.width)).double()[None]
         columns = []
         latents: dict[int, torch.Tensor] = {}
         for entity, predictor in enumerate(self.predictors):
@@ -220,7 +210,7 @@ class Instance:
     @torch.inference_mode()
     def reconstruct(self, x: npt.ArrayLike, entity: int = 0) -> npt.NDArray[np.float64]:
         """Reconstructions (n x d) by the deployed autoencoder (of the entity, if synchronous)."""
-        values = torch.from_numpy(self._checked_inputs(x)).double()[None]
+        values = torch.from_numpy(checked_inputs(x, self.inputs.width)).double()[None]
         component = self.autoencoder_of(entity)
         output: npt.NDArray[np.float64] = component.network.forward(
             _double(component.params), values
@@ -241,26 +231,16 @@ class Instance:
             path: The folder; made if missing, replaced if it holds an earlier state.
             extra: Plain values of the caller's, stored with it.
         """
-        self._prune()  # what nobody refers to is not kept on disk either
-        packed = {name: pack_component(part) for name, part in self._parts().items()}
-        tensors = {
-            f"{name}.{key}": tensor
-            for name, (_, own) in packed.items()
-            for key, tensor in own.items()
-        }
-        tensors["inputs.rows"] = torch.from_numpy(self.inputs.rows.copy())
-        tensors["inputs.values"] = torch.from_numpy(self.inputs.values.copy())
-        values = {
-            "settings": pack_settings(self.settings),
-            "width": self.inputs.width,
-            "next_row": self.inputs.next_row,
-            "step": self.step,
-            "events": [pack_event(event) for event in self.events],
-            "components": {name: values for name, (values, _) in packed.items()},
-            "entities": [part.entity for part in self.predictors],
-            "extra": dict(extra or {}),
-        }
-        save_state(path, values, tensors)
+        values, tensors = pack_instance(self)
+        save_state(path, values | {"extra": dict(extra or {})}, tensors)
+
+    def digest(self) -> str:
+        """A checksum of everything `save` keeps, the seconds that updates took apart.
+
+        Two instances with equal digests are in the same state to the last bit and go on alike.
+        """
+        values, tensors = pack_instance(self)
+        return digest_of(without_seconds(values), tensors)
 
     @classmethod
     def load(
@@ -294,48 +274,26 @@ class Instance:
     ) -> Instance:
         """Like `load`, from a state that has been read already."""
         try:
-            return cls._restored(saved.values, saved.tensors, strategy, autoencoder, predictor)
+            origin = origin_of(
+                saved.values,
+                saved.tensors,
+                strategy=strategy,
+                autoencoder=autoencoder,
+                predictor=predictor,
+            )
+            instance = cls.bare(
+                origin.settings,
+                origin.width,
+                autoencoder=origin.autoencoder,
+                predictors=origin.predictors,
+                names=origin.names,
+            )
+            restore_instance(instance, saved.values, saved.tensors)
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ClearwattError):
                 raise
             raise StateError(f"the state in {saved.folder} is incomplete ({error!r})") from error
-
-    @classmethod
-    def _restored(
-        cls,
-        values: Values,
-        tensors: Tensors,
-        strategy: Strategy | None,
-        autoencoder: Network | None,
-        predictor: Network | None,
-    ) -> Instance:
-        saved = values["components"]
-        own = {name: tensors_below(tensors, f"{name}.") for name in saved}
-        models = [
-            model_of(saved[f"predictor-{i}"], own[f"predictor-{i}"], predictor)
-            for i in range(len(values["entities"]))
-        ]
-        instance = cls.bare(
-            unpack_settings(values["settings"], strategy),
-            values["width"],
-            autoencoder=model_of(saved["autoencoder-0"], own["autoencoder-0"], autoencoder),
-            predictors=models,
-            names=values["entities"],
-        )
-        for name, component in instance._parts().items():
-            restore_component(component, saved[name], own[name])
-        instance.inputs.restore(
-            tensors["inputs.rows"].numpy(),
-            tensors["inputs.values"].numpy(),
-            next_row=values["next_row"],
-        )
-        instance.step = values["step"]
-        instance.events = tuple(unpack_event(event) for event in values["events"])
         return instance
-
-    def _parts(self) -> dict[str, Component]:
-        parts = {f"autoencoder-{i}": part for i, part in enumerate(self.autoencoders)}
-        return parts | {f"predictor-{i}": part for i, part in enumerate(self.predictors)}
 
     def autoencoder_of(self, entity: int) -> Component:
         """The autoencoder that represents an entity's inputs."""
@@ -353,40 +311,13 @@ class Instance:
     def _prune(self) -> None:
         """Let go of input rows nobody refers to any more."""
         parts = (*self.autoencoders, *self.predictors)
-        self.inputs.keep(*(part.held.rows for part in parts))
+        self.inputs.keep(part.held.rows for part in parts)
         self._prune_at = 2 * len(self.inputs) + PRUNE_SLACK
 
     def _checked(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
-        inputs = self._checked_inputs(x)
-        targets = np.ascontiguousarray(y, dtype=np.float32)
-        wanted = (len(inputs), len(self.predictors))
-        if targets.shape != wanted:
-            raise DataError(
-                f"y has shape {targets.shape}; {wanted[0]} samples of {wanted[1]} entities need "
-                f"shape {wanted}"
-            )
-        if np.isinf(targets).any():
-            row, entity = np.argwhere(np.isinf(targets))[0]
-            raise DataError(
-                f"y is infinite at row {row}, entity {self.predictors[entity].entity}; "
-                "use NaN where nothing was measured"
-            )
-        return inputs, targets
-
-    def _checked_inputs(self, x: npt.ArrayLike) -> Floats:
-        inputs = np.ascontiguousarray(x, dtype=np.float32)
-        if inputs.ndim != 2 or inputs.shape[1] != self.inputs.width:
-            raise DataError(
-                f"x has shape {inputs.shape}; this instance takes n x {self.inputs.width} inputs"
-            )
-        finite = np.isfinite(inputs)
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            raise DataError(
-                f"x is {inputs[row, column]} at row {row}, column {column}; "
-                "leave out samples whose inputs are incomplete"
-            )
-        return inputs
+        inputs = checked_inputs(x, self.inputs.width)
+        names = [part.entity for part in self.predictors]
+        return inputs, checked_targets(y, len(inputs), names)
 
 
 def _double(params: Params) -> Params:

@@ -6,7 +6,7 @@ hold row numbers (and targets). A row number is the sample's place in the stream
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -76,17 +76,22 @@ class Inputs:
         values: Floats = self.values[np.searchsorted(self.rows, rows)]
         return values
 
-    def keep(self, *needed: Rows) -> None:
-        """Forget every row that is in none of these."""
+    def needed(self, by: Iterable[Rows]) -> tuple[Rows, Floats]:
+        """Row numbers and inputs of every row that is in one of these."""
         held = self.rows
         first = int(held[0]) if len(held) else self.next_row
         # Marks instead of a sorted union: many components need much the same rows.
         marked = np.zeros(self.next_row - first, np.bool_)
-        for rows in needed:
+        for rows in by:
             marked[rows - first] = True
         kept = marked[held - first]
-        if not kept.all():
-            self.restore(held[kept], self.values[kept], next_row=self.next_row)
+        return (held, self.values) if kept.all() else (held[kept], self.values[kept])
+
+    def keep(self, by: Iterable[Rows]) -> None:
+        """Forget every row that is in none of these."""
+        rows, values = self.needed(by)
+        if len(rows) < len(self):
+            self.restore(rows, values, next_row=self.next_row)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -56,6 +56,18 @@ def save_state(
             stale.unlink()
 
 
+def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> str:
+    """A SHA-256 of a state, whatever the order of its names."""
+    # Once through JSON, so that a state just read back is written the same.
+    plain = json.loads(json.dumps(dict(values), default=_plain))
+    digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        array = tensor.detach().contiguous().numpy()
+        digest.update(f"\n{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
 def load_state(path: str | os.PathLike[str]) -> Saved:
     """Read a state back; anything missing, damaged or of another version is a StateError."""
     folder = Path(path)

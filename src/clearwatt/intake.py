@@ -1,0 +1,44 @@
+"""What may enter an instance: finite inputs of its width, and a target or NaN per entity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import DataError
+from clearwatt.memory import Floats
+
+
+def checked_inputs(x: npt.ArrayLike, width: int) -> Floats:
+    """Inputs (n x d) as an instance stores them, or a DataError that names what is amiss."""
+    inputs = np.ascontiguousarray(x, dtype=np.float32)
+    if inputs.ndim != 2 or inputs.shape[1] != width:
+        raise DataError(f"x has shape {inputs.shape}; this instance takes n x {width} inputs")
+    finite = np.isfinite(inputs)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise DataError(
+            f"x is {inputs[row, column]} at row {row}, column {column}; "
+            "leave out samples whose inputs are incomplete"
+        )
+    return inputs
+
+
+def checked_targets(y: npt.ArrayLike, samples: int, entities: Sequence[int | str | None]) -> Floats:
+    """Measurements (n x entities), NaN where there is none, or a DataError."""
+    targets = np.ascontiguousarray(y, dtype=np.float32)
+    wanted = (samples, len(entities))
+    if targets.shape != wanted:
+        raise DataError(
+            f"y has shape {targets.shape}; {wanted[0]} samples of {wanted[1]} entities need "
+            f"shape {wanted}"
+        )
+    if np.isinf(targets).any():
+        row, entity = np.argwhere(np.isinf(targets))[0]
+        raise DataError(
+            f"y is infinite at row {row}, entity {entities[entity]}; "
+            "use NaN where nothing was measured"
+        )
+    return targets
