@@ -20,15 +20,15 @@ STRATEGIES = [
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: type(s).__name__)
 def test_a_digest_survives_a_stop_and_does_not_depend_on_pruning(strategy, tmp_path, monkeypatch):
-    instance = observe(start(strategy, entities=(0, 1)), last=150, block=10)
+    instance = observe(start(strategy, entities=(0, 1)), last=180, block=10)
     monkeypatch.setattr(instance_module, "PRUNE_SLACK", 0)
-    pruned = observe(start(strategy, entities=(0, 1)), last=150, block=10)
+    pruned = observe(start(strategy, entities=(0, 1)), last=180, block=10)
     assert len(pruned.inputs) < len(instance.inputs)
     assert pruned.digest() == instance.digest()
     instance.save(tmp_path)
     resumed = Instance.load(tmp_path)
     assert resumed.digest() == instance.digest()
-    assert observe(resumed, 150).digest() == observe(instance, 150).digest()
+    assert observe(resumed, 180).digest() == observe(instance, 180).digest()
 
 
 def test_a_digest_changes_with_every_sample():
