@@ -92,6 +92,7 @@ CommandKind = Literal[
     "resume",
     "approval",
     "activate",
+    "reject",
     "exclude",
     "release",
     "drop",

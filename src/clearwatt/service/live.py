@@ -1,0 +1,115 @@
+"""What a zone's deployed models said, beside what was measured: live errors and daily records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.numpy import save as pack
+from torch import Tensor
+
+from clearwatt.service.records import SignalDay
+
+DAY = 86_400
+WEEK = 7 * DAY
+
+Times = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+class Live:
+    """The last week of forecasts and their errors (n x entities), in the unit of power.
+
+    ``errors`` is forecast minus reading, NaN where there is no reading that counts;
+    ``reconstruction`` (n) is the error of the shared representation.
+    """
+
+    def __init__(self, zone: str) -> None:
+        self.zone = zone
+        self.times: Times = np.empty(0, np.int64)
+        self.reconstruction: Floats = np.empty(0, np.float32)
+        self.forecasts: Floats = np.empty((0, 0), np.float32)
+        self.errors: Floats = np.empty((0, 0), np.float32)
+        self.judged: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self._touched: set[int] = set()
+
+    def add_columns(self, count: int) -> None:
+        """Make room for entities that begin to learn."""
+        blank = np.full((len(self.times), count), np.nan, np.float32)
+        self.forecasts = np.hstack([self.forecasts.reshape(len(blank), -1), blank])
+        self.errors = np.hstack([self.errors.reshape(len(blank), -1), blank])
+        self.judged = np.concatenate([self.judged, np.zeros(count, np.int64)])
+
+    def record(
+        self, times: Times, *, reconstruction: Floats, forecasts: Floats, readings: Floats
+    ) -> None:
+        """Take in rows as they close."""
+        first = int(np.searchsorted(self.times, times[-1] - WEEK, side="right"))
+        self.times = np.concatenate([self.times[first:], times])
+        self.reconstruction = np.concatenate([self.reconstruction[first:], reconstruction])
+        self.forecasts = np.concatenate([self.forecasts[first:], forecasts])
+        self.errors = np.concatenate([self.errors[first:], forecasts - readings])
+        self.judged = self.judged + np.isfinite(readings).sum(axis=0)
+        self._touched.update(int(day) for day in np.unique(times // DAY * DAY))
+
+    def errors_of(self, column: int) -> dict[str, float | int | None]:
+        """Live errors over the last day and the last week."""
+        found: dict[str, float | int | None] = {}
+        for name, span in (("day", DAY), ("week", WEEK)):
+            errors = self._since(self.errors[:, column], span)
+            errors = errors[np.isfinite(errors)].astype(np.float64)
+            found[f"n_{name}"] = len(errors)
+            found[f"rmse_{name}"] = float(np.sqrt((errors**2).mean())) if len(errors) else None
+            found[f"mae_{name}"] = float(np.abs(errors).mean()) if len(errors) else None
+        return found
+
+    @property
+    def reconstruction_day(self) -> float | None:
+        """The mean reconstruction error over the last day."""
+        errors = self._since(self.reconstruction, DAY)
+        errors = errors[np.isfinite(errors)]
+        return float(errors.mean()) if len(errors) else None
+
+    def days(self, numbers: npt.NDArray[np.int64]) -> tuple[SignalDay, ...]:
+        """The days that have changed since this was last asked, to be kept."""
+        touched, self._touched = sorted(self._touched), set()
+        return tuple(self._day(day, numbers) for day in touched)
+
+    def _day(self, day: int, numbers: npt.NDArray[np.int64]) -> SignalDay:
+        inside = slice(*np.searchsorted(self.times, [day, day + DAY]))
+        content: dict[str, npt.NDArray[np.generic]] = {
+            "times": self.times[inside],
+            "reconstruction": self.reconstruction[inside],
+            "forecast": np.ascontiguousarray(self.forecasts[inside]),
+            "entities": numbers,
+        }
+        return SignalDay(self.zone, day, pack(content))
+
+    def _since(self, values: Floats, span: int) -> Floats:
+        if len(self.times) == 0:
+            return values
+        return values[int(np.searchsorted(self.times, self.times[-1] - span, side="right")) :]
+
+    def values(self) -> dict[str, Any]:
+        """The plain part of a saved state."""
+        return {"judged": self.judged.tolist(), "touched": sorted(self._touched)}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of a saved state."""
+        return {
+            "times": torch.from_numpy(self.times.copy()),
+            "reconstruction": torch.from_numpy(self.reconstruction.copy()),
+            "forecasts": torch.from_numpy(self.forecasts.copy()),
+            "errors": torch.from_numpy(self.errors.copy()),
+        }
+
+    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Take a saved state back."""
+        self.judged = np.array(values["judged"], np.int64)
+        self._touched = set(values["touched"])
+        self.times = tensors["live.times"].numpy()
+        self.reconstruction = tensors["live.reconstruction"].numpy()
+        self.forecasts = tensors["live.forecasts"].numpy()
+        self.errors = tensors["live.errors"].numpy()

@@ -1,0 +1,104 @@
+"""The clock of a zone: readings as they came in, and which rows are closed.
+
+A row is one step of the zone's clock with a reading of every entity that learns. It closes when
+nothing more is expected of it, and closed rows are learned from in order of their time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Times = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+
+class Rows:
+    """Readings (n x entities) on a uniform clock from ``start`` on; NaN where there is none.
+
+    ``reported`` marks what has come in, a null included. Rows before ``next`` are closed; they stay
+    as long as the quality checks look back.
+    """
+
+    def __init__(self, *, step: int, start: int, columns: int) -> None:
+        self.step, self.start, self.next = step, start, start
+        self.watermark: int | None = None
+        self.values: Floats = np.empty((0, columns), np.float32)
+        self.reported: Mask = np.empty((0, columns), np.bool_)
+
+    @property
+    def times(self) -> Times:
+        """The times of the rows (n)."""
+        return self.start + self.step * np.arange(len(self.values), dtype=np.int64)
+
+    def index(self, times: Times) -> npt.NDArray[np.int64]:
+        """The places of these times, which may lie outside."""
+        return (times - self.start) // self.step
+
+    def too_late(self, times: Times, lateness: int) -> Mask:
+        """Which of these times are no longer waited for."""
+        if self.watermark is None:
+            return np.zeros(len(times), np.bool_)
+        return times < max(self.start, self.watermark - lateness)
+
+    def known(self, columns: npt.NDArray[np.int64], times: Times) -> Mask:
+        """Which of these cells have a reading already."""
+        at = self.index(times)
+        inside = (at >= 0) & (at < len(self.values))
+        found = np.zeros(len(times), np.bool_)
+        found[inside] = self.reported[at[inside], columns[inside]]
+        return found
+
+    def put(self, columns: npt.NDArray[np.int64], times: Times, values: Floats) -> None:
+        """Enter readings, none before ``start``; the later one of a cell counts."""
+        if len(times) == 0:
+            return
+        at = self.index(times)
+        self._grow(int(at.max()) + 1)
+        self.values[at, columns] = values
+        self.reported[at, columns] = True
+        self.watermark = max(int(times.max()), self.watermark or int(times.max()))
+
+    def add_column(self) -> None:
+        """Make room for another entity that has reported nothing yet."""
+        blank = np.full((len(self.values), 1), np.nan, np.float32)
+        self.values = np.hstack([self.values, blank])
+        self.reported = np.hstack([self.reported, np.zeros((len(blank), 1), np.bool_)])
+
+    def settled(self, covered: Mask, lateness: int) -> int:
+        """How many rows from ``next`` on need not be waited for, in one piece.
+
+        Args:
+            covered: Whether the weather of each open row is there (n from ``next`` on).
+            lateness: Seconds behind the newest reading after which a row is not waited for.
+        """
+        first = self._open
+        done = self.reported[first:].all(axis=1) & covered
+        if self.watermark is not None:
+            done |= self.times[first:] < self.watermark - lateness
+        return int(np.argmin(done)) if not done.all() else len(done)
+
+    def close(self, count: int, *, keep: int) -> None:
+        """Close so many rows and forget closed ones beyond the ``keep`` newest."""
+        self.next += count * self.step
+        stale = max(0, self._open - keep)
+        self.values, self.reported = self.values[stale:], self.reported[stale:]
+        self.start += stale * self.step
+
+    @property
+    def open_times(self) -> Times:
+        """The times of the rows that are not closed."""
+        return self.times[self._open :]
+
+    @property
+    def _open(self) -> int:
+        return (self.next - self.start) // self.step
+
+    def _grow(self, size: int) -> None:
+        missing = size - len(self.values)
+        if missing > 0:
+            columns = self.values.shape[1]
+            blank = np.full((missing, columns), np.nan, np.float32)
+            self.values = np.concatenate([self.values, blank])
+            self.reported = np.concatenate([self.reported, np.zeros((missing, columns), np.bool_)])
