@@ -1,0 +1,74 @@
+"""Times as the API writes them: RFC 3339 with a zone coming in, UTC with a Z going out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import DataError
+
+EARLIEST = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
+"""Nothing the service is told about lies before this."""
+LATEST = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp())
+
+_RFC_3339 = re.compile(
+    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
+_REMEDY = "write it as in 2024-05-01T12:15:00Z or 2024-05-01T14:15:00+02:00"
+
+
+def seconds(given: object) -> int:
+    """Whole seconds since 1970 of an RFC 3339 time; fractions of a second are cut off."""
+    return _parsed(_text(given))[0]
+
+
+def exact_seconds(given: object) -> int:
+    """The same for a time that must not have fractions of a second."""
+    whole, fraction = _parsed(_text(given))
+    if fraction:
+        raise DataError(f"{given!r} has fractions of a second; readings lie on whole steps")
+    return whole
+
+
+def text(time: float) -> str:
+    """A time as the API writes it; milliseconds only where there are any."""
+    moment = datetime.fromtimestamp(time, UTC)
+    precision = "milliseconds" if time != int(time) else "seconds"
+    return moment.isoformat(timespec=precision).removesuffix("+00:00") + "Z"
+
+
+def optional_text(time: float | None) -> str | None:
+    """The same where there may be none."""
+    return None if time is None else text(time)
+
+
+def texts(times: npt.NDArray[np.int64] | Sequence[int]) -> list[str]:
+    """Many whole seconds (n) as the API writes them."""
+    stamps = np.asarray(times, np.int64).astype("datetime64[s]")
+    return [f"{stamp}Z" for stamp in np.datetime_as_string(stamps)]
+
+
+def _text(given: object) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        raise DataError(f"{given} is a number; {_REMEDY}, not as seconds since 1970")
+    raise DataError(f"a time is text; {_REMEDY}")
+
+
+@lru_cache(maxsize=65_536)  # batches repeat the same few times for many entities
+def _parsed(given: str) -> tuple[int, bool]:
+    if not _RFC_3339.fullmatch(given):
+        naive = _RFC_3339.fullmatch(given + "Z") is not None
+        what = "has no time zone" if naive else "is not an RFC 3339 time"
+        raise DataError(f"{given[:60]!r} {what}; {_REMEDY}")
+    try:
+        moment = datetime.fromisoformat(given.upper())
+        return int(moment.timestamp() // 1), moment.microsecond != 0
+    except (ValueError, OverflowError):
+        raise DataError(f"{given!r} is no time of the calendar; {_REMEDY}") from None
