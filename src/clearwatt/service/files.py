@@ -1,0 +1,188 @@
+"""Files of the service below its data directory: model versions, and checkpoints of zones.
+
+Models are never changed once deployed; a checkpoint is replaced by a newer one. Both are checked
+when they are read (see `clearwatt.state`), and neither is ever seen half-written.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from torch import Tensor
+
+from clearwatt.errors import StateError
+from clearwatt.service.records import Version
+from clearwatt.service.store.base import StoreFullError
+from clearwatt.state import Saved, load_state, save_state
+
+KEPT_VERSIONS = 20
+"""Versions of a component whose files are kept, those in use apart."""
+
+KEPT_CHECKPOINTS = 2
+"""One to go on from, and one more should it be damaged."""
+
+_LONGEST_NAME = 200
+_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class ModelFiles:
+    """The folders of model versions, `models/<id>/` below a data directory.
+
+    Args:
+        root: The data directory.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+
+    def write(
+        self, version: str, values: Mapping[str, object], tensors: Mapping[str, Tensor]
+    ) -> str:
+        """Write a version and return its path below the data directory, durable when it returns."""
+        path = f"models/{_file_name(version)}"
+        folder = self.root / path
+        with _told_if_full(folder):
+            save_state(folder, values, tensors)
+            _sync(folder, folder.parent)
+        return path
+
+    def read(self, path: str) -> Saved:
+        """Read a version by its path; a StateError says what is missing or damaged."""
+        return load_state(self._below(path))
+
+    def outdated(self, versions: Iterable[Version], *, keep: int = KEPT_VERSIONS) -> set[str]:
+        """Paths of versions on disk that are neither in use, awaiting a decision nor new.
+
+        Args:
+            versions: All that are known of the components to look at.
+            keep: How many of a component are kept whatever they are, the newest.
+        """
+        return {path for path in _old(versions, keep) if self._below(path).is_dir()}
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove the files of versions; what cannot be removed now stays for the next time."""
+        for path in paths:
+            shutil.rmtree(self._below(path), ignore_errors=True)
+
+    def _below(self, path: str) -> Path:
+        folder = (self.root / path).resolve()
+        if not folder.is_relative_to(self.root.resolve()):
+            raise StateError(f"{path} is outside the data directory; name a model of this service")
+        return folder
+
+
+class ZoneCheckpoint(NamedTuple):
+    """A zone's state after the journal entry ``position``, in a folder."""
+
+    position: int
+    folder: Path
+
+
+class Checkpoints:
+    """The folders of zones' states, `zones/<zone>/checkpoint-<position>/` below a data directory.
+
+    Args:
+        root: The data directory.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+
+    def write(self, zone: str, position: int, save: Callable[[Path], None]) -> Path:
+        """Keep what ``save`` writes into the folder it is given; older ones but one are removed."""
+        folder = self._of(zone) / f"checkpoint-{position}"
+        unfinished = folder.with_name(f".{folder.name}.part")
+        with _told_if_full(folder):
+            self._clear(folder.parent)
+            unfinished.mkdir(parents=True)
+            try:
+                save(unfinished)
+                _sync(unfinished)
+                _replace(unfinished, folder)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+        for old in list(self.newest(zone))[KEPT_CHECKPOINTS:]:
+            shutil.rmtree(old.folder, ignore_errors=True)
+        return folder
+
+    def newest(self, zone: str) -> Iterator[ZoneCheckpoint]:
+        """A zone's checkpoints, the newest first."""
+        folder = self._of(zone)
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        found = [match for name in names if (match := _CHECKPOINT.fullmatch(name))]
+        for match in sorted(found, key=lambda each: int(each[1]), reverse=True):
+            yield ZoneCheckpoint(int(match[1]), folder / match[0])
+
+    def set_aside(self, checkpoint: ZoneCheckpoint) -> Path:
+        """Take a damaged one out of the way; the latest such is kept for whoever looks into it."""
+        target = checkpoint.folder.with_name("damaged")
+        _replace(checkpoint.folder, target)
+        return target
+
+    @staticmethod
+    def _clear(folder: Path) -> None:
+        """Remove what a process that was killed left unfinished."""
+        for leftover in folder.glob(".checkpoint-*.part"):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+    def _of(self, zone: str) -> Path:
+        return self.root / "zones" / _file_name(zone)
+
+
+def _file_name(identity: str) -> str:
+    """An id as a file name: quoted, and cut where file systems would refuse its length."""
+    name = quote(identity, safe="")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:32]
+    return f"{name[: _LONGEST_NAME - 33]}-{digest}"
+
+
+def _old(versions: Iterable[Version], keep: int) -> Iterator[str]:
+    """Paths of versions that are not among the newest of their component and not in use."""
+    components: dict[tuple[str, str, str | None], list[Version]] = defaultdict(list)
+    for version in versions:
+        components[version.component, version.zone, version.entity].append(version)
+    for component in components.values():
+        component.sort(key=lambda each: each.number, reverse=True)
+        for version in component[keep:]:
+            if version.status not in ("deployed", "awaiting"):
+                yield version.path
+
+
+def _replace(source: Path, target: Path) -> None:
+    """Rename a folder over another: for a moment there may be neither, never half of one."""
+    shutil.rmtree(target, ignore_errors=True)
+    source.rename(target)
+    _sync(target.parent)
+
+
+def _sync(*folders: Path) -> None:
+    """Make the names in folders last, as their files' content does."""
+    for folder in folders:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _told_if_full(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StoreFullError(f"no space left to write {folder}; free some") from error
+        raise
