@@ -1,0 +1,205 @@
+"""One HTTP connection to the service: failures told in a sentence, passing ones tried again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    import httpx
+
+Json = dict[str, Any]
+Query = Mapping[str, str | int | float | list[str] | None]
+Waiting = Callable[[ClearwattError, float], None]
+
+PASSING = frozenset(
+    {
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+        HTTPStatus.INSUFFICIENT_STORAGE,
+    }
+)
+"""Answers that may be different in a while. Every call of the API may be repeated safely."""
+FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
+LONGEST_RETRY_AFTER = 60.0
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class ServiceError(ClearwattError):
+    """The service refused; ``status`` is the HTTP status, ``code`` the service's own word."""
+
+    def __init__(
+        self, message: str, *, status: int, code: str = "unknown", details: object = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.details = status, code, details
+
+
+class ServiceUnreachableError(ClearwattError):
+    """The service does not answer at its address."""
+
+
+class _Passing(NamedTuple):
+    """A failure that may pass, with the seconds the service asks to wait."""
+
+    failure: ClearwattError
+    after: float
+
+
+class Connection:
+    """Sends requests to one service and gives back what it answers, as JSON values."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        *,
+        timeout: float,
+        patience: float | None,
+        waiting: Waiting | None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._patience, self._waiting = patience, waiting
+        self._http = _http_client(self.url, token, timeout)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def get(self, path: str, query: Query | None = None) -> Json:
+        """Ask for something; parameters that are None are left out."""
+        return self._call("GET", path, query=query)
+
+    def post(self, path: str, content: Mapping[str, Any] | None = None) -> Json:
+        """Send something."""
+        return self._call("POST", path, content=content)
+
+    def put(self, path: str, content: Mapping[str, Any]) -> Json:
+        """Set something."""
+        return self._call("PUT", path, content=content)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        content: Mapping[str, Any] | None = None,
+    ) -> Json:
+        began = time.monotonic()
+        wait = FIRST_WAIT
+        while True:
+            answer = self._once(method, path, query=query, content=content)
+            if isinstance(answer, dict):
+                return answer
+            failure, pause = answer.failure, max(wait, answer.after)
+            if self._patience is not None and time.monotonic() + pause > began + self._patience:
+                raise failure
+            if self._waiting is not None:
+                self._waiting(failure, pause)
+            time.sleep(pause)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None,
+        content: Mapping[str, Any] | None,
+    ) -> Json | _Passing:
+        import httpx
+
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
+        try:
+            response = self._http.request(method, path, params=parameters, json=content)
+        except httpx.TransportError as error:
+            return _Passing(self._unreachable(error), after=0.0)
+        if response.is_success:
+            return _json(response)
+        refusal = _refusal(response)
+        if response.status_code not in PASSING:
+            raise refusal
+        return _Passing(refusal, after=_retry_after(response))
+
+    def _unreachable(self, error: Exception) -> ServiceUnreachableError:
+        what = str(error) or type(error).__name__
+        return ServiceUnreachableError(
+            f"no service answers at {self.url} ({what}); start it with 'clearwatt serve' or check "
+            "the address"
+        )
+
+
+def _http_client(url: str, token: str | None, timeout: float) -> httpx.Client:
+    try:
+        import httpx
+    except ImportError as error:
+        raise MissingExtraError("httpx", "service") from error
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(
+            f"{url!r} is not the address of a service; write it as http://127.0.0.1:8000"
+        )
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        # A proxy of the environment would be asked for this machine, too, and never finds it.
+        here = httpx.URL(url).host in LOOPBACK
+        return httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=not here)
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise ConfigurationError(f"{url!r} is not a usable address: {error}") from error
+
+
+def _retry_after(response: httpx.Response) -> float:
+    try:
+        seconds = float(response.headers.get("Retry-After", "0"))
+    except ValueError:  # HTTP also allows a date there; the service never sends one
+        return 0.0
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
+
+
+def _json(response: httpx.Response) -> Json:
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ServiceError(
+            f"{response.url} answered something other than JSON; is it a ClearWatt service?",
+            status=response.status_code,
+        )
+    return answer
+
+
+def _refusal(response: httpx.Response) -> ServiceError:
+    status = response.status_code
+    try:
+        error = response.json()["error"]
+        return ServiceError(
+            str(error["message"]),
+            status=status,
+            code=str(error["code"]),
+            details=error.get("details"),
+        )
+    except (ValueError, KeyError, TypeError):
+        return ServiceError(
+            f"{response.url} answered {status} {response.reason_phrase} without saying why; is it "
+            "a ClearWatt service?",
+            status=status,
+        )
