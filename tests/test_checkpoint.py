@@ -20,10 +20,10 @@ def test_an_interrupted_block_can_be_given_again(strategy, error, monkeypatch):
     instance = observe(start(strategy, entities=(0, 1)), last=70)
     twin, trainings = deepcopy(instance), iter(range(1, 4))
 
-    def interrupted(jobs):
+    def interrupted(jobs, *, stack):
         if next(trainings) == 3:
             raise error
-        return train(jobs)
+        return train(jobs, stack=stack)
 
     monkeypatch.setattr(streams, "train", interrupted)
     with pytest.raises(error):

@@ -41,6 +41,16 @@ def test_what_is_saved_comes_back(folder):
         assert saved.tensors[name].dtype == tensor.dtype
 
 
+def test_tensors_that_share_memory_are_saved_each(tmp_path):
+    shared = torch.arange(4.0)
+    tensors = {"a": shared, "b": shared, "part": shared[1:3], "none": torch.empty(0)}
+    save_state(tmp_path, {}, tensors)
+    found = load_state(tmp_path).tensors
+    assert {name: tensor.tolist() for name, tensor in found.items()} == {
+        name: tensor.tolist() for name, tensor in tensors.items()
+    }
+
+
 def test_saving_again_replaces_and_leaves_nothing_behind(folder):
     save_state(folder, {"step": 4}, {"w": torch.zeros(1)})
     assert load_state(folder).values == {"step": 4}
@@ -112,9 +122,10 @@ def test_another_kind_of_file_is_not_a_state(folder, content):
         load_state(folder)
 
 
-@pytest.mark.parametrize("version", [0, 2, None, "1"])
+@pytest.mark.parametrize("version", [0, state.VERSION + 1, None, str(state.VERSION)])
 def test_another_version_names_both(folder, version):
-    with pytest.raises(StateError, match=f"version {version}, this release reads version 1"):
+    says = f"version {version}, this release reads version {state.VERSION}"
+    with pytest.raises(StateError, match=says):
         load_state(altered(folder, version=version))
 
 

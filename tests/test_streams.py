@@ -1,5 +1,9 @@
 """Streams hand out jobs; whoever drives them trains what all of them wait for at once."""
 
+import torch
+
+from clearwatt.fleet import Job, Trained, Training, train
+from clearwatt.networks import Predictor
 from clearwatt.streams import Stream, drive, together
 
 
@@ -37,3 +41,25 @@ def test_nothing_to_run_gives_nothing():
 
 def test_a_stream_without_jobs_just_ends():
     assert drive(countdown("x", 0, [])) == "x"
+
+
+def jobs_of_one_network() -> Stream[list[Trained]]:
+    network = Predictor(inputs=2, width=6, layers=2)
+    x = torch.rand(40, 2)
+    jobs = tuple(
+        Job(network, network.initialise([seed]), x, x[:, :1] + seed, Training(epochs=5), seed=seed)
+        for seed in range(3)
+    )
+    trained = yield jobs
+    return list(trained)
+
+
+def test_jobs_that_are_not_stacked_give_what_each_gives_alone():
+    torch.manual_seed(0)
+    found = drive(jobs_of_one_network(), stacked=False)
+    torch.manual_seed(0)
+    (*jobs,) = next(jobs_of_one_network())
+    for mine, job in zip(found, jobs, strict=True):
+        (alone,) = train([job])
+        for name, tensor in alone.params.items():
+            assert torch.equal(mine.params[name], tensor)

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from clearwatt import detection
+from clearwatt.detection import Reals
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.events import Signal, UpdateEvent
 from clearwatt.fleet import Job, Trained, Training
-from clearwatt.memory import FamiliarityBuffer, Floats, History, Policy, SampleList, Samples
+from clearwatt.memory import FamiliarityBuffer, History, Policy, SampleList, Samples
 from clearwatt.networks import Network, Params
 from clearwatt.strategies import (
     Access,
@@ -58,14 +59,19 @@ class Settings:
         familiarity_capacity: bound of the familiarity buffers; None: all since the last update.
         update: how an update trains.
         seed: source of all randomness of the instance.
+        precise: compute verdicts in double precision, so that they do not depend on how the stream
+            was cut into blocks; costs about twice the time of judging.
     """
 
     strategy: Strategy = field(default_factory=RecentReplay)
     novelty_capacity: int = 3000
     alpha: float = 1.3
     familiarity_capacity: int | None = None
-    update: Training = field(default_factory=lambda: Training(epochs=30, patience=None))
+    update: Training = field(
+        default_factory=lambda: Training(epochs=30, patience=None, work=400_000)
+    )
     seed: int = 0
+    precise: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
@@ -79,6 +85,11 @@ class Settings:
             raise ConfigurationError(
                 f"alpha is {self.alpha}; the threshold factor must be above 0 and finite"
             )
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the verdicts; models train and are kept in single precision."""
+        return torch.float64 if self.precise else torch.float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +126,7 @@ class Component:
         self.entity = entity
         self.sample_width = sample_width
         self.network = model.network
-        self.params = model.params
+        self.params = aligned(model.params)
         self.settings = settings
         self.rng = rng
         self.threshold = float("nan")
@@ -139,7 +150,7 @@ class Component:
             self.history.close()
 
     @torch.inference_mode()
-    def errors(self, data: Batch, output: Tensor | None = None) -> Floats:
+    def errors(self, data: Batch, output: Tensor | None = None) -> Reals:
         """The error signal of each sample (n) by the deployed model, or by an output (n x o)."""
         if output is None:
             output = self.network.forward(self.params, data.inputs[None])[0]
@@ -148,8 +159,17 @@ class Component:
             return detection.reconstruction_errors(data.inputs.numpy(), found)
         return detection.prediction_errors(data.targets.numpy()[:, 0], found[:, 0])
 
+    @property
+    def judging(self) -> Params:
+        """The deployed weights in the precision of the verdicts."""
+        return {name: tensor.to(self.settings.dtype) for name, tensor in self.params.items()}
+
+    @torch.inference_mode()
     def judge(self, data: Batch, output: Tensor | None = None) -> npt.NDArray[np.bool_]:
         """Which samples are novel to the deployed model, whose output may be known already."""
+        if output is None:
+            seen = data.inputs.to(self.settings.dtype)
+            output = self.network.forward(self.judging, seen[None])[0]
         return detection.is_novel(self.errors(data, output), self.threshold)
 
     def due(self, novel: npt.NDArray[np.bool_]) -> int | None:
@@ -220,7 +240,7 @@ class Component:
         threshold_before = self.threshold
         after = before
         if not trained.diverged:
-            self.params = trained.params
+            self.params = aligned(trained.params)
             after = [self.errors(part) for part in (update.novelty, update.familiarity)]
             if update.novelty.size + update.familiarity.size:
                 self.threshold = detection.threshold(np.concatenate(after), self.settings.alpha)
@@ -345,5 +365,14 @@ def _joined(first: Samples, second: Samples) -> Samples:
     return Samples(np.concatenate([first.rows, second.rows]), targets)
 
 
-def _mean(errors: Floats) -> float | None:
+def aligned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors where torch itself would put them.
+
+    Matrix products may round differently where memory begins, and what comes from a file or from
+    another process begins anywhere; going on from there must equal never having stopped.
+    """
+    return {name: t.clone() if t.data_ptr() % 64 else t for name, t in tensors.items()}
+
+
+def _mean(errors: Reals) -> float | None:
     return float(errors.mean()) if len(errors) else None

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from clearwatt.errors import ConfigurationError
 
-Floats = npt.NDArray[np.float32]
+Reals = npt.NDArray[np.floating[Any]]
+"""Single precision, or double where verdicts must not depend on a sample's neighbours."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def reconstruction_errors(x: Floats, reconstruction: Floats) -> Floats:
+def reconstruction_errors(x: Reals, reconstruction: Reals) -> Reals:
     """Root mean square over the features of each sample: n x d, n x d -> n."""
     residual = x - reconstruction
-    errors: Floats = np.sqrt(np.einsum("nd,nd->n", residual, residual) / np.float32(x.shape[1]))
+    errors: Reals = np.sqrt(np.einsum("nd,nd->n", residual, residual) / np.float32(x.shape[1]))
     return errors
 
 
-def prediction_errors(y: Floats, prediction: Floats) -> Floats:
+def prediction_errors(y: Reals, prediction: Reals) -> Reals:
     """Absolute error of each sample: n, n -> n."""
-    errors: Floats = np.abs(y - prediction)
+    errors: Reals = np.abs(y - prediction)
     return errors
 
 
-def threshold(errors: Floats, alpha: float) -> float:
+def threshold(errors: Reals, alpha: float) -> float:
     """τ = α · ē, the scaled mean error of the current model."""
     if not alpha > 0:
         raise ConfigurationError(f"alpha is {alpha}; the threshold factor must be above 0")
     return alpha * float(errors.mean(dtype=np.float64))
 
 
-def is_novel(errors: Floats, tau: float) -> npt.NDArray[np.bool_]:
+def is_novel(errors: Reals, tau: float) -> npt.NDArray[np.bool_]:
     """Which samples exceed the threshold: n -> n.
 
     An error that is not a number is novel: as a familiar one it would spoil every later threshold.
     """
-    novel: npt.NDArray[np.bool_] = ~(errors <= np.float32(min(tau, _LARGEST)))
+    novel: npt.NDArray[np.bool_] = ~(errors <= errors.dtype.type(min(tau, _LARGEST)))
     return novel
 
 

@@ -145,7 +145,8 @@ class Instance:
         """
         before = self._checkpoint()
         try:
-            return tuple(deployment.event for deployment in drive(self.stream(x, y)))
+            deployed = drive(self.stream(x, y), stacked=not self.settings.precise)
+            return tuple(deployment.event for deployment in deployed)
         except BaseException:
             before.restore()
             raise

@@ -85,18 +85,20 @@ class InputLens:
     because a sample that was judged ahead of an update is judged again after it.
     """
 
-    def __init__(self, network: Reconstructor, block: Block, inputs: Inputs) -> None:
+    def __init__(
+        self, network: Reconstructor, block: Block, inputs: Inputs, *, dtype: torch.dtype
+    ) -> None:
         self.samples = Samples(block.rows, None)
-        self.latents = torch.empty(len(block.x), network.latent)
+        self.latents = torch.empty(len(block.x), network.latent, dtype=dtype)
         self._network, self._block, self._inputs = network, block, inputs
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
         """Inputs as they are, against their reconstruction."""
         piece = slice(start, start + LOOK_AHEAD)
-        x = self._block.x[piece]
-        self.latents[piece] = encode(self._network, component.params, x)
+        x, params = self._block.x[piece], component.judging
+        self.latents[piece] = encode(self._network, params, x)
         with torch.no_grad():
-            output = self._network.decode(component.params, self.latents[None, piece])[0]
+            output = self._network.decode(params, self.latents[None, piece])[0]
         return component.judge(Batch(torch.from_numpy(x), None), output)
 
     def view_after(self, stop: int) -> View:
@@ -140,7 +142,7 @@ class Timeline:
 def represent(component: Component, block: Block, inputs: Inputs) -> Stream[Timeline]:
     """Run the autoencoder over a block and note which encoder was in force when."""
     network, first = reconstructor(component.network), component.params
-    lens = InputLens(network, block, inputs)
+    lens = InputLens(network, block, inputs, dtype=component.settings.dtype)
     deployed = yield from run(component, lens, "reconstruction")
     return Timeline(network, block, first, deployed, lens.latents)
 
@@ -178,7 +180,7 @@ class LatentLens:
 
 def input_view(inputs: Inputs) -> View:
     """Samples as the autoencoder sees them."""
-    return lambda samples: Batch(torch.from_numpy(inputs.take(samples.rows)), None)
+    return lambda samples: Batch(_owned(inputs.take(samples.rows)), None)
 
 
 def latent_view(network: Reconstructor, encoder: Params, inputs: Inputs) -> View:
@@ -193,9 +195,15 @@ def latent_view(network: Reconstructor, encoder: Params, inputs: Inputs) -> View
 
 
 def encode(network: Reconstructor, encoder: Params, x: Floats) -> Tensor:
-    """Latents (n x z) of inputs (n x d)."""
+    """Latents (n x z) of inputs (n x d), in the precision of the encoder's weights."""
+    dtype = next(iter(encoder.values())).dtype
     with torch.no_grad():
-        return network.encode(encoder, torch.from_numpy(x)[None])[0]
+        return network.encode(encoder, _owned(x, dtype)[None])[0]
+
+
+def _owned(x: Floats, dtype: torch.dtype = torch.float32) -> Tensor:
+    """In memory of torch's own, for the reason that `aligned` gives."""
+    return torch.from_numpy(x).to(dtype, copy=True)
 
 
 def reconstructor(network: Network) -> Reconstructor:

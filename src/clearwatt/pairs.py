@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from clearwatt.component import Component
 from clearwatt.events import Signal
@@ -20,6 +19,7 @@ from clearwatt.loop import (
     reconstructor,
 )
 from clearwatt.memory import Floats, Inputs, Samples
+from clearwatt.networks import Reconstructor
 from clearwatt.strategies import Archive, Batch
 from clearwatt.streams import Stream
 
@@ -51,10 +51,13 @@ class Pair:
         x = block.x[start:stop]
         measured = np.flatnonzero(~np.isnan(y[start:stop]))
         targets = y[start:stop][measured]
-        novel_x = self.autoencoder.judge(Batch(torch.from_numpy(x), None))
-        novel_y = self.predictor.judge(
-            Batch(self._encode(x)[torch.from_numpy(measured)], torch.from_numpy(targets)[:, None])
-        )
+        params = self.autoencoder.judging
+        latents = encode(self._network, params, x)
+        with torch.no_grad():
+            output = self._network.decode(params, latents[None])[0]
+        novel_x = self.autoencoder.judge(Batch(torch.from_numpy(x), None), output)
+        known_latents = latents[torch.from_numpy(measured)]
+        novel_y = self.predictor.judge(Batch(known_latents, torch.from_numpy(targets)[:, None]))
         due_x, due_y = self.autoencoder.due(novel_x), self.predictor.due(novel_y)
         ends: dict[Signal, int] = {}
         if due_x:
@@ -85,9 +88,8 @@ class Pair:
         )
         (trained,) = yield (request.job,)
         first = Deployment(self.autoencoder.deploy(request, trained), self.autoencoder.params)
-        network, encoder = reconstructor(self.autoencoder.network), self.autoencoder.params
         request = self.predictor.request(
-            latent_view(network, encoder, self.inputs),
+            latent_view(self._network, self.autoencoder.params, self.inputs),
             step=step,
             trigger=trigger,
             also_novel=novel_x,
@@ -99,15 +101,17 @@ class Pair:
 
     def _archive(self) -> Archive:
         """The deployed models, which are those of the last update."""
-        network, params = reconstructor(self.autoencoder.network), self.autoencoder.params
+        network, params = self._network, self.autoencoder.params
         return Archive(
             state=self.autoencoder.state,
             decode=lambda z: network.decode(params, z[None])[0],
             predict=lambda z: self.predictor.network.forward(self.predictor.params, z[None])[0],
         )
 
-    def _encode(self, x: Floats) -> Tensor:
-        return encode(reconstructor(self.autoencoder.network), self.autoencoder.params, x)
-
     def _encoded(self, generated: Batch) -> Batch:
-        return Batch(self._encode(generated.inputs.numpy()), generated.targets)
+        latents = encode(self._network, self.autoencoder.params, generated.inputs.numpy())
+        return Batch(latents, generated.targets)
+
+    @property
+    def _network(self) -> Reconstructor:
+        return reconstructor(self.autoencoder.network)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearwatt.component import Component, Model, Settings
+from clearwatt.component import Component, Model, Settings, aligned
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.fleet import Training
@@ -53,6 +53,7 @@ def pack_settings(settings: Settings) -> Values:
         "familiarity_capacity": settings.familiarity_capacity,
         "update": asdict(settings.update),
         "seed": settings.seed,
+        "precise": settings.precise,
     }
 
 
@@ -65,6 +66,7 @@ def unpack_settings(values: Values, strategy: Strategy | None) -> Settings:
         familiarity_capacity=values["familiarity_capacity"],
         update=Training(**values["update"]),
         seed=values["seed"],
+        precise=values["precise"],
     )
 
 
@@ -121,8 +123,8 @@ def restore_component(component: Component, values: Values, tensors: Tensors) ->
                 f"the state of the {component.name} is incomplete: {name} is missing or not as "
                 "saved; restore it from a backup"
             )
-    component.params = tensors_below(tensors, "params.")
-    component.state = tensors_below(tensors, "state.")
+    component.params = aligned(tensors_below(tensors, "params."))
+    component.state = aligned(tensors_below(tensors, "state."))
     component.recent = tensors["recent"].numpy().astype(np.bool_)
     for name, samples in _lists(component).items():
         targets = tensors.get(f"{name}.targets")

@@ -18,7 +18,7 @@ from clearwatt.atomic import write_atomically
 from clearwatt.errors import StateError
 
 FORMAT = "clearwatt-state"
-VERSION = 1
+VERSION = 2
 MANIFEST = "state.json"
 
 
@@ -40,7 +40,7 @@ def save_state(
     plain = json.dumps(dict(values), default=_plain)
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    content = format_tensors({name: t.detach().contiguous() for name, t in tensors.items()})
+    content = format_tensors(_apart(tensors))
     digest = hashlib.sha256(content).hexdigest()
     name = f"tensors-{digest[:16]}.safetensors"
     write_atomically(folder / name, content)
@@ -104,6 +104,18 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest.get("values"), dict):
         raise _damaged(folder, f"{MANIFEST} is incomplete")
     return manifest
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors, each in memory of its own: models that start alike may share theirs."""
+    apart: dict[str, Tensor] = {}
+    taken: set[int] = set()
+    for name, tensor in tensors.items():
+        own = tensor.detach().contiguous()
+        place = own.untyped_storage().data_ptr()
+        apart[name] = own.clone() if place in taken else own
+        taken.add(place)
+    return apart
 
 
 def _plain(value: object) -> object:

@@ -16,13 +16,19 @@ T = TypeVar("T")
 Stream = Generator[Jobs, Results, T]
 
 
-def drive(stream: Stream[T]) -> T:
-    """Run a stream to its end on one thread, training whatever it asks for."""
+def drive(stream: Stream[T], *, stacked: bool = True) -> T:
+    """Run a stream to its end on one thread, training whatever it asks for.
+
+    Args:
+        stream: What to run.
+        stacked: Whether jobs that wait together train together. That is fast, but rounds
+            differently with each set of jobs; alone, a job gives the same weights to the last bit.
+    """
     with one_thread():
         try:
             jobs = next(stream)
             while True:
-                jobs = stream.send(train(jobs))
+                jobs = stream.send(train(jobs, stack=None if stacked else 1))
         except StopIteration as stop:
             result: T = stop.value
             return result
