@@ -1,5 +1,6 @@
 """Precise verdicts: what becomes of an instance does not depend on how its stream was cut."""
 
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -10,9 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearwatt.component import Component, aligned
+from clearwatt.component import Component, Model, Settings, aligned
 from clearwatt.detection import is_novel
 from clearwatt.instance import Instance
+from clearwatt.networks import Autoencoder, Predictor
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, RecentReplay, Strategy
 from clearwatt.testing.scenario import models, scenario, start
 
@@ -59,6 +61,26 @@ def test_any_partition_gives_the_same_instance(name, cuts):
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_one_by_one_gives_the_same_instance(name):
     assert streamed(STRATEGIES[name], list(range(1, LENGTH))).digest() == whole(name).digest()
+
+
+def test_verdicts_on_the_edge_do_not_depend_on_the_cut():
+    """Readings whose error is the threshold, up to how exactly a reading can be written down."""
+    rng, encoder, head = np.random.default_rng(1), Autoencoder(4), Predictor(12)
+    x = rng.normal(size=(600, 4)).astype(np.float32)
+    instance = Instance.start(
+        Settings(strategy=FineTune(), precise=True),
+        x,
+        rng.normal(size=(600, 1)).astype(np.float32),
+        autoencoder=Model(encoder, encoder.initialise([0])),
+        predictors=[Model(head, head.initialise([1]))],
+    )
+    y = (instance.predict(x) + instance.predictors[0].threshold).astype(np.float32)
+    singly = deepcopy(instance)
+    for row in range(len(x)):
+        singly.observe(x[row : row + 1], y[row : row + 1])
+    instance.observe(x, y)
+    assert 200 < len(instance.predictors[0].novelty) < 400
+    assert singly.digest() == instance.digest()
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
