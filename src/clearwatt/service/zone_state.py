@@ -52,6 +52,7 @@ class ZoneState:
         self.held: set[str] = set()
         self.exclusions: dict[str, list[tuple[int, int]]] = {}
         self.deployed: dict[str, str] = {}
+        self.updated: dict[str, int] = {}
         self.warming: set[str] = set()
         self.instance: Instance | None = None
         self.scaling: Scaling | None = None
@@ -154,6 +155,7 @@ class ZoneState:
             "held": sorted(self.held),
             "exclusions": {name: list(each) for name, each in self.exclusions.items()},
             "deployed": self.deployed,
+            "updated": self.updated,
             "scaling": None if self.scaling is None else scaling_values(self.scaling),
             "live": self.live.values(),
             "learns": self.instance is not None,
@@ -187,7 +189,7 @@ class ZoneState:
             name: [(int(start), int(end)) for start, end in windows]
             for name, windows in values["exclusions"].items()
         }
-        self.deployed = dict(values["deployed"])
+        self.deployed, self.updated = dict(values["deployed"]), dict(values["updated"])
         self.scaling = None if values["scaling"] is None else read_scaling(values["scaling"])
         self.live.restore(values["live"], tensors)
         for name, tensor in tensors.items():
