@@ -1,13 +1,15 @@
 """What the `paper` preset costs: measure a stratified slice of it and project the whole.
 
-    python benchmarks/protocol.py              # some minutes
-    python benchmarks/protocol.py --quick      # smallest networks only, few entities
+    python benchmarks/protocol.py              # an hour: every shape of Table 1
+    python benchmarks/protocol.py --quick      # ten minutes: one shape of each width
     python benchmarks/protocol.py --scaling    # also: two processes against one
     python benchmarks/protocol.py --json
 
-The slice streams one configuration of every instance over the whole updating phase, on entities of
-all kinds, with predictors and autoencoders of every width of Table 1. Warm-up models are trained
-for a few epochs only: how long an update takes does not depend on how good they are.
+The slice streams configurations of every instance over the whole updating phase, on entities of all
+kinds, with networks of every width and depth of Table 1. Warm-up models are trained for a few
+epochs only: how long an update takes does not depend on how good they are. Entities of a run share
+an autoencoder by the thirty, here by the handful, so the autoencoder's updates are timed apart and
+charged to as many entities as share them in a run.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import resource
 import sys
 import time
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,7 +33,7 @@ from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Grid
 from clearwatt.experiment.models import Candidate, Place
-from clearwatt.experiment.plan import chosen_entities, places_of, updating_tasks
+from clearwatt.experiment.plan import STACK, chosen_entities, chunks, places_of, updating_tasks
 from clearwatt.experiment.protocol import Phases, divide
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
 from clearwatt.experiment.updating import UpdatingTask
@@ -43,14 +46,39 @@ TYPICAL_EPOCHS = 200
 """After how many epochs early stopping usually ends a search's training."""
 
 
-def warmed_up(width: int, entities: int, *, epochs: int) -> tuple[Context, dict[str, float]]:
-    """A context with networks of one width, and core-seconds per epoch of each candidate."""
+SHARING = 95 / len(chunks(range(95), STACK))
+"""Entities of a task in a run of the whole preset."""
+
+
+class Shape(NamedTuple):
+    """A stratum: networks of one size, with some of the values that decide how often they learn."""
+
+    width: int
+    layers: int
+    points: tuple[tuple[int, float], ...]
+    """Novelty capacities with threshold factors."""
+
+    def __str__(self) -> str:
+        return f"{self.width} x {self.layers}"
+
+
+CORNERS = ((3_000, 0.9), (5_000, 1.3)), ((3_000, 1.3), (5_000, 0.9))
+"""Halves of the four combinations of Table 2, in each of which every value occurs once."""
+SHAPES = tuple(
+    Shape(width, layers, CORNERS[(i + j) % 2])
+    for i, width in enumerate(PAPER.networks.widths)
+    for j, layers in enumerate(PAPER.networks.layers)
+)
+
+
+def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dict[str, float]]:
+    """A context with networks of one shape, and core-seconds per epoch of each candidate."""
     grid = simulate_grid()
+    width, layers = (shape.width,), (shape.layers,)
     experiment = replace(
         PAPER,
         entities=entities,
-        networks=Networks((3,), (width,), (14,), (5e-6,), (3,), (width,)),
-        grid=Grid((3_000,), (1.3,), (5e4,), (1.0,), (5,)),
+        networks=Networks(layers, width, (14,), (5e-6,), layers, width),
         warmup=Training(epochs=epochs, patience=None),
     )
     division = divide(grid, Phases(), chosen_entities(grid, experiment))
@@ -74,20 +102,42 @@ def warmed_up(width: int, entities: int, *, epochs: int) -> tuple[Context, dict[
     return replace(context, predictors=predictors), seconds
 
 
-def measured_streams(context: Context) -> dict[str, float]:
+def measured_streams(context: Context, shape: Shape) -> dict[str, float]:
     """Core-seconds per stream of each instance, in tasks as a run has them."""
     found: dict[str, list[float]] = {instance: [] for instance in INSTANCES}
-    for task in updating_tasks(context):
-        for each in perform(context, task):
-            found[each.trial.instance].append(each.trial.timing["core_seconds"])
-        print(".", end="", file=sys.stderr, flush=True)
+    for capacity, alpha in shape.points:
+        point = Grid((capacity,), (alpha,), (5e4,), (1.0,), (5,))
+        own = replace(context, experiment=replace(context.experiment, grid=point))
+        for task in updating_tasks(own):
+            seconds = measured_task(own, task)
+            for configuration in task.configurations:
+                found[configuration.instance].append(seconds)
+            print(".", end="", file=sys.stderr, flush=True)
     return {instance: float(np.mean(seconds)) for instance, seconds in found.items()}
+
+
+def measured_task(context: Context, task: UpdatingTask) -> float:
+    """Core-seconds per stream, a shared autoencoder's updates charged to all that share it."""
+    started, cores_started = time.perf_counter(), time.process_time()
+    results = perform(context, task)
+    wall, cores = time.perf_counter() - started, time.process_time() - cores_started
+    firsts = results[:: len(task.places)]  # one of each configuration
+    shared = sum(
+        seconds
+        for each in firsts
+        for event, seconds in zip(
+            each.trial.events, each.trial.timing["event_seconds"], strict=True
+        )
+        if event["component"] == "autoencoder" and event["entity"] is None
+    )
+    encoders = cores * shared / wall
+    return (cores - encoders) / len(results) + encoders / len(firsts) / SHARING
 
 
 def scaling(context: Context) -> dict[str, float]:
     """Wall time of the same four tasks with one process and with two."""
     places = tuple(places_of(context))
-    points = context.experiment.grid.configurations("Ra")
+    points = context.experiment.grid.configurations("Ra")[:1]
     tasks = [UpdatingTask(points, (place,)) for place in places[:4]]
     seconds = {}
     for workers in (1, 2):
@@ -99,8 +149,10 @@ def scaling(context: Context) -> dict[str, float]:
     return seconds | {"speedup": seconds["workers_1"] / seconds["workers_2"]}
 
 
-def projected(streams: dict[int, dict[str, float]], epochs: dict[int, dict[str, float]]) -> dict:
-    """The whole preset in core-hours, if all widths are chosen equally often."""
+def projected(
+    streams: dict[Shape, dict[str, float]], epochs: dict[Shape, dict[str, float]]
+) -> dict[str, float]:
+    """The whole preset in core-hours, if all shapes are chosen equally often."""
     counts = {key: len(PAPER.grid.configurations(key)) for key in INSTANCES}
     means = {key: float(np.mean([each[key] for each in streams.values()])) for key in INSTANCES}
     total = sum(counts[key] * means[key] for key in INSTANCES) * 95
@@ -118,32 +170,36 @@ def projected(streams: dict[int, dict[str, float]], epochs: dict[int, dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smallest networks, three entities")
-    parser.add_argument("--entities", type=int, default=3, help="of all kinds in turn")
+    parser.add_argument(
+        "--quick", action="store_true", help="one depth and one point of each width"
+    )
+    parser.add_argument("--entities", type=int, default=8, help="of all kinds in turn")
     parser.add_argument("--scaling", action="store_true", help="two processes against one")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    widths = PAPER.networks.widths[:1] if options.quick else PAPER.networks.widths
-    entities = 3 if options.quick else options.entities
+    shapes = [each._replace(points=each.points[:1]) for each in SHAPES[::2]]
+    shapes = shapes if options.quick else list(SHAPES)
     streams, epochs = {}, {}
-    for width in widths:
-        context, epochs[width] = warmed_up(width, entities, epochs=EPOCHS)
-        streams[width] = measured_streams(context)
+    small: Context | None = None
+    for shape in shapes:
+        context, epochs[shape] = warmed_up(shape, options.entities, epochs=EPOCHS)
+        streams[shape] = measured_streams(context, shape)
+        small = small or context
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     report = {
-        "core_seconds_per_stream": streams,
-        "core_seconds_per_epoch": epochs,
+        "core_seconds_per_stream": {str(shape): found for shape, found in streams.items()},
+        "core_seconds_per_epoch": {str(shape): found for shape, found in epochs.items()},
         "projection": projected(streams, epochs),
         "peak_memory_gb": round(memory, 2),
-        "scaling": scaling(context) if options.scaling else None,
+        "scaling": scaling(small) if small and options.scaling else None,
     }
     if options.json:
         print(json.dumps(report, indent=1))
         return
-    table = Table("width", *INSTANCES, title=f"core-seconds per stream, {entities} entities")
-    for width, found in streams.items():
-        table.add_row(str(width), *(f"{found[key]:.1f}" for key in INSTANCES))
+    table = Table("networks", *INSTANCES, title="core-seconds per stream")
+    for shape, found in streams.items():
+        table.add_row(str(shape), *(f"{found[key]:.1f}" for key in INSTANCES))
     Console(width=100).print(table)
     print(json.dumps({key: report[key] for key in ("projection", "peak_memory_gb", "scaling")}))
 

@@ -32,3 +32,8 @@ def test_the_own_rate_counts_only_what_this_start_has_done(capsys, monkeypatch):
     show_progress(steps, workers=1)
     shown = re.findall(r"about (\S+) left", capsys.readouterr().err)
     assert shown[-1] == "0:04:00"  # 10 in a minute, 40 to go
+
+
+def test_the_time_left_is_that_of_the_whole_run(capsys):
+    show_progress([Progress("predictors", 0, 1, 0.0, 60 * RATE, 120 * RATE)], workers=1)
+    assert "about 0:03:00 left in all" in capsys.readouterr().err

@@ -77,3 +77,15 @@ def test_the_paper_preset_is_everything():
 def test_an_unknown_preset_is_named():
     with pytest.raises(ConfigurationError, match=f"'big' is unknown; .*{', '.join(PRESETS)}"):
         preset("big")
+
+
+def test_given_capacities_are_not_scaled():
+    demo = preset("demo")
+    assert demo.grid.capacity_scale is None
+    assert adjusted(demo, {"grid": {"alpha": [1.0]}}, "file").grid.capacity_scale is None
+    given = adjusted(demo, {"grid": {"novelty_capacity": [700]}}, "file")
+    assert given.grid.scaled_to(5_000).capacities == (700,)
+
+
+def test_a_preset_knows_its_name():
+    assert {name: each.preset for name, each in PRESETS.items()} == {n: n for n in PRESETS}

@@ -9,7 +9,7 @@ import pytest
 
 from clearwatt.compute import executor
 from clearwatt.errors import ConfigurationError
-from clearwatt.experiment.folder import read_results
+from clearwatt.experiment.report.reading import read_results
 from clearwatt.experiment.run import run
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from clearwatt.errors import ConfigurationError, DataError
-from clearwatt.fleet import Job, Penalty, Training
+from clearwatt.fleet import Job, Penalty, Training, train
 from clearwatt.networks import Predictor
 
 NETWORK = Predictor(inputs=3, width=8, layers=1)
@@ -70,3 +70,18 @@ def test_a_penalty_of_another_network_is_refused():
     other = Predictor(inputs=3, width=9, layers=1).initialise([0])
     with pytest.raises(DataError, match=r"layers\.0\.weight"):
         replace(GOOD, penalty=Penalty(other, other, strength=1.0))
+
+
+def test_large_networks_take_fewer_epochs_where_work_is_limited():
+    training = Training(epochs=30, work=10_000)
+    assert [training.epochs_for(weights) for weights in (10, 1_000, 100_000)] == [30, 10, 4]
+    assert Training(epochs=2, work=10_000).epochs_for(100_000) == 2
+    assert Training(epochs=30).epochs_for(100_000) == 30
+    with pytest.raises(ConfigurationError, match="work is 0"):
+        Training(work=0)
+
+
+def test_a_job_stops_after_the_epochs_its_work_allows():
+    weights = sum(tensor.numel() for tensor in GOOD.params.values())
+    (trained,) = train([replace(GOOD, training=Training(epochs=30, work=6 * weights))])
+    assert trained.epochs == 6

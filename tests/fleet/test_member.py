@@ -2,7 +2,7 @@
 
 import torch
 
-from clearwatt.fleet import Job, Training, train
+from clearwatt.fleet import Job, Training
 from clearwatt.fleet.member import plan_epoch
 from clearwatt.networks import Predictor, VariationalAutoencoder
 
@@ -34,18 +34,3 @@ def test_noise_is_drawn_only_where_the_loss_needs_it():
     each = Job(network, network.initialise([0]), torch.rand(5, 2), None, Training(batch=4), seed=0)
     assert plan_epoch(each, torch.Generator()).noise.shape == (2, 4, 3)
     assert plan_epoch(job(5), torch.Generator()).noise.shape == (2, 4, 0)
-
-
-def test_the_result_is_the_mean_of_the_last_epochs_weights():
-    """The first epochs are the same however many follow, so each one's end can be had by itself."""
-    x = torch.rand(10, 2, generator=torch.Generator().manual_seed(1))
-
-    def trained(epochs, average):
-        training = Training(epochs=epochs, batch=4, average=average)
-        (found,) = train([Job(PREDICTOR, PREDICTOR.initialise([0]), x, x[:, :1], training, seed=0)])
-        return found.params
-
-    ends = [trained(epochs, 1) for epochs in (3, 4, 5)]
-    mean = {name: torch.stack([end[name] for end in ends]).mean(dim=0) for name in ends[0]}
-    torch.testing.assert_close(trained(5, 3), mean)
-    torch.testing.assert_close(trained(1, 3), trained(1, 1))

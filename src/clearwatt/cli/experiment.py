@@ -58,7 +58,7 @@ def run_experiment(options: argparse.Namespace) -> None:
     """Run, and print what came of it."""
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
-    from clearwatt.experiment.folder import read_results
+    from clearwatt.experiment.report.reading import read_results
     from clearwatt.experiment.run import run
 
     experiment = configured(options)

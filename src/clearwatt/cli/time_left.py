@@ -58,25 +58,28 @@ def _write(steps: Iterable[Step], workers: int) -> None:
 
 
 class _Clock:
-    """Guesses the time left of a stage from the work done since it began."""
+    """Guesses the time left of the whole run from the work done since it was started."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._stage: str | None = None
-        self._began, self._cost_then = 0.0, 0.0
+        self._began = time.monotonic()
+        self._worked, self._seen = 0.0, 0.0
 
     def begins(self, step: Step) -> bool:
         """Whether this is the first step of its stage."""
         if step.stage == self._stage:
             return False
-        self._stage, self._began, self._cost_then = step.stage, time.monotonic(), step.cost_done
+        self._stage, self._seen = step.stage, step.cost_done  # an earlier start did that
         return True
 
     def left(self, step: Step, before: str = "") -> str:
-        """How long the rest of the stage may take."""
-        if step.done == step.pieces:
+        """How long the rest of the run may take."""
+        self._worked += step.cost_done - self._seen
+        self._seen = step.cost_done
+        left = step.cost - step.cost_done + step.cost_after
+        if not left:
             return ""
-        worked, elapsed = step.cost_done - self._cost_then, time.monotonic() - self._began
-        rate = worked / elapsed if worked and elapsed else RATE * min(self._workers, step.pieces)
-        seconds = round((step.cost - step.cost_done) / rate)
-        return f"{before}about {timedelta(seconds=seconds)} left"
+        elapsed = time.monotonic() - self._began
+        rate = self._worked / elapsed if self._worked and elapsed else RATE * self._workers
+        return f"{before}about {timedelta(seconds=round(left / rate))} left in all"

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from clearwatt.component import Settings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
@@ -40,6 +41,7 @@ class Experiment:
         warmup: training of the warm-up models.
         update: training of an update.
         baseline: training of Baseline_U.
+        preset: which of the presets it was made from, if any.
     """
 
     data: str = "simulated"
@@ -51,8 +53,9 @@ class Experiment:
     networks: Networks = field(default_factory=Networks)
     grid: Grid = field(default_factory=Grid)
     warmup: Training = field(default_factory=Training)
-    update: Training = field(default_factory=lambda: Training(epochs=30, patience=None))
+    update: Training = field(default_factory=lambda: Settings().update)
     baseline: Training = field(default_factory=Training)
+    preset: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.entities, int) and self.entities < 1:
@@ -94,8 +97,15 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def adjusted(experiment: Experiment, values: Mapping[str, object], where: str) -> Experiment:
-    """The experiment with some values replaced; `where` tells a reader of errors their source."""
-    return _replaced(experiment, values, where, "")
+    """The experiment with some values replaced; `where` tells a reader of errors their source.
+
+    Capacities that are given are meant as they are: they are not scaled.
+    """
+    changed = _replaced(experiment, values, where, "")
+    grid = values.get("grid")
+    if isinstance(grid, Mapping) and "novelty_capacity" in grid and "capacity_scale" not in grid:
+        return replace(changed, grid=replace(changed.grid, capacity_scale=1.0))
+    return changed
 
 
 def _replaced(record: D, values: Mapping[str, object], where: str, table: str) -> D:

@@ -107,19 +107,6 @@ class RunFolder:
         return self.path / RESULTS
 
 
-def read_results(path: Path) -> dict[str, Any]:
-    """The outcome of a finished run."""
-    try:
-        results = json.loads((path / RESULTS).read_text(encoding="utf-8"))
-        if (results["format"], results["version"]) != (RESULTS_FORMAT, VERSION):
-            raise ValueError(f"{results['format']} version {results['version']}")
-    except FileNotFoundError as error:
-        raise StateError(f"{path} holds no {RESULTS}; finish the run first") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise StateError(f"{path / RESULTS} is damaged or of another version ({error})") from error
-    return dict(results)
-
-
 def machine() -> dict[str, object]:
     """Cores and memory; no names."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
 from typing import Literal
 
 from clearwatt.errors import ConfigurationError
+from clearwatt.experiment.protocol import Phases
 from clearwatt.strategies import Strategy, strategy_named
 
 Family = Literal["penalty", "replay", "generative"]
@@ -66,15 +67,45 @@ class Configuration:
         }
 
 
+LEAST_CAPACITY = 200
+"""Of a scaled novelty buffer: fewer samples say little about what is new."""
+
+
 @dataclass(frozen=True)
 class Grid:
-    """Candidate values; the defaults are Table 2."""
+    """Candidate values; the defaults are Table 2.
+
+    ``capacity_scale`` multiplies the capacities, which were chosen for the paper's number of
+    updating samples; None stands for the share of these that the data set has, at most 1.
+    """
 
     novelty_capacity: tuple[int, ...] = (3_000, 5_000)
     alpha: tuple[float, ...] = (0.9, 1.3)
     ewc_weight: tuple[float, ...] = (1e4, 5e4, 5e5)
     replay_weight: tuple[float, ...] = (0.5, 1.0, 1.5)
     recent_updates: tuple[int, ...] = (3, 5, 7)
+    capacity_scale: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        if self.capacity_scale is not None and not 0 < self.capacity_scale <= 1:
+            raise ConfigurationError(
+                f"capacity_scale is {self.capacity_scale}; it must be above 0 and at most 1"
+            )
+
+    def scaled_to(self, updating: int) -> Grid:
+        """The grid with its scale settled for so many updating samples."""
+        if self.capacity_scale is not None:
+            return self
+        return replace(self, capacity_scale=round(min(1.0, updating / Phases().updating), 4))
+
+    @property
+    def capacities(self) -> tuple[int, ...]:
+        """The candidates for the novelty capacity, scaled."""
+        scale = 1.0 if self.capacity_scale is None else self.capacity_scale
+        scaled = [
+            min(each, max(LEAST_CAPACITY, round(scale * each))) for each in self.novelty_capacity
+        ]
+        return tuple(dict.fromkeys(scaled))
 
     def configurations(self, instance: str) -> tuple[Configuration, ...]:
         """Every combination for an instance."""
@@ -86,7 +117,7 @@ class Grid:
         axes: Sequence[tuple[float, ...]] = [getattr(self, name) for name in names]
         return tuple(
             Configuration(instance, capacity, alpha, tuple(zip(names, values, strict=True)))
-            for capacity in self.novelty_capacity
+            for capacity in self.capacities
             for alpha in self.alpha
             for values in product(*axes)
         )

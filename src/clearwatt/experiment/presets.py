@@ -25,11 +25,13 @@ _ONE_POINT = Grid(
     ewc_weight=(5e4,),
     replay_weight=(1.0,),
     recent_updates=(5,),
+    capacity_scale=None,
 )
 
 PRESETS: Mapping[str, Experiment] = MappingProxyType(
     {
         "demo": Experiment(
+            preset="demo",
             entities=6,
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
@@ -38,11 +40,12 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             baseline=Training(epochs=20, patience=10),
         ),
         "small": Experiment(
+            preset="small",
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
             baseline=Training(epochs=100, patience=10),
         ),
-        "paper": Experiment(),
+        "paper": Experiment(preset="paper", grid=Grid(capacity_scale=None)),
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.finalists import Finalists
 from clearwatt.experiment.finish import tested_baselines, tested_trials
 from clearwatt.experiment.folder import RunFolder, digest, machine, versions
+from clearwatt.experiment.outlook import outlook
 from clearwatt.experiment.plan import chosen_entities
 from clearwatt.experiment.protocol import Division, divide
 from clearwatt.experiment.stages import Progress, Stages
@@ -40,11 +41,13 @@ def run(
     """
     started = time.perf_counter()
     division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
+    grid = experiment.grid.scaled_to(division.phases.updating)
+    experiment = replace(experiment, grid=grid)
     context = _context(experiment, dataset, division)
     about = _about(experiment, dataset, division)
     identity = digest(about["experiment"], about["data"], about["versions"])
     with RunFolder.opened(out, about, identity) as folder:
-        stages = Stages(folder, compute)
+        stages = Stages(folder, compute, outlook(context))
         entities = [name for zone in division.zones for name in zone.entities]
         context = yield from stages.autoencoders(context)
         context = yield from stages.predictors(context)
@@ -54,6 +57,7 @@ def run(
         trials = tested_trials(context, division, finalists, folder)
         folder.write_results(
             {
+                "preset": about["preset"],
                 "configuration": about["experiment"],
                 "data": about["data"],
                 "phases": asdict(division.phases),
@@ -80,10 +84,14 @@ def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Co
 
 
 def _about(experiment: Experiment, dataset: Dataset, division: Division) -> dict[str, Any]:
-    """What is written down about a run; the place of the data is not part of what it is."""
+    """What is written down about a run.
+
+    Neither the place of the data nor the name of a preset is part of what it is.
+    """
     plain = experiment.to_dict()
-    del plain["data"]
+    del plain["data"], plain["preset"]
     return {
+        "preset": experiment.preset,
         "experiment": plain,
         "data": {
             "name": dataset.name,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
 
 from clearwatt.compute import Executor
 from clearwatt.experiment.baselines import BASELINES, Baseline, BaselineTask
 from clearwatt.experiment.finalists import Finalists
 from clearwatt.experiment.folder import RunFolder
 from clearwatt.experiment.models import Candidate, Place, best
+from clearwatt.experiment.outlook import Stage
 from clearwatt.experiment.plan import (
     STACK,
     chunks,
@@ -31,18 +32,21 @@ from clearwatt.experiment.tasks import (
 )
 
 TrainingTask = RepresentationTask | PredictorTask
-Stage = Literal["autoencoders", "predictors", "updating", "baselines"]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a stage is: pieces of work, and their cost in multiply-adds."""
+    """How far a stage is: pieces of work, and their cost in multiply-adds.
+
+    ``cost_after`` is a guess of what the stages after this one will cost.
+    """
 
     stage: Stage
     done: int
     pieces: int
     cost_done: float
     cost: float
+    cost_after: float = 0.0
 
 
 Steps = Generator[Progress, None, Context]
@@ -63,6 +67,7 @@ class Stages:
 
     folder: RunFolder
     compute: Executor
+    outlook: Mapping[Stage, float] = field(default_factory=dict)
 
     def autoencoders(self, context: Context) -> Steps:
         """Search the representations of every zone; the lowest validation error wins."""
@@ -135,12 +140,17 @@ class Stages:
         open_ = sorted((p for p in pieces if not p.done), key=lambda p: -costs[p])
         total = sum(costs.values())
         done, spent = len(pieces) - len(open_), total - sum(costs[piece] for piece in open_)
-        yield Progress(stage, done, len(pieces), spent, total)
+        after = self._cost_after(stage)
+        yield Progress(stage, done, len(pieces), spent, total, after)
         tasks = [piece.task for piece in open_]
         for position, result in self.compute.map(perform, context, tasks):
             open_[position].keep(result)
             done, spent = done + 1, spent + costs[open_[position]]
-            yield Progress(stage, done, len(pieces), spent, total)
+            yield Progress(stage, done, len(pieces), spent, total, after)
+
+    def _cost_after(self, stage: Stage) -> float:
+        order: tuple[Stage, ...] = get_args(Stage)
+        return sum(self.outlook.get(each, 0.0) for each in order[order.index(stage) + 1 :])
 
 
 def _best_per_zone(

@@ -109,7 +109,7 @@ class RepresentationTask(Task[list[Candidate]]):
     def cost(self, context: Context) -> float:
         """Weights times samples times epochs."""
         samples = sum(context.samples(zone, self.role) for zone in self.zones)
-        return _training_cost(size(self.network), samples, context.training(self.role))
+        return training_cost(size(self.network), samples, context.training(self.role))
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class PredictorTask(Task[list[Candidate]]):
     def cost(self, context: Context) -> float:
         """Weights times samples times epochs."""
         samples = sum(context.samples(place.zone, self.role) for place in self.places)
-        return _training_cost(size(self.network), samples, context.training(self.role))
+        return training_cost(size(self.network), samples, context.training(self.role))
 
 
 def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
@@ -145,5 +145,6 @@ def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
     return [(zone, [place.column for place in group]) for zone, group in groups]
 
 
-def _training_cost(weights: int, samples: int, training: Training) -> float:
-    return 3.0 * weights * samples * training.epochs
+def training_cost(weights: int, samples: int, training: Training) -> float:
+    """Multiply-adds of a training that is not stopped early."""
+    return 3.0 * weights * samples * training.epochs_for(weights)

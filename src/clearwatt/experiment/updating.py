@@ -16,7 +16,7 @@ from clearwatt.experiment.metrics import live_error
 from clearwatt.experiment.models import Candidate, Place, arrays, size
 from clearwatt.experiment.protocol import Zone
 from clearwatt.experiment.recovery import daily_rmse, recoveries
-from clearwatt.experiment.tasks import Context, Role, Task, by_zone
+from clearwatt.experiment.tasks import Context, Role, Task, by_zone, training_cost
 from clearwatt.experiment.trial import (
     ComponentScore,
     Live,
@@ -66,18 +66,26 @@ class UpdatingTask(Task[list[TrialResult]]):
         total = 0.0
         for configuration in self.configurations:
             role = role_of(configuration)
-            samples = 2 * configuration.novelty_capacity * context.experiment.update.epochs
             for zone, columns in by_zone(self.places):
                 encoder = size(context.representations[zone, role].network)
-                encoders = len(columns) if role == "variational" else 1
-                heads = sum(size(context.predictors[Place(zone, c), role].network) for c in columns)
-                total += 3.0 * UPDATES * samples * (encoders * encoder + heads)
+                heads = [size(context.predictors[Place(zone, c), role].network) for c in columns]
+                total += updating_cost(context, configuration, encoder=encoder, heads=heads)
         return total
 
     @property
     def trials(self) -> list[tuple[Configuration, Place]]:
         """Which trials the results are."""
         return [(each, place) for each in self.configurations for place in self.places]
+
+
+def updating_cost(
+    context: Context, configuration: Configuration, *, encoder: int, heads: Sequence[int]
+) -> float:
+    """Multiply-adds of a usual number of updates of a zone's networks, given by their weights."""
+    training, samples = context.experiment.update, 2 * configuration.novelty_capacity
+    encoders = len(heads) if role_of(configuration) == "variational" else 1
+    each = [encoder] * encoders + list(heads)
+    return UPDATES * sum(training_cost(weights, samples, training) for weights in each)
 
 
 def role_of(configuration: Configuration) -> Role:

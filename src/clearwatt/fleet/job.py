@@ -9,6 +9,9 @@ from torch import Tensor
 from clearwatt.errors import ConfigurationError, DataError, require_whole
 from clearwatt.networks import Network, Params
 
+LEAST_EPOCHS = 4
+"""Of a training whose work is limited; see docs/decisions.md."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -21,8 +24,8 @@ class Training:
         batch: Samples per step.
         learning_rate: Adam's step size.
         weight_decay: Adam's L2 regularisation.
-        average: Without validation data, the result is the mean of the weights at the ends of the
-            last so many epochs: at a constant learning rate, the weights of a single one are noisy.
+        work: Weights times epochs at most, so that a large network, which learns more in a pass,
+            takes fewer of them (but at least `LEAST_EPOCHS`); `None` for no such limit.
     """
 
     epochs: int = 512
@@ -30,16 +33,24 @@ class Training:
     batch: int = 64
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
-    average: int = 1
+    work: int | None = None
 
     def __post_init__(self) -> None:
-        require_whole(epochs=self.epochs, batch=self.batch, average=self.average)
+        require_whole(epochs=self.epochs, batch=self.batch)
+        if self.work is not None:
+            require_whole(work=self.work)
         if self.patience is not None:
             require_whole(patience=self.patience)
         if not 0 < self.learning_rate < float("inf"):
             raise ConfigurationError(f"learning_rate is {self.learning_rate}; it must be positive")
         if not 0 <= self.weight_decay < float("inf"):
             raise ConfigurationError(f"weight_decay is {self.weight_decay}; it must be >= 0")
+
+    def epochs_for(self, weights: int) -> int:
+        """Passes over the data at most, for a network of so many weights."""
+        if self.work is None:
+            return self.epochs
+        return min(self.epochs, max(LEAST_EPOCHS, self.work // weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +109,11 @@ class Job:
             _check_like(self.params, self.penalty.importance, "importance")
         if any(tensor.shape[0] != 1 for tensor in self.params.values()):
             raise DataError("a job trains one model; take it from a stack with networks.select")
+
+    @property
+    def epochs(self) -> int:
+        """Passes over the data at most."""
+        return self.training.epochs_for(sum(tensor.numel() for tensor in self.params.values()))
 
     @property
     def dtype(self) -> torch.dtype:

@@ -57,8 +57,7 @@ class Member:
         self._best_epoch = 0
         self._best_loss = self._best_rmse = math.inf
         self._diverged = False
-        self._averaged = min(job.training.average, job.training.epochs)
-        self._sum: Params = {}
+        self._most = job.epochs
         self._begin_epoch()
 
     def _begin_epoch(self) -> None:
@@ -86,13 +85,11 @@ class Member:
         self.epochs += 1
         loss = self._loss / len(self.job.inputs)
         self._diverged = not math.isfinite(loss)
-        last = self.epochs == self.job.training.epochs
+        last = self.epochs == self._most
         if self.job.validation is not None:
             self._validate(params, loss)
-        elif self.epochs > self.job.training.epochs - self._averaged:
-            self._add(params)
-            if last and not self._diverged:
-                self._keep(self._mean(), loss)
+        elif last and not self._diverged:
+            self._keep(params, loss)
         if self._diverged or last or self._out_of_patience():
             return True
         self._begin_epoch()
@@ -108,13 +105,6 @@ class Member:
         if all(bool(tensor.isfinite().all()) for tensor in params.values()):
             self._best_params = {name: tensor.clone() for name, tensor in params.items()}
             self._best_epoch, self._best_loss = self.epochs, loss
-
-    def _add(self, params: Params) -> None:
-        for name, tensor in params.items():
-            self._sum[name] = self._sum[name] + tensor if name in self._sum else tensor.clone()
-
-    def _mean(self) -> Params:
-        return {name: tensor / self._averaged for name, tensor in self._sum.items()}
 
     def _out_of_patience(self) -> bool:
         patience = self.job.training.patience

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     end = results.clock.at(sum(results.phases.values()))
     spans = ", ".join(f"{name} {length:,}" for name, length in results.phases.items())
     return [
+        ("preset", results.preset or "none"),
         ("data", results.data),
         (
             "entities",
@@ -98,9 +100,18 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ),
         ("span", f"{day(results.clock.start)} to {day(end)}, every {duration(results.clock.step)}"),
         ("phases, in steps", spans),
+        ("novelty capacities", _capacities(results)),
         ("trials", f"{results.tried:,} tried, {len(results.trials):,} chosen"),
         ("seed", str(results.configuration.get("seed", "not recorded"))),
     ]
+
+
+def _capacities(results: Results) -> str:
+    grid = results.configuration.get("grid")
+    scale = grid.get("capacity_scale", 1.0) if isinstance(grid, Mapping) else 1.0
+    if scale == 1.0:
+        return "as configured"
+    return f"{scale:.0%} of those configured, the data's share of the paper's updating samples"
 
 
 def _section(anchor: str, *parts: str) -> str:

@@ -25,6 +25,7 @@ from clearwatt.experiment.report.record import (
 
 FORMAT = "clearwatt-experiment"
 VERSION = 1
+RESULTS = "results.json"
 
 # Parsed JSON has no better type; every value is checked as it becomes part of a record.
 Json: TypeAlias = Mapping[str, Any]
@@ -37,7 +38,20 @@ def read_run(folder: str | Path) -> Results:
         folder: what ``clearwatt experiment run --out`` wrote.
     """
     folder = Path(folder)
-    path = folder / "results.json"
+    document = read_results(folder)
+    try:
+        return _results(document, folder)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f"{folder / RESULTS} is damaged ({type(error).__name__}: {error}); delete that "
+            "file and run 'clearwatt experiment run' with the same options again: finished trials "
+            "are kept"
+        ) from error
+
+
+def read_results(folder: Path) -> Json:
+    """The results of a finished run as they are on disk."""
+    path = folder / RESULTS
     if not path.is_file():
         raise DataError(_why_absent(folder))
     document = _load(path)
@@ -46,13 +60,7 @@ def read_run(folder: str | Path) -> Results:
             f"{path} has format {document.get('format')!r}, version {document.get('version')!r}; "
             f"this version of clearwatt reads {FORMAT!r}, version {VERSION}"
         )
-    try:
-        return _results(document, folder)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"{path} is damaged ({type(error).__name__}: {error}); delete that file and run "
-            "'clearwatt experiment run' with the same options again: finished trials are kept"
-        ) from error
+    return document
 
 
 def _why_absent(folder: Path) -> str:
@@ -85,7 +93,11 @@ def _trials(about: Json) -> int:
     from clearwatt.experiment.grid import Grid  # brings the strategies, which reports do not need
 
     experiment = about["experiment"]
-    grid = Grid(**{name: tuple(values) for name, values in experiment["grid"].items()})
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in experiment["grid"].items()
+    }
+    grid = Grid(**values)
     configurations = sum(len(grid.configurations(key)) for key in experiment["instances"])
     return configurations * int(about["data"]["entities"])
 
@@ -104,6 +116,7 @@ def _results(document: Json, folder: Path) -> Results:
     trials = document["trials"]
     return Results(
         name=folder.resolve().name,
+        preset=document.get("preset"),
         data=str(document["data"]["name"]),
         configuration=document["configuration"],
         phases={str(name): int(length) for name, length in document["phases"].items()},

@@ -112,6 +112,7 @@ class Results:
     """Everything a report is written from; ``trials`` holds the chosen ones only."""
 
     name: str
+    preset: str | None
     data: str
     configuration: Json
     phases: Mapping[str, int]

@@ -1,0 +1,58 @@
+"""What later stages of an experiment will cost, before the networks they use have been chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Literal
+
+from clearwatt.experiment.models import size
+from clearwatt.experiment.plan import places_of, roles
+from clearwatt.experiment.tasks import Context, Role, training_cost
+from clearwatt.experiment.updating import updating_cost
+
+Stage = Literal["autoencoders", "predictors", "updating", "baselines"]
+
+
+def outlook(context: Context) -> Mapping[Stage, float]:
+    """Multiply-adds of the stages whose tasks are not known at the start; a rough guess.
+
+    A network that is yet to be chosen is taken to have the mean size of its candidates.
+    """
+    experiment = context.experiment
+    encoder, head = _mean_encoder(context), _mean_head(context)
+    candidates = len(experiment.networks.predictors(1))
+    search = sum(candidates * _all_heads(context, role, head) for role in roles(experiment))
+    upper = sum(
+        training_cost(encoder, context.samples(zone, "everything"), experiment.baseline)
+        for zone in range(len(context.zones))
+    )
+    updating = sum(
+        updating_cost(context, configuration, encoder=encoder, heads=[head] * len(zone.entities))
+        for configuration in experiment.configurations
+        for zone in context.zones
+    )
+    return {
+        "predictors": search + upper,
+        "updating": updating + _all_heads(context, "everything", head),
+    }
+
+
+def _all_heads(context: Context, role: Role, head: int) -> float:
+    training = context.training(role)
+    return sum(
+        training_cost(head, context.samples(place.zone, role), training)
+        for place in places_of(context)
+    )
+
+
+def _mean_encoder(context: Context) -> int:
+    networks = context.experiment.networks
+    inputs = context.zones[0].inputs
+    return round(fmean(size(each) for each in networks.representations(inputs, variational=False)))
+
+
+def _mean_head(context: Context) -> int:
+    networks = context.experiment.networks
+    shapes = [head for latent in networks.latents for head in networks.predictors(latent)]
+    return round(fmean(size(each) for each in shapes))
