@@ -1,0 +1,128 @@
+"""Structured logs: one line of JSON per record, and no secret in any of them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+HIDDEN = "***"
+_SECRET_NAMES = re.compile(r"authori[sz]ation|token|secret|passw(or)?d|cookie|api_?key", re.I)
+_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"',;]+"), rf"\1 {HIDDEN}"),
+    (re.compile(r"\bcw_([A-Za-z0-9-]+)_[^\s\"'&,;]+"), rf"cw_\1_{HIDDEN}"),
+    # The last "@" before the host ends the password, which may contain others.
+    (re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@\"']*):[^\s\"']*@"), rf"\1:{HIDDEN}@"),
+    (
+        re.compile(
+            r"(?i)\b(password|passwd|pwd|secret|token)(\"?'?\s*[=:]\s*)('[^']*'|\"[^\"]*\"|[^\s&,;]+)"
+        ),
+        rf"\1\2{HIDDEN}",
+    ),
+)
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",
+}
+_UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi")
+_FRAMES = 8
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON: ts, level, event, logger, and the fields given as ``extra``.
+
+    An exception is its type, its message and where it went through: no source text, no values.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, secrets replaced."""
+        fields = {
+            "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            **_what(record),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            fields |= _failure(record.exc_info[1])
+        fields["ts"] = str(fields["ts"]).replace("+00:00", "Z")
+        return json.dumps(_clean(fields), allow_nan=False)
+
+
+def configure_logging(level: str = "info", *, stream: TextIO | None = None) -> None:
+    """Send every record of this process through `JsonFormatter`, uvicorn's and warnings included.
+
+    Args:
+        level: the least level that is written: debug, info, warning or error.
+        stream: where to; standard error by default.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _UVICORN:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.setLevel(logging.NOTSET)
+        logger.propagate = True
+    # httpx tells each request at "info", with its whole address.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+def redact(text: str) -> str:
+    """The text without tokens, passwords and the content of Authorization headers."""
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _what(record: logging.LogRecord) -> dict[str, object]:
+    if record.name == "uvicorn.access" and isinstance(record.args, tuple) and len(record.args) == 5:
+        client, method, path, _, status = record.args
+        return {
+            "event": "request",
+            "client": client,
+            "method": method,
+            "path": path,
+            "status": status,
+        }
+    extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+    try:
+        event = record.getMessage()
+    except (TypeError, ValueError):
+        # Arguments that do not fit their message must not cost the record.
+        event = str(record.msg)
+    return {"event": event, **extra}
+
+
+def _failure(error: BaseException) -> dict[str, object]:
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    where = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames]
+    return {"error": f"{type(error).__name__}: {error}", "where": where}
+
+
+def _clean(value: object, name: str = "") -> object:
+    """As JSON has it, secrets replaced: by the name of the field, or by how they look."""
+    if name and _SECRET_NAMES.search(name) and isinstance(value, (str, bytes)):
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {redact(str(key)): _clean(each, str(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_clean(each, name) for each in value]
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return redact(str(value))
