@@ -1,1 +1,19 @@
 """Where the service keeps what it must not lose: SQLite in a file, or PostgreSQL."""
+
+from clearwatt.service.store.base import (
+    ConflictError,
+    Series,
+    Store,
+    StoreFullError,
+    StoreUnavailableError,
+)
+from clearwatt.service.store.opening import open_store
+
+__all__ = [
+    "ConflictError",
+    "Series",
+    "Store",
+    "StoreFullError",
+    "StoreUnavailableError",
+    "open_store",
+]

@@ -212,6 +212,10 @@ class Store(ABC):
     ) -> list[Vintage]:
         """Forecasts that reach into start <= time < end, the newest issue first."""
 
+    @abstractmethod
+    def prune_vintages(self, before: float) -> int:
+        """Forget forecasts issued before a time and return how many; none are forgotten unasked."""
+
     # Tokens.
 
     @abstractmethod

@@ -1,0 +1,86 @@
+"""Forecasts as they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clearwatt.service.records import Vintage
+from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.session import Insert, Row, Session
+
+VINTAGES = (
+    "SELECT entity, issued_at, weather_issued_at, encoder, predictor, start, step, forecast, "
+    "sources FROM vintages"
+)
+
+
+def add(session: Session, vintages: Sequence[Vintage]) -> None:
+    """Keep forecasts."""
+    if not vintages:
+        return
+    count = locked_counter(session, "vintages")
+    session.insert(Insert("vintages"), list(zip(*map(_row, vintages), strict=True)))
+    set_counter(session, "vintages", count + len(vintages))
+
+
+def find(
+    session: Session,
+    entity: str,
+    *,
+    start: int,
+    end: int,
+    issued_before: float | None,
+    limit: int,
+) -> list[Vintage]:
+    """Forecasts that reach into a time span, the newest issue first."""
+    issued = "" if issued_before is None else "AND issued_at < ?"
+    rows = session.rows(
+        f"{VINTAGES} WHERE entity = ? AND start < ? AND stop > ? {issued} "
+        "ORDER BY issued_at DESC LIMIT ?",
+        entity,
+        end,
+        start,
+        *(() if issued_before is None else (issued_before,)),
+        limit,
+    )
+    return [_vintage(row) for row in rows]
+
+
+def prune(session: Session, before: float) -> int:
+    """Forget forecasts that were issued before a time; returns how many."""
+    count = locked_counter(session, "vintages")
+    removed = session.run("DELETE FROM vintages WHERE issued_at < ?", before)
+    set_counter(session, "vintages", count - removed)
+    return removed
+
+
+def _row(vintage: Vintage) -> Row:
+    return (
+        vintage.entity,
+        vintage.issued_at,
+        vintage.weather_issued_at,
+        vintage.encoder,
+        vintage.predictor,
+        vintage.start,
+        vintage.start + vintage.step * len(vintage.values),
+        vintage.step,
+        vintage.values.astype("<f4").tobytes(),
+        vintage.sources.astype(np.uint8).tobytes(),
+    )
+
+
+def _vintage(row: Row) -> Vintage:
+    entity, issued_at, weather, encoder, predictor, start, step, forecast, sources = row
+    return Vintage(
+        entity=entity,
+        issued_at=issued_at,
+        weather_issued_at=weather,
+        encoder=encoder,
+        predictor=predictor,
+        start=start,
+        step=step,
+        values=np.frombuffer(forecast, dtype="<f4"),
+        sources=np.frombuffer(sources, dtype=np.uint8),
+    )

@@ -1,0 +1,24 @@
+"""Numbers that ascend in the order in which transactions commit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from clearwatt.service.store.session import Session
+
+Counter = Literal["entities", "events", "vintages"]
+
+
+def locked_counter(session: Session, name: Counter) -> int:
+    """Where a counter stands; until the transaction ends no other can count on.
+
+    Without the lock, a reader that goes on after the highest number it has seen could miss a lower
+    one that is committed later.
+    """
+    sql = f"SELECT value FROM counters WHERE name = ? {session.locking}"
+    return int(session.rows(sql, name)[0][0])
+
+
+def set_counter(session: Session, name: Counter, value: int) -> None:
+    """Move a counter that is locked."""
+    session.run("UPDATE counters SET value = ? WHERE name = ?", value, name)

@@ -1,0 +1,90 @@
+"""What happened, numbered in the order in which it was recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from clearwatt.service.records import Event
+from clearwatt.service.store.content import dump_json
+from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.session import Insert, Row, Session
+
+EVENTS = "SELECT key, kind, message, at, actor, zone, entity, time, details, seq FROM events"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events to read; None does not narrow it down (see `Store.events`)."""
+
+    zone: str | None = None
+    entity: str | None = None
+    kinds: Sequence[str] | None = None
+    start: float | None = None
+    end: float | None = None
+    after: int | None = None
+    before: int | None = None
+    limit: int = 100
+
+    def conditions(self) -> list[tuple[str, object]]:
+        """Each condition with its value."""
+        every = [
+            ("zone = ?", self.zone),
+            ("entity = ?", self.entity),
+            ("at >= ?", self.start),
+            ("at < ?", self.end),
+            ("seq > ?", self.after),
+            ("seq < ?", self.before),
+        ]
+        return [(sql, value) for sql, value in every if value is not None]
+
+
+def record(session: Session, events: Sequence[Event]) -> None:
+    """Number and keep the events whose key is not known yet."""
+    if not events:
+        return
+    last = locked_counter(session, "events")
+    given = session.given(key=[event.key for event in events])
+    sql = f"SELECT key FROM events WHERE key IN (SELECT given.key FROM {given.sql})"
+    known = {key for (key,) in session.rows(sql, *given.values)}
+    new = {event.key: event for event in reversed(events) if event.key not in known}
+    if new:
+        numbered = enumerate(reversed(new.values()), start=last + 1)
+        rows = [_row(replace(event, seq=seq)) for seq, event in numbered]
+        session.insert(Insert("events"), list(zip(*rows, strict=True)))
+        set_counter(session, "events", last + len(new))
+
+
+def find(session: Session, wanted: Wanted) -> list[Event]:
+    """Events, the newest first, or the oldest first if ``after`` is given."""
+    found = wanted.conditions()
+    conditions, values = [sql for sql, _ in found], [value for _, value in found]
+    if wanted.kinds is not None:
+        given = session.given(kind=list(wanted.kinds))
+        conditions.append(f"kind IN (SELECT given.kind FROM {given.sql})")
+        values += given.values
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    order = "ASC" if wanted.after is not None else "DESC"
+    rows = session.rows(f"{EVENTS} {where} ORDER BY seq {order} LIMIT ?", *values, wanted.limit)
+    return [_event(row) for row in rows]
+
+
+def _row(event: Event) -> Row:
+    return (
+        event.seq,
+        event.key,
+        event.kind,
+        event.message,
+        event.at,
+        event.actor,
+        event.zone,
+        event.entity,
+        event.time,
+        dump_json(event.details),
+    )
+
+
+def _event(row: Row) -> Event:
+    key, kind, message, at, actor, zone, entity, time, details, seq = row
+    return Event(key, kind, message, at, actor, zone, entity, time, json.loads(details), seq)

@@ -1,0 +1,109 @@
+"""Taking in a batch of readings: what is new, what is known, what corrects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import DataError
+from clearwatt.service.records import Event, Readings, Receipt
+from clearwatt.service.store import events, journal
+from clearwatt.service.store.content import dump_readings
+from clearwatt.service.store.readings import Extent, extend, keep, last_of_each, stored_values
+from clearwatt.service.store.session import Session
+
+Member = tuple[str, str]
+"""An entity's id and its zone's."""
+
+
+@dataclass(slots=True)
+class Directory:
+    """What a process remembers so as not to ask for every batch.
+
+    Entities never change once they are registered. Extents only grow, so one that is out of date
+    (another process has added to it) costs a needless write and no more.
+    """
+
+    members: dict[int, Member] = field(default_factory=dict)
+    extents: dict[int, Extent] = field(default_factory=dict)
+
+    def find(self, session: Session, numbers: npt.NDArray[np.int32]) -> dict[int, Member]:
+        """The entities with these numbers."""
+        wanted: list[int] = np.unique(numbers).tolist()
+        if any(number not in self.members for number in wanted):
+            rows = session.rows("SELECT number, id, zone FROM entities")
+            self.members = {number: (entity, zone) for number, entity, zone in rows}
+        try:
+            return {number: self.members[number] for number in wanted}
+        except KeyError as error:
+            raise DataError(f"there is no entity number {error}; register it first") from None
+
+
+def add(
+    session: Session, readings: Readings, *, at: float, directory: Directory
+) -> tuple[Receipt, dict[int, Extent]]:
+    """Keep and journal what is new or different; returns also the extents that have grown."""
+    batch = last_of_each(readings)
+    members = directory.find(session, batch["entity"])
+    journals = journal.locked_journals(session, {zone for _, zone in members.values()})
+    found, before = stored_values(session, batch)
+    same = found & ((before == batch["value"]) | (np.isnan(before) & np.isnan(batch["value"])))
+    changed, corrected = batch[~same], batch[found & ~same]
+    grown: dict[int, Extent] = {}
+    if len(changed):
+        keep(session, changed, at=at)
+        grown = extend(session, changed, directory.extents)
+        new = batch[~found]
+        after = journal.append(session, list(_additions(changed, new, members, journals)), at=at)
+        heads = {entry.zone: entry.head for entry in after}
+        events.record(session, list(_corrections(corrected, members, heads, at=at)))
+    receipt = Receipt(
+        new=len(changed) - len(corrected),
+        duplicates=len(readings) - len(changed),
+        corrections=len(corrected),
+    )
+    return receipt, grown
+
+
+def _additions(
+    changed: Readings,
+    new: Readings,
+    members: dict[int, Member],
+    journals: dict[str, journal.Journal],
+) -> Iterator[journal.Addition]:
+    """One entry per zone, in the order of arrival."""
+    numbers = {zone: position for position, zone in enumerate(sorted(journals))}
+    place = {number: numbers[zone] for number, (_, zone) in members.items()}
+    of_changed, of_new = (
+        np.array([place[number] for number in part["entity"].tolist()], dtype=np.int64)
+        for part in (changed, new)
+    )
+    counts = np.bincount(of_new, minlength=len(numbers))
+    for zone, position in numbers.items():
+        part = changed[of_changed == position]
+        if len(part):
+            content = dump_readings(part)
+            count = int(counts[position])
+            yield journal.Addition(journals[zone], "readings", content, readings=count)
+
+
+def _corrections(
+    corrected: Readings, members: dict[int, Member], heads: dict[str, int], *, at: float
+) -> Iterator[Event]:
+    """An event per entity; it never says the values."""
+    for number in np.unique(corrected["entity"]).tolist():
+        times = corrected["time"][corrected["entity"] == number]
+        entity, zone = members[number]
+        yield Event(
+            key=f"correction:{zone}:{heads[zone]}:{entity}",
+            kind="correction",
+            message=f"{len(times)} stored readings of {entity} were replaced by other values",
+            at=at,
+            zone=zone,
+            entity=entity,
+            time=int(times.max()),
+            details={"readings": len(times), "first": int(times.min()), "last": int(times.max())},
+        )

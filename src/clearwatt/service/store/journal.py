@@ -1,0 +1,195 @@
+"""The journals: what came in, numbered per zone in the order in which it was accepted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clearwatt.errors import DataError
+from clearwatt.service.records import Command, Entry, Event, WeatherIssue
+from clearwatt.service.store import events
+from clearwatt.service.store.content import (
+    dump_command,
+    dump_weather,
+    load_command,
+    load_readings,
+    load_weather,
+)
+from clearwatt.service.store.session import Insert, Row, Session
+
+ADVANCE = Insert(
+    "journals",
+    "ON CONFLICT (zone) DO UPDATE SET head = excluded.head, readings = excluded.readings, "
+    "issues = excluded.issues",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Where a zone's journal stands: its last number, and how many readings and issues it has."""
+
+    zone: str
+    head: int
+    readings: int
+    issues: int
+
+
+def locked_journals(session: Session, zones: Collection[str]) -> dict[str, Journal]:
+    """Journals of zones; until the transaction ends no other can write to these zones.
+
+    That makes the order of numbers the order of commits. Always in order of the zones' ids, so
+    that two transactions never wait for each other.
+    """
+    given = session.given(zone=sorted(zones))
+    found = session.rows(
+        "SELECT zone, head, readings, issues FROM journals WHERE zone IN "
+        f"(SELECT given.zone FROM {given.sql}) ORDER BY zone {session.locking}",
+        *given.values,
+    )
+    journals = {row[0]: Journal(*row) for row in found}
+    for zone in zones:
+        if zone not in journals:
+            raise DataError(f"there is no zone {zone!r}; register it first")
+    return journals
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What is to be appended to a journal; the content of weather is in its own table."""
+
+    journal: Journal
+    kind: str
+    content: bytes | None
+    readings: int = 0
+    issues: int = 0
+
+    def advanced(self) -> Journal:
+        """The journal with this in it."""
+        return replace(
+            self.journal,
+            head=self.journal.head + 1,
+            readings=self.journal.readings + self.readings,
+            issues=self.journal.issues + self.issues,
+        )
+
+
+def append(session: Session, additions: Sequence[Addition], *, at: float) -> list[Journal]:
+    """Append to journals that are locked, one entry each; returns them as they are then."""
+    after = [addition.advanced() for addition in additions]
+    if not after:
+        return after
+    zones, heads = [journal.zone for journal in after], [journal.head for journal in after]
+    counts = [journal.readings for journal in after], [journal.issues for journal in after]
+    session.insert(ADVANCE, [zones, heads, *counts])
+    kinds, contents = [a.kind for a in additions], [a.content for a in additions]
+    session.insert(Insert("journal"), [zones, heads, kinds, contents, [at] * len(after)])
+    return after
+
+
+def add_command(session: Session, command: Command) -> int:
+    """Append a command and return its number."""
+    journal = locked_journals(session, [command.zone])[command.zone]
+    addition = Addition(journal, "command", dump_command(command))
+    return append(session, [addition], at=command.at)[0].head
+
+
+def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
+    """Append an issue unless it is there; one that changes a known issue leaves an event."""
+    journal = locked_journals(session, [issue.zone])[issue.zone]
+    content = dump_weather(_checked(session, issue))
+    known = session.rows(
+        "SELECT seq, content FROM weather WHERE zone = ? AND issued_at = ? "
+        "ORDER BY seq DESC LIMIT 1",
+        issue.zone,
+        issue.issued_at,
+    )
+    if known and bytes(known[0][1]) == content:
+        return False
+    addition = Addition(journal, "weather", None, issues=0 if known else 1)
+    seq = append(session, [addition], at=at)[0].head
+    first, last = int(issue.times[0]), int(issue.times[-1])
+    row = (issue.zone, seq, issue.issued_at, first, last, len(issue.times), content)
+    session.insert_row(Insert("weather"), *row)
+    if known:
+        events.record(session, [_replaced(issue, seq=seq, before=known[0][0], at=at)])
+    return True
+
+
+def entries(session: Session, zone: str, *, after: int, limit: int) -> list[Entry]:
+    """Entries after a number, in order."""
+    rows = session.rows(
+        "SELECT journal.seq, journal.kind, journal.content, weather.issued_at, weather.steps, "
+        "weather.content FROM journal LEFT JOIN weather "
+        "ON weather.zone = journal.zone AND weather.seq = journal.seq "
+        "WHERE journal.zone = ? AND journal.seq > ? ORDER BY journal.seq LIMIT ?",
+        zone,
+        after,
+        limit,
+    )
+    return [_entry(zone, row) for row in rows]
+
+
+def heads(session: Session) -> dict[str, int]:
+    """The last number of each zone."""
+    return {row[0]: row[1] for row in session.rows("SELECT zone, head FROM journals")}
+
+
+def weather(
+    session: Session, zone: str, *, start: int, end: int, until: int | None
+) -> list[WeatherIssue]:
+    """Issues that reach into a time span, each as it stood at a journal number."""
+    known = "" if until is None else "AND {}.seq <= ?"
+    bound = () if until is None else (until,)
+    rows = session.rows(
+        "SELECT w.seq, w.issued_at, w.steps, w.content FROM weather w "
+        f"WHERE w.zone = ? AND w.last >= ? AND w.first < ? {known.format('w')} AND NOT EXISTS "
+        "(SELECT 1 FROM weather newer WHERE newer.zone = w.zone AND newer.issued_at = w.issued_at "
+        f"AND newer.seq > w.seq {known.format('newer')}) ORDER BY w.issued_at",
+        zone,
+        start,
+        end,
+        *bound,
+        *bound,
+    )
+    return [
+        load_weather(zone, seq=seq, issued_at=issued_at, steps=steps, content=content)
+        for seq, issued_at, steps, content in rows
+    ]
+
+
+def _entry(zone: str, row: Row) -> Entry:
+    seq, kind, content, issued_at, steps, weather_content = row
+    if kind == "readings":
+        return Entry(seq, zone, load_readings(content))
+    if kind == "command":
+        return Entry(seq, zone, load_command(zone, content))
+    issue = load_weather(zone, seq=seq, issued_at=issued_at, steps=steps, content=weather_content)
+    return Entry(seq, zone, issue)
+
+
+def _checked(session: Session, issue: WeatherIssue) -> WeatherIssue:
+    (text,) = session.rows("SELECT variables FROM zones WHERE id = ?", issue.zone)[0]
+    shape = (len(issue.times), len(json.loads(text)))
+    if len(issue.times) == 0 or issue.values.shape != shape:
+        raise DataError(
+            f"weather of zone {issue.zone!r} has values of shape {issue.values.shape}; "
+            f"its times and variables ask for {shape}, with at least one time"
+        )
+    if np.any(np.diff(issue.times) <= 0):
+        raise DataError(f"weather of zone {issue.zone!r}: its times must ascend, each one once")
+    return issue
+
+
+def _replaced(issue: WeatherIssue, *, seq: int, before: int, at: float) -> Event:
+    return Event(
+        key=f"weather:{issue.zone}:{seq}",
+        kind="correction",
+        message=f"the weather issue of zone {issue.zone} was sent again with other content",
+        at=at,
+        zone=issue.zone,
+        time=issue.issued_at,
+        details={"issued_at": issue.issued_at, "before": before, "after": seq},
+    )

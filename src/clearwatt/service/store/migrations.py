@@ -1,0 +1,42 @@
+"""Bringing a database to the schema of this release, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from clearwatt.errors import StateError
+from clearwatt.service.store.schema import MIGRATIONS
+from clearwatt.service.store.session import Session
+
+Types = Mapping[str, str]
+"""What a database calls the words in braces of `schema.MIGRATIONS`."""
+
+
+def migrate(
+    session: Session, types: Types, *, migrations: Sequence[Sequence[str]] = MIGRATIONS
+) -> int:
+    """Apply the migrations that are still missing and return how many that were.
+
+    The caller holds a lock that keeps a second process from doing the same.
+
+    Raises:
+        StateError: If a newer release has written the database.
+    """
+    session.run("CREATE TABLE IF NOT EXISTS clearwatt_schema (version INTEGER NOT NULL)")
+    found = session.rows("SELECT version FROM clearwatt_schema")
+    version = int(found[0][0]) if found else 0
+    if version > len(migrations):
+        raise StateError(
+            f"the database has schema {version}, this release knows schemas up to "
+            f"{len(migrations)}; use the release that wrote it, or a newer one"
+        )
+    for statement in (text for step in migrations[version:] for text in step):
+        session.run(statement.format_map(types))
+    if version < len(migrations):
+        _note(session, len(migrations), known=bool(found))
+    return len(migrations) - version
+
+
+def _note(session: Session, version: int, *, known: bool) -> None:
+    verb = "UPDATE clearwatt_schema SET version = ?" if known else None
+    session.run(verb or "INSERT INTO clearwatt_schema (version) VALUES (?)", version)

@@ -1,0 +1,44 @@
+"""Which store an address means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.service.store.base import Store
+from clearwatt.service.store.sql import SqlStore
+
+
+def open_store(address: str | Path) -> Store:
+    """Open a store, creating or migrating its tables if need be.
+
+    Args:
+        address: The path of an SQLite file, or ``postgresql://user:password@host/database``.
+    """
+    return open_sql(address)
+
+
+def open_sql(address: str | Path) -> SqlStore:
+    """The same, for those who need its sessions."""
+    if isinstance(address, str) and is_postgres(address):
+        from clearwatt.service.store.postgres import PostgresStore
+
+        return PostgresStore(address)
+    path = Path(address)
+    if path.is_dir() or "://" in str(address):
+        raise ConfigurationError(
+            f"{_without_secrets(str(address))} is no database; give the path of a file or "
+            "postgresql://user:password@host/database"
+        )
+    from clearwatt.service.store.sqlite import SqliteStore
+
+    return SqliteStore(path)
+
+
+def is_postgres(address: str) -> bool:
+    """Whether an address is one of PostgreSQL."""
+    return address.startswith(("postgresql://", "postgres://"))
+
+
+def _without_secrets(address: str) -> str:
+    return address.rpartition("@")[2]

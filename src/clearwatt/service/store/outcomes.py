@@ -1,0 +1,132 @@
+"""What folding left behind: statuses, versions, signals; and the events and verdicts with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from clearwatt.errors import DataError
+from clearwatt.service.records import Outcome, SignalDay, Status, Version, VersionStatus
+from clearwatt.service.store import events, journal, readings
+from clearwatt.service.store.content import dump_json
+from clearwatt.service.store.session import Insert, Row, Session
+
+VERSIONS = (
+    "SELECT id, component, zone, entity, number, status, at, time, threshold, path, event "
+    "FROM versions"
+)
+STAND = Insert(
+    "statuses",
+    "ON CONFLICT (zone) DO UPDATE SET position = excluded.position, "
+    "generation = excluded.generation, content = excluded.content",
+)
+DRAW = Insert("signals", "ON CONFLICT (zone, day) DO UPDATE SET content = excluded.content")
+PUT = Insert(
+    "versions",
+    "ON CONFLICT (id) DO UPDATE SET component = excluded.component, zone = excluded.zone, "
+    "entity = excluded.entity, number = excluded.number, status = excluded.status, "
+    "at = excluded.at, time = excluded.time, threshold = excluded.threshold, "
+    "path = excluded.path, event = excluded.event",
+)
+
+
+def commit(session: Session, outcome: Outcome) -> None:
+    """Record an outcome; all of it becomes visible at once."""
+    status = outcome.status
+    journal.locked_journals(session, [status.zone])
+    content = dump_json(status.content)
+    session.insert_row(STAND, status.zone, status.position, status.generation, content)
+    for version in outcome.versions:
+        _put(session, version)
+    readings.flag(session, outcome.verdicts)
+    for day in outcome.signals:
+        session.insert_row(DRAW, day.zone, day.day, day.content)
+    events.record(session, outcome.events)
+
+
+def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, Status]:
+    """Where zones stand."""
+    sql, values = "SELECT zone, position, generation, content FROM statuses", ()
+    if zones is not None:
+        given = session.given(zone=zones)
+        sql, values = f"{sql} WHERE zone IN (SELECT given.zone FROM {given.sql})", given.values
+    return {
+        zone: Status(zone, position, generation, json.loads(content))
+        for zone, position, generation, content in session.rows(sql, *values)
+    }
+
+
+def signals(session: Session, zone: str, *, start: int, end: int) -> list[SignalDay]:
+    """Signal days that reach into a time span, by day."""
+    rows = session.rows(
+        "SELECT zone, day, content FROM signals WHERE zone = ? AND day > ? AND day < ? "
+        "ORDER BY day",
+        zone,
+        start - 86_400,
+        end,
+    )
+    return [SignalDay(*row) for row in rows]
+
+
+def versions(
+    session: Session,
+    *,
+    zone: str | None,
+    entity: str | None,
+    status: VersionStatus | None,
+    limit: int,
+    offset: int,
+) -> list[Version]:
+    """Versions, the newest first; an entity's include the shared ones of its zone."""
+    shared = "entity IS NULL AND zone = (SELECT e.zone FROM entities e WHERE e.id = ?)"
+    every: list[tuple[str, tuple[object, ...]]] = [
+        ("zone = ?", (zone,)),
+        (f"(entity = ? OR ({shared}))", (entity, entity)),
+        ("status = ?", (status,)),
+    ]
+    chosen = [(sql, values) for sql, values in every if values[0] is not None]
+    where = f"WHERE {' AND '.join(sql for sql, _ in chosen)}" if chosen else ""
+    values = [value for _, group in chosen for value in group]
+    order = "ORDER BY at DESC, number DESC, id LIMIT ? OFFSET ?"
+    rows = session.rows(f"{VERSIONS} {where} {order}", *values, limit, offset)
+    return [Version(*row) for row in rows]
+
+
+def version(session: Session, identity: str) -> Version | None:
+    """One version by id."""
+    rows = session.rows(f"{VERSIONS} WHERE id = ?", identity)
+    return Version(*rows[0]) if rows else None
+
+
+def mark_version(session: Session, identity: str, status: VersionStatus) -> None:
+    """Change a version's status."""
+    if not session.run("UPDATE versions SET status = ? WHERE id = ?", status, identity):
+        raise DataError(f"there is no version {identity!r}")
+
+
+def _put(session: Session, version: Version) -> None:
+    if version.status == "deployed":
+        session.run(
+            "UPDATE versions SET status = 'superseded' WHERE zone = ? AND component = ? "
+            "AND COALESCE(entity, '') = ? AND status = 'deployed'",
+            version.zone,
+            version.component,
+            version.entity or "",
+        )
+    session.insert_row(PUT, *_row(version))
+
+
+def _row(version: Version) -> Row:
+    return (
+        version.id,
+        version.component,
+        version.zone,
+        version.entity,
+        version.number,
+        version.status,
+        version.at,
+        version.time,
+        version.threshold,
+        version.path,
+        version.event,
+    )

@@ -1,0 +1,199 @@
+"""Readings: one value per entity and time, with what is known about it.
+
+They are kept in order of *chunk* (four hours), entity, time. A batch of many entities at one time
+and a batch of many times of one entity then both fall on few pages: by entity and time alone the
+first of them, which is what a live service gets, would touch a page per reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.service.records import Flag, Readings, StoredReading, Verdict
+from clearwatt.service.store.base import Series
+from clearwatt.service.store.schema import CHUNK
+from clearwatt.service.store.session import Insert, Session
+
+Extent = tuple[int, int]
+"""The first and the last chunk in which an entity has readings."""
+
+KEEP = Insert(
+    "readings",
+    "ON CONFLICT (chunk, entity, time) DO UPDATE SET value = excluded.value, flag = 0, "
+    "reason = '', received = excluded.received",
+)
+EXTEND = Insert(
+    "extents",
+    "ON CONFLICT (entity) DO UPDATE SET "
+    "first = CASE WHEN excluded.first < extents.first THEN excluded.first ELSE extents.first END, "
+    "last = CASE WHEN excluded.last > extents.last THEN excluded.last ELSE extents.last END",
+)
+
+
+def last_of_each(readings: Readings) -> Readings:
+    """The last reading of each entity and time, in the order of arrival."""
+    order = np.lexsort((readings["time"], readings["entity"]))  # stable: the last one stays last
+    entities, times = readings["entity"][order], readings["time"][order]
+    last = np.ones(len(readings), dtype=bool)
+    last[:-1] = (entities[1:] != entities[:-1]) | (times[1:] != times[:-1])
+    return readings[np.sort(order[last])]
+
+
+def stored_values(
+    session: Session, readings: Readings
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
+    """Which of n readings are stored already (n), and with which value (n)."""
+    given = session.given(
+        item=range(len(readings)),
+        chunk=(readings["time"] // CHUNK).tolist(),
+        entity=readings["entity"].tolist(),
+        time=readings["time"].tolist(),
+    )
+    rows = session.rows(
+        f"SELECT given.item, r.value FROM {given.sql} CROSS JOIN readings r "
+        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time",
+        *given.values,
+    )
+    found, values = np.zeros(len(readings), dtype=bool), np.full(len(readings), np.nan)
+    if rows:
+        items, known = zip(*rows, strict=True)
+        found[list(items)] = True
+        values[list(items)] = np.array(known, dtype=np.float64)  # None becomes NaN
+    return found, values
+
+
+def keep(session: Session, readings: Readings, *, at: float) -> None:
+    """Write readings, each accepted until it is judged."""
+    chunks = readings["time"] // CHUNK
+    order = np.lexsort((readings["time"], readings["entity"], chunks))
+    values: list[float | None] = readings["value"][order].tolist()
+    for missing in np.flatnonzero(np.isnan(readings["value"][order])):
+        values[missing] = None
+    n = len(readings)
+    keys = [column[order].tolist() for column in (chunks, readings["entity"], readings["time"])]
+    session.insert(KEEP, [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, [at] * n])
+
+
+def extend(session: Session, readings: Readings, known: Mapping[int, Extent]) -> dict[int, Extent]:
+    """Note where entities have readings now; returns the extents that have grown."""
+    grown: dict[int, Extent] = {}
+    entities, chunks = readings["entity"].tolist(), (readings["time"] // CHUNK).tolist()
+    for entity, chunk in zip(entities, chunks, strict=True):
+        first, last = grown.get(entity) or known.get(entity) or (chunk + 1, chunk)
+        if chunk < first or chunk > last:
+            grown[entity] = (min(first, chunk), max(last, chunk))
+    if grown:
+        ends = list(zip(*grown.values(), strict=True))
+        session.insert(EXTEND, [list(grown), *ends])
+    return grown
+
+
+def series(session: Session, entity: int, *, start: int, end: int) -> Series:
+    """Readings of one entity with start <= time < end, by time."""
+    first, last = extents(session, [entity]).get(entity, (0, -1))
+    chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
+    given = session.given(chunk=chunks)
+    rows = session.rows(
+        f"SELECT r.time, r.value, r.flag FROM {given.sql} CROSS JOIN readings r "
+        "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
+        "ORDER BY r.time",
+        *given.values,
+        entity,
+        start,
+        end,
+    )
+    times, values, flags = zip(*rows, strict=True) if rows else ((), (), ())
+    return Series(
+        np.array(times, dtype=np.int64),
+        np.array(values, dtype=np.float64),
+        np.array(flags, dtype=np.uint8),
+    )
+
+
+def extents(session: Session, entities: Sequence[int]) -> dict[int, Extent]:
+    """Where entities have readings; those without any are left out."""
+    given = session.given(entity=entities)
+    rows = session.rows(
+        f"SELECT e.entity, e.first, e.last FROM {given.sql} CROSS JOIN extents e "
+        "WHERE e.entity = given.entity",
+        *given.values,
+    )
+    return {entity: (first, last) for entity, first, last in rows}
+
+
+def latest(
+    session: Session, entities: Sequence[int], *, before: int
+) -> dict[int, tuple[int, float]]:
+    """The newest usable reading of each entity before a time; looks back in growing strides."""
+    found: dict[int, tuple[int, float]] = {}
+    ahead = (before - 1) // CHUNK
+    left = {e: (first, min(last, ahead)) for e, (first, last) in extents(session, entities).items()}
+    stride = 1
+    while left := {e: x for e, x in left.items() if e not in found and x[0] <= x[1]}:
+        pairs = [
+            (entity, chunk)
+            for entity, (first, last) in left.items()
+            for chunk in range(max(first, last - stride + 1), last + 1)
+        ]
+        found |= _newest(session, pairs, before=before)
+        left = {e: (first, last - stride) for e, (first, last) in left.items()}
+        stride *= 8
+    return found
+
+
+def _newest(
+    session: Session, pairs: Sequence[tuple[int, int]], *, before: int
+) -> dict[int, tuple[int, float]]:
+    entities, chunks = zip(*pairs, strict=True)
+    given = session.given(entity=entities, chunk=chunks)
+    usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
+    rows = session.rows(
+        "SELECT n.entity, n.time, v.value FROM (SELECT r.chunk, r.entity, MAX(r.time) AS time "
+        f"FROM {given.sql} CROSS JOIN readings r WHERE r.chunk = given.chunk "
+        f"AND r.entity = given.entity AND r.time < ? AND {usable} GROUP BY r.chunk, r.entity) n "
+        "CROSS JOIN readings v WHERE v.chunk = n.chunk AND v.entity = n.entity "
+        "AND v.time = n.time ORDER BY n.time",
+        *given.values,
+        before,
+    )
+    return {entity: (time, value) for entity, time, value in rows}
+
+
+def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
+    """Flag readings, with the reason; a reading that is not there stays away."""
+    if not verdicts:
+        return
+    given = session.given(
+        chunk=[verdict.time // CHUNK for verdict in verdicts],
+        entity=[verdict.entity for verdict in verdicts],
+        time=[verdict.time for verdict in verdicts],
+        flag=[int(verdict.flag) for verdict in verdicts],
+        reason=[verdict.reason for verdict in verdicts],
+    )
+    session.run(
+        f"UPDATE readings SET flag = given.flag, reason = given.reason FROM {given.sql} "
+        "WHERE readings.chunk = given.chunk AND readings.entity = given.entity "
+        "AND readings.time = given.time",
+        *given.values,
+    )
+
+
+def quarantine(
+    session: Session, entity: int | None, *, limit: int, offset: int
+) -> list[StoredReading]:
+    """Quarantined readings, the newest first."""
+    whose = "" if entity is None else "AND entity = ?"
+    rows = session.rows(
+        "SELECT entity, time, value, flag, reason, received FROM readings "
+        f"WHERE flag = 1 {whose} ORDER BY time DESC, entity LIMIT ? OFFSET ?",
+        *(() if entity is None else (entity,)),
+        limit,
+        offset,
+    )
+    return [
+        StoredReading(number, time, np.nan if value is None else value, Flag(code), why, received)
+        for number, time, value, code, why, received in rows
+    ]

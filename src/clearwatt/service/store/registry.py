@@ -1,0 +1,150 @@
+"""Who there is: zones, entities and tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from clearwatt.errors import DataError
+from clearwatt.service.records import Entity, Token, Zone
+from clearwatt.service.store.base import ConflictError
+from clearwatt.service.store.content import dump_json
+from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.session import Insert, Row, Session
+
+ZONES = "SELECT id, step, variables, timezone, name, settings FROM zones"
+ENTITIES = "SELECT id, zone, kind, capacity, unit, name, extra, number FROM entities"
+TOKENS = "SELECT id, name, role, hash, created_at, last_used_at FROM tokens"
+
+
+def add_zone(session: Session, zone: Zone) -> bool:
+    """Register a zone with an empty journal."""
+    written = session.run(
+        "INSERT INTO zones (id, step, variables, timezone, name, settings) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        zone.id,
+        zone.step,
+        dump_json(zone.variables),
+        zone.timezone,
+        zone.name,
+        dump_json(zone.settings),
+    )
+    if written:
+        session.run("INSERT INTO journals VALUES (?, 0, 0, 0)", zone.id)
+        return True
+    known = _zone(session.rows(f"{ZONES} WHERE id = ?", zone.id)[0])
+    if _written(known) != _written(zone):
+        raise ConflictError(
+            f"zone {zone.id!r} exists and differs: {known} is registered; "
+            "send it as it is, or choose another id"
+        )
+    return False
+
+
+def zones(session: Session) -> list[Zone]:
+    """All zones, by id."""
+    found = (_zone(row) for row in session.rows(ZONES))
+    return sorted(found, key=lambda zone: zone.id)
+
+
+def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
+    """Register entities; numbers ascend in the order given and are never used again."""
+    taken = locked_counter(session, "entities")
+    known = {entity.id: entity for entity in _named(session, [e.id for e in entities])}
+    _refuse_unknown_zones(session, {entity.zone for entity in entities})
+    new: list[Entity] = []
+    for entity in entities:
+        registered = known.get(entity.id)
+        if registered is None:
+            registered = replace(entity, number=taken + len(new))
+            known[entity.id] = registered
+            new.append(registered)
+        _refuse_difference(registered, entity)
+    if new:
+        session.insert(Insert("entities"), list(zip(*map(_entity_row, new), strict=True)))
+        set_counter(session, "entities", taken + len(new))
+    return [known[entity.id] for entity in entities]
+
+
+def entities(session: Session, zone: str | None) -> list[Entity]:
+    """All entities, or a zone's, in order of their numbers."""
+    if zone is None:
+        rows = session.rows(f"{ENTITIES} ORDER BY number")
+    else:
+        rows = session.rows(f"{ENTITIES} WHERE zone = ? ORDER BY number", zone)
+    return [_entity(row) for row in rows]
+
+
+def add_token(session: Session, token: Token) -> None:
+    """Keep a token's hash."""
+    written = session.run(
+        "INSERT INTO tokens (id, name, role, hash, created_at, last_used_at) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        token.id,
+        token.name,
+        token.role,
+        token.hash,
+        token.created_at,
+        token.last_used_at,
+    )
+    if not written:
+        raise ConflictError(f"there is a token {token.id!r} already; choose another id")
+
+
+def tokens(session: Session) -> list[Token]:
+    """All tokens, the oldest first."""
+    return [Token(*row) for row in session.rows(f"{TOKENS} ORDER BY created_at, id")]
+
+
+def remove_token(session: Session, token: str) -> bool:
+    """Forget a token by id."""
+    return session.run("DELETE FROM tokens WHERE id = ?", token) > 0
+
+
+def _zone(row: Row) -> Zone:
+    identity, step, variables, timezone, name, settings = row
+    return Zone(identity, step, tuple(json.loads(variables)), timezone, name, json.loads(settings))
+
+
+def _written(zone: Zone) -> Zone:
+    """As it comes back, so that a tuple in its settings equals the list it becomes."""
+    return replace(zone, settings=json.loads(dump_json(zone.settings)))
+
+
+def _named(session: Session, ids: Sequence[str]) -> Iterable[Entity]:
+    given = session.given(id=ids)
+    sql = f"{ENTITIES} WHERE id IN (SELECT given.id FROM {given.sql})"
+    return map(_entity, session.rows(sql, *given.values))
+
+
+def _refuse_unknown_zones(session: Session, wanted: set[str]) -> None:
+    unknown = sorted(wanted - {zone.id for zone in zones(session)})
+    if unknown:
+        raise DataError(f"there is no zone {unknown[0]!r}; register it before its entities")
+
+
+def _refuse_difference(registered: Entity, entity: Entity) -> None:
+    if replace(registered, number=-1) != replace(entity, number=-1):
+        raise ConflictError(
+            f"entity {entity.id!r} exists and differs: {registered} is registered; "
+            "send it as it is, or choose another id"
+        )
+
+
+def _entity(row: Row) -> Entity:
+    identity, zone, kind, capacity, unit, name, extra, number = row
+    return Entity(identity, zone, kind, capacity, unit, name, json.loads(extra), number)
+
+
+def _entity_row(entity: Entity) -> Row:
+    return (
+        entity.number,
+        entity.id,
+        entity.zone,
+        entity.kind,
+        entity.capacity,
+        entity.unit,
+        entity.name,
+        dump_json(entity.extra),
+    )

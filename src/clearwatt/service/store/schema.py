@@ -1,0 +1,175 @@
+"""The tables of a store and how an older database becomes a current one.
+
+One text serves both databases; the types in braces are named as each of them calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Type = Literal["integer", "real", "text", "blob"]
+
+CHUNK = 4 * 3600
+"""Seconds. Readings are kept in order of chunk, entity, time; `readings.py` says why."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (  # 1: what there is
+        "CREATE TABLE counters (name TEXT PRIMARY KEY, value {integer} NOT NULL){keyed}",
+        "INSERT INTO counters (name, value) VALUES ('entities', 0), ('events', 0), ('vintages', 0)",
+        """CREATE TABLE zones (
+            id TEXT PRIMARY KEY, step {integer} NOT NULL, variables TEXT NOT NULL,
+            timezone TEXT NOT NULL, name TEXT NOT NULL, settings TEXT NOT NULL){keyed}""",
+        """CREATE TABLE journals (
+            zone TEXT PRIMARY KEY REFERENCES zones (id), head {integer} NOT NULL,
+            readings {integer} NOT NULL, issues {integer} NOT NULL){keyed}""",
+        """CREATE TABLE entities (
+            number {integer} PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+            zone TEXT NOT NULL REFERENCES zones (id), kind TEXT NOT NULL, capacity {real},
+            unit TEXT NOT NULL, name TEXT NOT NULL, extra TEXT NOT NULL){strict}""",
+        """CREATE TABLE readings (
+            chunk {integer} NOT NULL, entity {integer} NOT NULL, time {integer} NOT NULL,
+            value {real}, flag {integer} NOT NULL, reason TEXT NOT NULL, received {real} NOT NULL,
+            PRIMARY KEY (chunk, entity, time)){keyed}""",
+        """CREATE TABLE extents (
+            entity {integer} PRIMARY KEY, first {integer} NOT NULL, last {integer} NOT NULL
+            ){strict}""",
+        """CREATE TABLE journal (
+            zone TEXT NOT NULL REFERENCES zones (id), seq {integer} NOT NULL, kind TEXT NOT NULL,
+            content {blob}, at {real} NOT NULL, PRIMARY KEY (zone, seq)){strict}""",
+        """CREATE TABLE weather (
+            zone TEXT NOT NULL REFERENCES zones (id), seq {integer} NOT NULL,
+            issued_at {integer} NOT NULL, first {integer} NOT NULL, last {integer} NOT NULL,
+            steps {integer} NOT NULL, content {blob} NOT NULL, PRIMARY KEY (zone, seq)){strict}""",
+        """CREATE TABLE events (
+            seq {integer} PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+            message TEXT NOT NULL, at {real} NOT NULL, actor TEXT NOT NULL, zone TEXT, entity TEXT,
+            time {integer}, details TEXT NOT NULL){strict}""",
+        """CREATE TABLE versions (
+            id TEXT PRIMARY KEY, component TEXT NOT NULL, zone TEXT NOT NULL, entity TEXT,
+            number {integer} NOT NULL, status TEXT NOT NULL, at {real} NOT NULL, time {integer},
+            threshold {real} NOT NULL, path TEXT NOT NULL, event TEXT){strict}""",
+        """CREATE TABLE statuses (
+            zone TEXT PRIMARY KEY REFERENCES zones (id), position {integer} NOT NULL,
+            generation {integer} NOT NULL, content TEXT NOT NULL){strict}""",
+        """CREATE TABLE signals (
+            zone TEXT NOT NULL REFERENCES zones (id), day {integer} NOT NULL,
+            content {blob} NOT NULL, PRIMARY KEY (zone, day)){strict}""",
+        """CREATE TABLE vintages (
+            entity TEXT NOT NULL, issued_at {real} NOT NULL, weather_issued_at {integer},
+            encoder TEXT, predictor TEXT, start {integer} NOT NULL, stop {integer} NOT NULL,
+            step {integer} NOT NULL, forecast {blob} NOT NULL, sources {blob} NOT NULL){strict}""",
+        """CREATE TABLE tokens (
+            id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
+            created_at {real} NOT NULL, last_used_at {real}){strict}""",
+    ),
+    (  # 2: what is looked for
+        "CREATE INDEX readings_quarantined ON readings (time, entity) WHERE flag = 1",
+        "CREATE INDEX entities_zone ON entities (zone, number)",
+        "CREATE INDEX weather_issue ON weather (zone, issued_at, seq)",
+        "CREATE INDEX weather_reach ON weather (zone, last, first)",
+        "CREATE INDEX events_zone ON events (zone, seq)",
+        "CREATE INDEX events_entity ON events (entity, seq)",
+        "CREATE INDEX events_kind ON events (kind, seq)",
+        "CREATE INDEX versions_owner ON versions (zone, entity, component, at)",
+        "CREATE INDEX versions_at ON versions (at)",
+        "CREATE INDEX vintages_entity ON vintages (entity, issued_at)",
+        "CREATE INDEX vintages_issued ON vintages (issued_at)",
+    ),
+)
+
+TABLES: Mapping[str, Mapping[str, Type]] = {
+    "counters": {"name": "text", "value": "integer"},
+    "zones": {
+        "id": "text",
+        "step": "integer",
+        "variables": "text",
+        "timezone": "text",
+        "name": "text",
+        "settings": "text",
+    },
+    "journals": {"zone": "text", "head": "integer", "readings": "integer", "issues": "integer"},
+    "entities": {
+        "number": "integer",
+        "id": "text",
+        "zone": "text",
+        "kind": "text",
+        "capacity": "real",
+        "unit": "text",
+        "name": "text",
+        "extra": "text",
+    },
+    "readings": {
+        "chunk": "integer",
+        "entity": "integer",
+        "time": "integer",
+        "value": "real",
+        "flag": "integer",
+        "reason": "text",
+        "received": "real",
+    },
+    "extents": {"entity": "integer", "first": "integer", "last": "integer"},
+    "journal": {"zone": "text", "seq": "integer", "kind": "text", "content": "blob", "at": "real"},
+    "weather": {
+        "zone": "text",
+        "seq": "integer",
+        "issued_at": "integer",
+        "first": "integer",
+        "last": "integer",
+        "steps": "integer",
+        "content": "blob",
+    },
+    "events": {
+        "seq": "integer",
+        "key": "text",
+        "kind": "text",
+        "message": "text",
+        "at": "real",
+        "actor": "text",
+        "zone": "text",
+        "entity": "text",
+        "time": "integer",
+        "details": "text",
+    },
+    "versions": {
+        "id": "text",
+        "component": "text",
+        "zone": "text",
+        "entity": "text",
+        "number": "integer",
+        "status": "text",
+        "at": "real",
+        "time": "integer",
+        "threshold": "real",
+        "path": "text",
+        "event": "text",
+    },
+    "statuses": {
+        "zone": "text",
+        "position": "integer",
+        "generation": "integer",
+        "content": "text",
+    },
+    "signals": {"zone": "text", "day": "integer", "content": "blob"},
+    "vintages": {
+        "entity": "text",
+        "issued_at": "real",
+        "weather_issued_at": "integer",
+        "encoder": "text",
+        "predictor": "text",
+        "start": "integer",
+        "stop": "integer",
+        "step": "integer",
+        "forecast": "blob",
+        "sources": "blob",
+    },
+    "tokens": {
+        "id": "text",
+        "name": "text",
+        "role": "text",
+        "hash": "text",
+        "created_at": "real",
+        "last_used_at": "real",
+    },
+}
+"""The columns as the last migration leaves them; a table follows those that it refers to."""

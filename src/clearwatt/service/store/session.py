@@ -1,0 +1,67 @@
+"""What the statements of a store need of a database: a transaction that takes rows in bulk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from clearwatt.service.store.schema import TABLES
+
+Row = tuple[Any, ...]
+
+
+class Given(NamedTuple):
+    """Values of the caller as a table called ``given``: its SQL and the parameters in it."""
+
+    sql: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Rows into a table, all of its columns; ``conflict`` is its ON CONFLICT clause, if any."""
+
+    table: str
+    conflict: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, in the order in which values are handed over."""
+        return tuple(TABLES[self.table])
+
+
+class Session(ABC):
+    """A connection, in a transaction if it writes; statements mark parameters with ``?``."""
+
+    locking: str
+    """What makes a SELECT keep its rows from other writers until the transaction ends."""
+
+    @abstractmethod
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        """What a statement returns."""
+
+    @abstractmethod
+    def stream(self, sql: str) -> Iterator[Row]:
+        """What a statement returns, without holding all of it in memory."""
+
+    @abstractmethod
+    def run(self, sql: str, *values: object) -> int:
+        """Run a statement and return how many rows it changed."""
+
+    @abstractmethod
+    def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
+        """Insert rows given column by column, in one go."""
+
+    @abstractmethod
+    def fill(self, table: str, rows: Iterator[Row]) -> None:
+        """Insert any number of rows into a table, as fast as the database can."""
+
+    @abstractmethod
+    def given(self, **columns: Sequence[int] | Sequence[str]) -> Given:
+        """Whole numbers and texts as a table to join with; put it to the left of CROSS JOIN."""
+
+    def insert_row(self, insert: Insert, *values: object) -> None:
+        """Insert one row."""
+        self.insert(insert, [[value] for value in values])

@@ -1,0 +1,241 @@
+"""A store in one SQLite file: nothing to install, nothing to look after."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from clearwatt.errors import ClearwattError, StateError
+from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.migrations import migrate
+from clearwatt.service.store.pool import Pool
+from clearwatt.service.store.session import Given, Insert, Row, Session
+from clearwatt.service.store.sql import SqlStore
+
+TYPES = {
+    "integer": "INTEGER",
+    "real": "REAL",
+    "blob": "BLOB",
+    "strict": " STRICT",
+    "keyed": " STRICT, WITHOUT ROWID",
+}
+UNUSABLE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+}
+BUSY_SECONDS = 30
+ALMOST_FULL = 2**20
+"""Bytes: with less than that on the disk, an error of input or output is put down to it."""
+
+
+class SqliteStore(SqlStore):
+    """Readers never wait for the writer; writers, of any process, take turns."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self._lock = threading.Lock()
+        self._readers = Pool(lambda: connect(path), sqlite3.Connection.close)
+        with translated(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = connect(path)
+        try:
+            with self.writing() as session:
+                migrate(session, TYPES)
+        except BaseException:
+            self._writer.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({str(self.path)!r})"
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """One of the connections that only read."""
+        with translated(self.path), self._readers.borrow() as connection:
+            yield SqliteSession(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """The one connection that writes, in a transaction."""
+        with translated(self.path), self._lock, _transaction(self._writer) as session:
+            yield session
+
+    def size(self) -> int:
+        """Bytes of the file and of what is not yet merged into it."""
+        files = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def backup(self, folder: Path) -> None:
+        """Copy the file with the backup of SQLite itself, which sees one state."""
+        folder.mkdir(parents=True, exist_ok=True)
+        part, whole = folder / ".clearwatt.db.part", folder / "clearwatt.db"
+        part.unlink(missing_ok=True)
+        with translated(folder), self._readers.borrow() as connection:
+            target = sqlite3.connect(part)
+            try:
+                connection.backup(target)
+            finally:
+                target.close()
+            part.replace(whole)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold a lock on a file beside the database."""
+        with self.path.with_name(self.path.name + ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConflictError(
+                    f"another service uses {self.path}; stop it, or use another data directory"
+                ) from None
+            yield  # the lock ends with the file, and with the process however it ends
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._readers.close()
+        with self._lock:
+            self._writer.close()
+
+
+class SqliteSession(Session):
+    """A connection; values of the caller are handed over as JSON."""
+
+    locking = ""  # a transaction that writes has the whole file to itself
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        """What a statement returns."""
+        return self._connection.execute(sql, values).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Row]:
+        """What a statement returns, row by row."""
+        return iter(self._connection.execute(sql))
+
+    def run(self, sql: str, *values: object) -> int:
+        """Run a statement."""
+        return self._connection.execute(sql, values).rowcount
+
+    def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
+        """Insert rows given column by column."""
+        sql = f"{_insertion(insert.table, insert.columns)} {insert.conflict}"
+        self._connection.executemany(sql, zip(*columns, strict=True))
+
+    def fill(self, table: str, rows: Iterator[Row]) -> None:
+        """Insert any number of rows."""
+        self._connection.executemany(_insertion(table, Insert(table).columns), rows)
+
+    def given(self, **columns: Sequence[int] | Sequence[str]) -> Given:
+        """Values as a table, from JSON."""
+        fields = (f"json_extract(value, '$[{i}]') AS {name}" for i, name in enumerate(columns))
+        rows = list(zip(*columns.values(), strict=True))
+        return Given(f"(SELECT {', '.join(fields)} FROM json_each(?)) given", (json.dumps(rows),))
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a file: what is committed is on the disk, and readers see whole transactions."""
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        _use_write_ahead_log(connection)
+        for pragma in (
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "wal_autocheckpoint = 8000",  # pages; the rarer, the less often a page is written
+            "journal_size_limit = 67108864",
+            "cache_size = -16384",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch a new file over; two processes that do so at once do not wait for each other."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[Session]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield SqliteSession(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # SQLite itself rolls back when the disk is full
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _insertion(table: str, columns: Sequence[str]) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Errors of SQLite and of the file system as ours; a mistake in a statement stays one."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        ours = _translation(error, path)
+        if ours is None:
+            raise
+        raise ours from error
+    except OSError as error:
+        if isinstance(error, ClearwattError):
+            raise
+        raise _of_file_system(error, path) from error
+
+
+def _translation(error: sqlite3.Error, path: Path) -> ClearwattError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _almost_full(path)):
+        return _full(path)
+    if code in UNUSABLE:
+        return StoreUnavailableError(f"{path} cannot be used now: {error}; try again")
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return StateError(f"{path} is damaged ({error}); restore a backup")
+    return None
+
+
+def _of_file_system(error: OSError, path: Path) -> ClearwattError:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return _full(path)
+    return StoreUnavailableError(f"{path} cannot be used: {error}")
+
+
+def _full(path: Path) -> StoreFullError:
+    return StoreFullError(
+        f"the disk of {path} is full; nothing was written: free some space and send it again"
+    )
+
+
+def _almost_full(path: Path) -> bool:
+    return shutil.disk_usage(path.parent).free < ALMOST_FULL
