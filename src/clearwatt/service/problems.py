@@ -42,6 +42,12 @@ CODES: Mapping[int, str] = {
 }
 """The code of each status the API answers errors with."""
 
+_REASONS = {
+    "extra_forbidden": "this field is unknown; leave it out or correct its name",
+    "missing": "this field is missing",
+    "finite_number": "NaN and infinities are no numbers here; send null where there is no value",
+}
+
 
 class UnknownIdError(ClearwattError):
     """A zone, entity or version that does not exist."""
@@ -90,7 +96,7 @@ def status_of(error: ClearwattError) -> int:
 def described(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, str]]:
     """What pydantic found, each with where and why; ``skip`` leaves out outer names of where."""
     return [
-        {"where": ".".join(map(str, error["loc"][skip:])) or "body", "reason": _reason(error)}
+        {"where": ".".join(map(str, error["loc"][skip:])) or "body", "reason": reason(error)}
         for error in errors[:MOST_DETAILS]
     ]
 
@@ -157,18 +163,15 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     return problem(known, messages.get(status, "the request cannot be answered"), headers=headers)
 
 
-def _reason(error: Mapping[str, Any]) -> str:
+def reason(error: Mapping[str, Any]) -> str:
     """One sentence; what was given is cut short and has no characters that cannot be shown."""
     kind, message = str(error["type"]), str(error["msg"]).removeprefix("Value error, ")
+    if kind in _REASONS:
+        return _REASONS[kind]
     if kind == "json_invalid":
         return f"the body is not JSON: {error['ctx']['error']}"
-    if kind == "extra_forbidden":
-        return "this field is unknown; leave it out or correct its name"
-    if kind == "missing":
-        return "this field is missing"
-    if kind == "value_error":
+    given = error.get("input")
+    if kind == "value_error" or not isinstance(given, str | int | float | None):
         return message
-    if kind == "finite_number":
-        return "NaN and infinities are no numbers here; send null where there is no value"
-    given = ascii(error.get("input"))
-    return f"{message} (given {given if len(given) <= 60 else given[:60] + '…'})"
+    shown = ascii(given[:60] if isinstance(given, str) else given)
+    return f"{message} (given {shown})"

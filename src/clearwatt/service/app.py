@@ -1,0 +1,97 @@
+"""The HTTP application: routes, and around them what every request goes through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from clearwatt import __version__
+from clearwatt.service.access import Authorise, Identify
+from clearwatt.service.auth import TokenBook
+from clearwatt.service.config import ServiceConfig
+from clearwatt.service.description import Described
+from clearwatt.service.forecasts import Forecaster
+from clearwatt.service.limits import BodyLimit, Buckets, RateLimit, SecurityHeaders
+from clearwatt.service.metrics import Metrics
+from clearwatt.service.observation import Observe
+from clearwatt.service.parts import Learner, Parts
+from clearwatt.service.problems import Unexpected, add_problem_handlers
+from clearwatt.service.registry import Registry
+from clearwatt.service.routes import (
+    commands,
+    entities,
+    events,
+    forecasts,
+    intake,
+    models,
+    operations,
+    quarantine,
+    zones,
+)
+from clearwatt.service.store.base import Store
+
+ROUTERS = (zones, entities, intake, forecasts, events, models, commands, quarantine, operations)
+
+
+def create_app(
+    config: ServiceConfig,
+    *,
+    store: Store,
+    forecaster: Forecaster,
+    supervisor: Learner,
+    metrics: Metrics,
+    registry: Registry | None = None,
+    clock: Callable[[], float] = time.time,
+) -> FastAPI:
+    """Put an application together; several may live in one process.
+
+    Args:
+        config: How it listens and what it lets through.
+        store: Where everything is kept.
+        forecaster: Who forecasts.
+        supervisor: Who wakes the learner and knows how it is.
+        metrics: Who counts.
+        registry: Who knows zones and entities; better the forecaster's own than a second one.
+        clock: The wall clock, in seconds since 1970.
+    """
+    parts = Parts(
+        config=config,
+        store=store,
+        forecaster=forecaster,
+        learner=supervisor,
+        metrics=metrics,
+        registry=registry or Registry(store),
+        tokens=TokenBook(store),
+        clock=clock,
+    )
+    # The interactive pages of FastAPI load scripts from elsewhere, which the headers forbid.
+    app = Described(
+        title="ClearWatt",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        middleware=_middleware(parts),
+    )
+    app.state.parts = parts
+    add_problem_handlers(app)
+    for routes in ROUTERS:
+        app.include_router(routes.router)
+    return app
+
+
+def _middleware(parts: Parts) -> list[Middleware]:
+    """From the outside in; a body is read only for those who may send one."""
+    config = parts.config
+    buckets = Buckets(rate=config.rate, burst=config.burst)
+    return [
+        Middleware(Observe, metrics=parts.metrics),
+        Middleware(SecurityHeaders),
+        Middleware(Unexpected),
+        Middleware(Identify, book=parts.tokens),
+        Middleware(RateLimit, buckets=buckets),
+        Middleware(Authorise, book=parts.tokens, host=config.host),
+        Middleware(BodyLimit, limit=config.max_body),
+    ]

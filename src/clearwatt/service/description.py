@@ -1,0 +1,61 @@
+"""The OpenAPI description: FastAPI's own, with roles and without what cannot be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from clearwatt.service.auth import role_needed
+
+_METHODS = frozenset({"get", "post", "put", "patch", "delete"})
+_SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "cw_<id>_<secret>, made by 'clearwatt token create'. None is needed while none "
+    "exists and the service listens to its own machine only.",
+}
+_ABOUT = """Power forecasts that keep learning.
+
+Times are RFC 3339 with a zone; answers are in UTC. Commands are answered with 202 and their number:
+the learner carries them out in order and records an event with the key `command:<zone>:<number>`.
+Errors have the form `{"error": {"code", "message", "details"}}`."""
+
+
+class Described(FastAPI):
+    """An application with a complete description, made at the first question."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description."""
+        if self.openapi_schema is None:
+            self.openapi_schema = _completed(super().openapi())
+        return self.openapi_schema
+
+
+def _completed(schema: dict[str, Any]) -> dict[str, Any]:
+    schema["info"]["description"] = _ABOUT
+    schema.setdefault("components", {})["securitySchemes"] = {"token": _SCHEME}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            if method in _METHODS:
+                _complete(operation, method.upper(), path)
+    return schema
+
+
+def _complete(operation: dict[str, Any], method: str, path: str) -> None:
+    role = role_needed(method, path)
+    operation["security"] = [{"token": []}] if role else []
+    if role:
+        described = operation.get("description", "")
+        operation["description"] = f"{described}\n\nRole: {role}.".strip()
+    for parameter in operation.get("parameters", []):
+        parameter["schema"] = _without_null(parameter["schema"])
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query parameter that is optional is left out; it cannot be null."""
+    choices = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
+    if len(choices) != 1:
+        return schema
+    rest = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+    return {**rest, **choices[0]}

@@ -1,0 +1,108 @@
+"""The zones and entities of a store, in memory: every reading that comes in is looked up here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.records import Entity, Zone
+from clearwatt.service.store.base import Store
+
+PAUSE = 1.0
+"""Seconds between two looks into the store for an id that is unknown here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Who there is, at one moment; ``numbers`` leads from an entity's number back to it."""
+
+    zones: Mapping[str, Zone]
+    entities: Mapping[str, Entity]
+    numbers: Mapping[int, Entity]
+
+
+class Registry:
+    """Registers through the store and remembers; a store that is written elsewhere is read again.
+
+    The roster is replaced as a whole, so that readers need no lock.
+    """
+
+    def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._clock = store, clock
+        self._lock = Lock()
+        self._roster: Roster | None = None
+        self._read_at = -float("inf")
+
+    @property
+    def roster(self) -> Roster:
+        """Who there is, as far as is known."""
+        return self._roster or self.refresh()
+
+    def refresh(self) -> Roster:
+        """Read everything again."""
+        with self._lock:
+            self._roster = _roster(self._store.zones(), self._store.entities())
+            self._read_at = self._clock()
+            return self._roster
+
+    def zone(self, zone: str) -> Zone:
+        """One zone by id, or UnknownIdError."""
+        found = self.roster.zones.get(zone) or self._again().zones.get(zone)
+        if found is None:
+            raise UnknownIdError(f"zone {zone!r} is unknown; register it at POST /v1/zones")
+        return found
+
+    def entity(self, entity: str) -> Entity:
+        """One entity by id, or UnknownIdError."""
+        found = self.roster.entities.get(entity) or self._again().entities.get(entity)
+        if found is None:
+            raise UnknownIdError(f"entity {entity!r} is unknown; register it at POST /v1/entities")
+        return found
+
+    def with_all(self, entities: set[str]) -> Roster:
+        """The roster, read again if one of these is not in it."""
+        roster = self.roster
+        return roster if entities <= roster.entities.keys() else self._again()
+
+    def of_zone(self, zone: str) -> list[Entity]:
+        """A zone's entities, by number."""
+        return [entity for entity in self.roster.entities.values() if entity.zone == zone]
+
+    def add_zone(self, zone: Zone) -> bool:
+        """Register a zone; whether it is new."""
+        new = self._store.add_zone(zone)
+        self._join([zone], [])
+        return new
+
+    def add_entities(self, entities: Sequence[Entity]) -> tuple[list[Entity], int]:
+        """Register entities; all of them as they are now, and how many are new."""
+        before = self.roster.entities
+        added = self._store.add_entities(entities)
+        self._join([], added)
+        return added, sum(entity.id not in before for entity in added)
+
+    def _join(self, zones: Sequence[Zone], entities: Sequence[Entity]) -> None:
+        known = self.roster
+        with self._lock:
+            known = self._roster or known
+            self._roster = _roster(
+                [*known.zones.values(), *zones], [*known.entities.values(), *entities]
+            )
+
+    def _again(self) -> Roster:
+        """The roster, read again unless that was just done: strangers must not cost the store."""
+        if self._roster is not None and self._clock() - self._read_at < PAUSE:
+            return self._roster
+        return self.refresh()
+
+
+def _roster(zones: Iterable[Zone], entities: Iterable[Entity]) -> Roster:
+    by_id = {entity.id: entity for entity in entities}
+    return Roster(
+        zones={zone.id: zone for zone in zones},
+        entities=by_id,
+        numbers={entity.number: entity for entity in by_id.values()},
+    )

@@ -1,0 +1,138 @@
+"""Forecasts as they are given, and as they were given."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from clearwatt.service.answers import Forecast
+from clearwatt.service.fallback import Source
+from clearwatt.service.records import Vintage
+from clearwatt.service.schemas.base import Id, Outgoing, Span, Stamp, Time, numbers
+from clearwatt.service.times import optional_text, text, texts
+
+MOST_STEPS = 250_000
+"""Steps of one answer, over all its entities."""
+MOST_NAMED = 500
+
+
+class ForecastQuery(Span):
+    """Entities by name, or all of a zone; from now on for 48 hours where no times are given."""
+
+    entity: list[Id] = Field(default_factory=list, max_length=MOST_NAMED)
+    zone: Id | None = None
+
+
+class WeatherUsed(Outgoing):
+    """When the oldest and the newest weather behind an answer was issued."""
+
+    oldest: Stamp
+    newest: Stamp
+
+
+class MissingInput(Outgoing):
+    """An input that was not there: for which times, both included, and why."""
+
+    cause: str = Field(description="weather, model, nonsense or readings")
+    reason: str
+    start: Stamp
+    end: Stamp
+
+
+class ForecastAnswer(Outgoing):
+    """The forecast of one entity."""
+
+    entity: str
+    unit: str
+    issued_at: Stamp
+    encoder: str | None
+    predictor: str | None
+    weather: WeatherUsed | None
+    times: list[Stamp]
+    values: list[float | None]
+    sources: list[str] = Field(
+        description="model, or a fallback: yesterday, last week, climatology, none"
+    )
+    fallback: bool = Field(description="Whether any step is not the model's")
+    missing: list[MissingInput]
+
+    @classmethod
+    def of(cls, forecast: Forecast) -> ForecastAnswer:
+        """A forecast in columns."""
+        weather = forecast.weather
+        return cls(
+            entity=forecast.entity,
+            unit=forecast.unit,
+            issued_at=text(forecast.issued_at),
+            encoder=forecast.encoder,
+            predictor=forecast.predictor,
+            weather=weather and WeatherUsed(oldest=text(weather[0]), newest=text(weather[1])),
+            times=texts(forecast.times),
+            values=numbers(forecast.values),
+            sources=labels(forecast.sources),
+            fallback=bool(forecast.sources.any()),
+            missing=[
+                MissingInput(
+                    cause=each.cause,
+                    reason=each.reason,
+                    start=text(each.start),
+                    end=text(each.end),
+                )
+                for each in forecast.missing
+            ],
+        )
+
+
+class ForecastList(Outgoing):
+    """A forecast for each entity that was asked for."""
+
+    forecasts: list[ForecastAnswer]
+
+
+class VintageQuery(Span):
+    """Forecasts about these times; those issued before a moment where one is given."""
+
+    entity: Id
+    issued_before: Time | None = None
+    limit: int = Field(default=20, ge=1, le=200)
+
+
+class VintageAnswer(Outgoing):
+    """A forecast as it was given."""
+
+    issued_at: Stamp
+    weather_issued_at: Stamp | None
+    encoder: str | None
+    predictor: str | None
+    times: list[Stamp]
+    values: list[float | None]
+    sources: list[str]
+
+    @classmethod
+    def of(cls, vintage: Vintage) -> VintageAnswer:
+        """A vintage in columns."""
+        times = vintage.start + vintage.step * np.arange(len(vintage.values))
+        return cls(
+            issued_at=text(vintage.issued_at),
+            weather_issued_at=optional_text(vintage.weather_issued_at),
+            encoder=vintage.encoder,
+            predictor=vintage.predictor,
+            times=texts(times),
+            values=numbers(vintage.values),
+            sources=labels(vintage.sources),
+        )
+
+
+class VintageList(Outgoing):
+    """The newest issue first."""
+
+    entity: str
+    unit: str
+    vintages: list[VintageAnswer]
+
+
+def labels(sources: npt.NDArray[np.uint8]) -> list[str]:
+    """Sources (n) in words."""
+    words = [source.label for source in Source]
+    return [words[source] for source in sources.tolist()]
