@@ -150,21 +150,3 @@ def test_past_is_refused_to_those_who_declare_none():
         update.past.replay("random", 9)
     with pytest.raises(ConfigurationError, match=r"declare access = Access\.ALL"):
         update.past.everything()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"alpha": 0}, "alpha is 0"),
-        ({"alpha": float("nan")}, "alpha is nan"),
-        ({"alpha": float("inf")}, "alpha is inf"),
-        ({"novelty_capacity": 0}, "novelty_capacity is 0; it must be a whole number of at least 1"),
-        ({"novelty_capacity": 2.5}, r"novelty_capacity is 2\.5"),
-        ({"familiarity_capacity": 0}, "familiarity_capacity is 0"),
-        ({"strategy": "RandomReplay"}, "strategy is 'RandomReplay'; give an instance"),
-        ({"strategy": FineTune}, "give an instance such as RecentReplay"),
-    ],
-)
-def test_settings_refuse_what_cannot_be(parameters, says):
-    with pytest.raises(ConfigurationError, match=says):
-        Settings(**parameters)

@@ -5,8 +5,7 @@ The autoencoder and every predictor are one of these; they differ in what they s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,28 +15,19 @@ from torch import Tensor
 
 from clearwatt import detection
 from clearwatt.detection import Reals
-from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.events import Signal, UpdateEvent
-from clearwatt.fleet import Job, Trained, Training
-from clearwatt.memory import FamiliarityBuffer, History, Policy, SampleList, Samples
+from clearwatt.fleet import Job, Trained
+from clearwatt.memory import FamiliarityBuffer, Rows, SampleList, Samples
 from clearwatt.networks import Network, Params
-from clearwatt.strategies import (
-    Access,
-    Batch,
-    ComponentName,
-    Past,
-    RecentReplay,
-    State,
-    Strategy,
-    Update,
-    Warmup,
-)
+from clearwatt.past import View, history_for, past_of
+from clearwatt.promotion import AWAITING, DIVERGED, Assessment, Candidate, Request, require_fitting
+from clearwatt.settings import Settings
+from clearwatt.strategies import Batch, ComponentName, Past, State, Update, Warmup
+
+__all__ = ["RECENT_READINGS", "Candidate", "Component", "Model", "Settings", "View", "aligned"]
 
 RECENT_READINGS = 96
 """How many of the last verdicts an event reports: a day of quarter hours."""
-
-View = Callable[[Samples], Batch]
-"""Turns samples into what the component's network sees, under the encoder now in force."""
 
 
 class Model(NamedTuple):
@@ -48,68 +38,12 @@ class Model(NamedTuple):
     validation_rmse: float | None = None
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How an instance detects novelty and learns from it.
-
-    Args:
-        strategy: the continual-learning approach.
-        novelty_capacity: novel samples that trigger an update.
-        alpha: threshold factor; smaller is more sensitive.
-        familiarity_capacity: bound of the familiarity buffers; None: all since the last update.
-        update: how an update trains.
-        seed: source of all randomness of the instance.
-        precise: compute verdicts in double precision, so that they do not depend on how the stream
-            was cut into blocks; costs about twice the time of judging.
-    """
-
-    strategy: Strategy = field(default_factory=RecentReplay)
-    novelty_capacity: int = 3000
-    alpha: float = 1.3
-    familiarity_capacity: int | None = None
-    update: Training = field(
-        default_factory=lambda: Training(epochs=30, patience=None, work=400_000)
-    )
-    seed: int = 0
-    precise: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.strategy, Strategy):
-            raise ConfigurationError(
-                f"strategy is {self.strategy!r}; give an instance such as RecentReplay()"
-            )
-        require_whole(novelty_capacity=self.novelty_capacity)
-        if self.familiarity_capacity is not None:
-            require_whole(familiarity_capacity=self.familiarity_capacity)
-        if not 0 < self.alpha < float("inf"):
-            raise ConfigurationError(
-                f"alpha is {self.alpha}; the threshold factor must be above 0 and finite"
-            )
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of the verdicts; models train and are kept in single precision."""
-        return torch.float64 if self.precise else torch.float32
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """An update that is due: the job to train and what to remember until it is done."""
-
-    job: Job
-    update: Update
-    replayed: int
-    step: int
-    trigger: Signal
-    familiar: int
-    recent_novel: int
-    recent_readings: int
-
-
 class Component:
     """One network of an instance and everything that decides when and how it learns.
 
     ``sample_width`` is the number of values a kept sample has: inputs and, if labelled, its target.
+    With ``approval`` a trained model is not deployed but waits as the ``candidate``, the newest
+    only, until someone activates it.
     """
 
     def __init__(
@@ -136,9 +70,11 @@ class Component:
         self.familiarity = FamiliarityBuffer(
             labelled=labelled, capacity=settings.familiarity_capacity
         )
-        self.history = _history_for(settings.strategy, labelled=labelled)
+        self.history = history_for(settings.strategy, labelled=labelled)
         self.recent: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self.updates = 0
+        self.approval = False
+        self.candidate: Candidate | None = None
 
     def start(self, samples: Samples, data: Batch) -> None:
         """Take the warm-up as known: threshold, the strategy's first state, task 0."""
@@ -150,14 +86,10 @@ class Component:
             self.history.close()
 
     @torch.inference_mode()
-    def errors(self, data: Batch, output: Tensor | None = None) -> Reals:
-        """The error signal of each sample (n) by the deployed model, or by an output (n x o)."""
-        if output is None:
-            output = self.network.forward(self.params, data.inputs[None])[0]
-        found = output.numpy()
-        if data.targets is None:
-            return detection.reconstruction_errors(data.inputs.numpy(), found)
-        return detection.prediction_errors(data.targets.numpy()[:, 0], found[:, 0])
+    def errors(self, data: Batch, params: Params | None = None) -> Reals:
+        """The error signal of each sample (n) by the deployed model, or by other weights."""
+        weights = self.params if params is None else params
+        return _errors(data, self.network.forward(weights, data.inputs[None])[0])
 
     @property
     def judging(self) -> Params:
@@ -170,7 +102,7 @@ class Component:
         if output is None:
             seen = data.inputs.to(self.settings.dtype)
             output = self.network.forward(self.judging, seen[None])[0]
-        return detection.is_novel(self.errors(data, output), self.threshold)
+        return detection.is_novel(_errors(data, output), self.threshold)
 
     def due(self, novel: npt.NDArray[np.bool_]) -> int | None:
         """How many of these verdicts until the novelty buffer is full; None: not within them."""
@@ -194,22 +126,35 @@ class Component:
         trigger: Signal,
         also_novel: Samples | None = None,
         generated: Batch | None = None,
+        deployed: View | None = None,
     ) -> Request:
-        """Turn the full buffers into a training job and start fresh ones."""
+        """Turn the full buffers into a training job and start fresh ones.
+
+        Args:
+            view: How the model to be trained sees its data.
+            step: Samples streamed so far.
+            trigger: The signal that fired.
+            also_novel: What the partner of a synchronous pair found novel.
+            generated: Pseudo samples of the past.
+            deployed: How the deployed model sees its data, if another way.
+        """
         novelty, familiarity = self._window(also_novel)
+        window = view(novelty), view(familiarity)
         update = Update(
             component=self.name,
             network=self.network,
             params=self.params,
             state=self.state,
-            novelty=view(novelty),
-            familiarity=view(familiarity),
-            past=_past_of(self.settings.strategy, self.history, view, self.rng),
+            novelty=window[0],
+            familiarity=window[1],
+            past=self._past(view),
             capacity=self.settings.novelty_capacity,
             rng=self.rng,
             generated=generated,
         )
-        objective = self.settings.strategy.objective(update)
+        objective = self.settings.strategy.objective(
+            self._training_part(update, (novelty, familiarity), view)
+        )
         job = Job(
             network=self.network,
             params=self.params,
@@ -223,6 +168,7 @@ class Component:
         request = Request(
             job=job,
             update=update,
+            deployed=window if deployed is None else (deployed(novelty), deployed(familiarity)),
             replayed=objective.replayed,
             step=step,
             trigger=trigger,
@@ -234,39 +180,104 @@ class Component:
         return request
 
     def deploy(self, request: Request, trained: Trained) -> UpdateEvent:
-        """Put the trained model into service, with its threshold, and say what changed."""
-        update = request.update
-        before = [self.errors(part) for part in (update.novelty, update.familiarity)]
-        threshold_before = self.threshold
-        after = before
-        if not trained.diverged:
-            self.params = aligned(trained.params)
-            after = [self.errors(part) for part in (update.novelty, update.familiarity)]
-            if update.novelty.size + update.familiarity.size:
-                self.threshold = detection.threshold(np.concatenate(after), self.settings.alpha)
-            self.state = self.settings.strategy.consolidate(update, self.params)
+        """Put the trained model into service if it may be, and say what changed."""
+        return self.settle(self.assess(request, trained), waits=self.approval)
+
+    def assess(self, request: Request, trained: Trained) -> Assessment:
+        """Hold the trained model against the one in service."""
+        before = self._both(request.deployed)
+        if trained.diverged:
+            return Assessment(request, trained, self.params, before, before, reason=DIVERGED)
+        params, gate = aligned(trained.params), self.settings.gate
+        after = self._both(request.window, params)
+        if gate is None:
+            return Assessment(request, trained, params, before, after)
+        found = gate.compare(before, after)
+        return Assessment(request, trained, params, before, after, found, found.refusal)
+
+    def settle(
+        self, found: Assessment, *, waits: bool = False, refused: str | None = None
+    ) -> UpdateEvent:
+        """Put a model into service, or say why not.
+
+        Args:
+            found: The model and what was found out about it.
+            waits: Whether it has to wait for approval.
+            refused: A reason against it that lies elsewhere.
+        """
+        reason, threshold_before = found.reason or refused, self.threshold
         self.updates += 1
-        return UpdateEvent(
+        if reason is None:
+            self.candidate = candidate = self._candidate(found)
+            if waits:
+                reason = AWAITING
+            else:
+                self._serve(candidate.params, candidate.threshold, candidate.state)
+        return found.event(
+            reason,
             component=self.name,
             entity=self.entity,
-            step=request.step,
-            trigger=request.trigger,
-            threshold_before=threshold_before,
-            threshold_after=self.threshold,
-            novel=update.novelty.size,
-            familiar=request.familiar,
-            replayed=request.replayed,
-            seconds=trained.seconds,
-            accepted=not trained.diverged,
-            epochs=trained.epochs,
+            thresholds=(threshold_before, self.threshold),
             retained_bytes=self.retained_bytes,
-            recent_novel=request.recent_novel,
-            recent_readings=request.recent_readings,
-            novelty_error_before=_mean(before[0]),
-            novelty_error_after=_mean(after[0]),
-            familiarity_error_before=_mean(before[1]),
-            familiarity_error_after=_mean(after[1]),
         )
+
+    def activate(self, params: Params, threshold: float, state: State) -> None:
+        """Put a model into service by hand, an earlier one or the candidate.
+
+        Buffers and history stay as they are; a candidate that is this model waits no longer.
+
+        Args:
+            params: Its weights.
+            threshold: Its threshold.
+            state: What the strategy kept with it.
+        """
+        title = self.name if self.entity is None else f"{self.name} of {self.entity}"
+        like = Candidate(self.network, self.params, self.threshold, self.state, self.updates)
+        given = Candidate(self.network, params, threshold, state, self.updates)
+        require_fitting(given, like, title)
+        self._serve(params, threshold, state)
+
+    def _serve(self, params: Params, threshold: float, state: State) -> None:
+        waiting = self.candidate
+        if waiting is not None and all(
+            torch.equal(tensor, waiting.params[name]) for name, tensor in params.items()
+        ):
+            self.candidate = None
+        self.params, self.threshold, self.state = aligned(params), threshold, aligned(state)
+
+    def _candidate(self, found: Assessment) -> Candidate:
+        after, threshold = np.concatenate(found.after), self.threshold
+        if len(after):
+            threshold = detection.threshold(after, self.settings.alpha)
+        update, params = found.request.update, found.params
+        state = self.settings.strategy.consolidate(update, params)
+        return Candidate(self.network, params, threshold, state, self.updates)
+
+    def _both(
+        self, window: tuple[Batch, Batch], params: Params | None = None
+    ) -> tuple[Reals, Reals]:
+        """Errors on the novel and on the familiar samples."""
+        return self.errors(window[0], params), self.errors(window[1], params)
+
+    def _training_part(
+        self, update: Update, samples: tuple[Samples, Samples], view: View
+    ) -> Update:
+        """The update without what the gate holds back."""
+        gate = self.settings.gate
+        if gate is None:
+            return update
+        held = [gate.held_back(len(part.rows)) for part in samples]
+        novelty, familiarity = (
+            part.at(torch.from_numpy(np.flatnonzero(~mask)))
+            for part, mask in zip((update.novelty, update.familiarity), held, strict=True)
+        )
+        rows = [part.rows[mask] for part, mask in zip(samples, held, strict=True)]
+        past = self._past(view, np.concatenate(rows))
+        return replace(update, novelty=novelty, familiarity=familiarity, past=past)
+
+    def _past(self, view: View, held_back: Rows | None = None) -> Past:
+        rows = np.empty(0, np.int64) if held_back is None else held_back
+        return past_of(self.settings.strategy, self.history, view, rng=self.rng, held_back=rows)
 
     @property
     def window(self) -> Samples:
@@ -309,55 +320,6 @@ class Component:
             self.history.close()
 
 
-class _KeptPast(Past):
-    """A history, seen through the encoder now in force."""
-
-    def __init__(
-        self, history: History, *, access: Access, view: View, rng: np.random.Generator
-    ) -> None:
-        self._history, self._access, self._view, self._rng = history, access, view, rng
-
-    def replay(self, policy: Policy, budget: int) -> Batch:
-        return self._view(self._history.replay(policy, budget, self._rng))
-
-    def everything(self) -> Batch:
-        if self._access is not Access.ALL:
-            raise ConfigurationError(
-                f"a strategy with access {self._access.value!r} asked for everything; "
-                "declare access = Access.ALL"
-            )
-        return self._view(self._history.samples)
-
-
-class _NoPast(Past):
-    """No history: nothing was kept, so nothing can be asked for."""
-
-    def replay(self, policy: Policy, budget: int) -> Batch:
-        raise ConfigurationError(
-            f"a strategy with access 'none' asked for a {policy!r} replay of {budget} samples; "
-            "declare access = Access.RECENT or Access.ALL"
-        )
-
-    def everything(self) -> Batch:
-        raise ConfigurationError(
-            "a strategy with access 'none' asked for everything; declare access = Access.ALL"
-        )
-
-
-def _history_for(strategy: Strategy, *, labelled: bool) -> History | None:
-    if strategy.access is Access.NONE:
-        return None
-    return History(labelled=labelled, recent_updates=strategy.window)
-
-
-def _past_of(
-    strategy: Strategy, history: History | None, view: View, rng: np.random.Generator
-) -> Past:
-    if history is None:
-        return _NoPast()
-    return _KeptPast(history, access=strategy.access, view=view, rng=rng)
-
-
 def _joined(first: Samples, second: Samples) -> Samples:
     targets = None
     if first.targets is not None and second.targets is not None:
@@ -374,5 +336,8 @@ def aligned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: t.clone() if t.data_ptr() % 64 else t for name, t in tensors.items()}
 
 
-def _mean(errors: Reals) -> float | None:
-    return float(errors.mean()) if len(errors) else None
+def _errors(data: Batch, output: Tensor) -> Reals:
+    found = output.numpy()
+    if data.targets is None:
+        return detection.reconstruction_errors(data.inputs.numpy(), found)
+    return detection.prediction_errors(data.targets.numpy()[:, 0], found[:, 0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
+from clearwatt.gate import Comparison
 from clearwatt.strategies import ComponentName
 
 Signal = Literal["reconstruction", "prediction"]
@@ -17,7 +18,8 @@ class UpdateEvent:
     """One update of one component.
 
     ``step`` counts the samples streamed since the warm-up, the one that fired included; errors are
-    means over the samples since the last update, by the model before and the model after.
+    means over the samples since the last update, by the model before and the trained one.
+    ``reason`` says why that one was not put into service, ``held_back`` how the gate compared them.
     """
 
     component: ComponentName
@@ -39,13 +41,22 @@ class UpdateEvent:
     novelty_error_after: float | None
     familiarity_error_before: float | None
     familiarity_error_after: float | None
+    reason: str | None = None
+    held_back: Comparison | None = None
 
     def scaled(self, factor: float) -> UpdateEvent:
         """The same event with thresholds and errors in another unit."""
         names = [field.name for field in fields(self) if "threshold" in field.name]
         names += [field.name for field in fields(self) if "error" in field.name]
         values = {name: getattr(self, name) for name in names}
-        return replace(self, **{name: value and value * factor for name, value in values.items()})
+        held_back = None if self.held_back is None else self.held_back.scaled(factor)
+        refusal = None if held_back is None else held_back.refusal
+        return replace(
+            self,
+            held_back=held_back,
+            reason=refusal or self.reason,
+            **{name: value and value * factor for name, value in values.items()},
+        )
 
     @property
     def explanation(self) -> str:
@@ -57,7 +68,10 @@ class UpdateEvent:
             f"{self.recent_novel} of the last {self.recent_readings} readings novel."
         )
         if not self.accepted:
-            return f"{why} Training diverged; the model in service and its threshold were kept."
+            return (
+                f"{why} The trained model was not put into service: {self.reason}. The model in "
+                "service and its threshold were kept."
+            )
         error = _UNIT[self.component]
         return (
             f"{why} Trained {self.epochs} epochs with {self.replayed} replayed samples in "

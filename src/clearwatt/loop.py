@@ -53,7 +53,7 @@ class Lens(Protocol):
 
 
 class Deployment(NamedTuple):
-    """An update that was put into service: from the step after its event on, with its weights."""
+    """An update and the weights in service from the step after its event on."""
 
     event: UpdateEvent
     params: Params

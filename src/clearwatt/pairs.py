@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from clearwatt.component import Component
+from clearwatt.component import Component, View
 from clearwatt.events import Signal
 from clearwatt.loop import (
     LOOK_AHEAD,
@@ -19,7 +19,8 @@ from clearwatt.loop import (
     reconstructor,
 )
 from clearwatt.memory import Floats, Inputs, Samples
-from clearwatt.networks import Reconstructor
+from clearwatt.networks import Params, Reconstructor
+from clearwatt.promotion import Assessment
 from clearwatt.strategies import Archive, Batch
 from clearwatt.streams import Stream
 
@@ -87,17 +88,38 @@ class Pair:
             generated=None if generated is None else Batch(generated.inputs, None),
         )
         (trained,) = yield (request.job,)
-        first = Deployment(self.autoencoder.deploy(request, trained), self.autoencoder.params)
+        first = self.autoencoder.assess(request, trained)
+        encoder = self.autoencoder.params if first.reason else first.params
         request = self.predictor.request(
-            latent_view(self._network, self.autoencoder.params, self.inputs),
+            self._view(encoder),
             step=step,
             trigger=trigger,
             also_novel=novel_x,
-            generated=None if generated is None else self._encoded(generated),
+            generated=None if generated is None else self._encoded(generated, encoder),
+            deployed=None if settings.gate is None else self._view(self.autoencoder.params),
         )
         (trained,) = yield (request.job,)
-        second = Deployment(self.predictor.deploy(request, trained), self.predictor.params)
-        return [first, second]
+        return self._settle(first, self.predictor.assess(request, trained))
+
+    def _settle(self, first: Assessment, second: Assessment) -> list[Deployment]:
+        """With a gate or approval the new models stand together or not at all.
+
+        A predictor that was trained on the latents of an encoder is of no use without it. If the
+        encoder is refused, its predictor was trained on the latents in service.
+        """
+        parts = self.autoencoder, self.predictor
+        waits = any(part.approval for part in parts)
+        refused = None
+        if waits or self.autoencoder.settings.gate is not None:
+            refused = second.reason and "its predictor was not put into service"
+        if second.reason is None or not (first.reason or refused):
+            for part in parts:  # what waited so far belonged together, too
+                part.candidate = None
+        events = (
+            self.autoencoder.settle(first, waits=waits, refused=refused),
+            self.predictor.settle(second, waits=waits),
+        )
+        return [Deployment(event, part.params) for event, part in zip(events, parts, strict=True)]
 
     def _archive(self) -> Archive:
         """The deployed models, which are those of the last update."""
@@ -108,9 +130,11 @@ class Pair:
             predict=lambda z: self.predictor.network.forward(self.predictor.params, z[None])[0],
         )
 
-    def _encoded(self, generated: Batch) -> Batch:
-        latents = encode(self._network, self.autoencoder.params, generated.inputs.numpy())
-        return Batch(latents, generated.targets)
+    def _view(self, encoder: Params) -> View:
+        return latent_view(self._network, encoder, self.inputs)
+
+    def _encoded(self, generated: Batch, encoder: Params) -> Batch:
+        return Batch(encode(self._network, encoder, generated.inputs.numpy()), generated.targets)
 
     @property
     def _network(self) -> Reconstructor:

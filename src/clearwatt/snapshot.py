@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearwatt.component import Component, Model, Settings, aligned
+from clearwatt.component import Candidate, Component, Model, Settings, aligned
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.fleet import Training
+from clearwatt.gate import Comparison, Gate, Side
 from clearwatt.memory import SampleList, Samples
 from clearwatt.networks import Autoencoder, Network, Predictor, VariationalAutoencoder
+from clearwatt.state import Saved
 from clearwatt.strategies import STRATEGIES, Strategy, strategy_named
 
 Values = dict[str, Any]
@@ -54,6 +56,7 @@ def pack_settings(settings: Settings) -> Values:
         "update": asdict(settings.update),
         "seed": settings.seed,
         "precise": settings.precise,
+        "gate": None if settings.gate is None else asdict(settings.gate),
     }
 
 
@@ -67,6 +70,7 @@ def unpack_settings(values: Values, strategy: Strategy | None) -> Settings:
         update=Training(**values["update"]),
         seed=values["seed"],
         precise=values["precise"],
+        gate=None if values["gate"] is None else Gate(**values["gate"]),
     )
 
 
@@ -109,20 +113,18 @@ def pack_component(component: Component) -> tuple[Values, Tensors]:
         "familiar_seen": component.familiarity.seen,
         "boundaries": None if component.history is None else list(component.history.boundaries),
         "rng": component.rng.bit_generator.state,
-        "tensors": _shapes(tensors),
+        "approval": component.approval,
+        "candidate": None,
     }
-    return values, tensors
+    if component.candidate is not None:
+        values["candidate"], own = pack_version(component.candidate)
+        tensors |= {f"candidate.{name}": tensor for name, tensor in own.items()}
+    return values | {"tensors": _shapes(tensors)}, tensors
 
 
 def restore_component(component: Component, values: Values, tensors: Tensors) -> None:
     """Put a saved state into a fresh component."""
-    found = _shapes(tensors)
-    for name in sorted(found.keys() | values["tensors"].keys()):
-        if found.get(name) != values["tensors"].get(name):
-            raise StateError(
-                f"the state of the {component.name} is incomplete: {name} is missing or not as "
-                "saved; restore it from a backup"
-            )
+    _require_all(values, tensors, f"the {component.name}")
     component.params = aligned(tensors_below(tensors, "params."))
     component.state = aligned(tensors_below(tensors, "state."))
     component.recent = tensors["recent"].numpy().astype(np.bool_)
@@ -136,10 +138,61 @@ def restore_component(component: Component, values: Values, tensors: Tensors) ->
     if component.history is not None:
         component.history.boundaries = list(values["boundaries"])
     component.rng.bit_generator.state = values["rng"]
+    component.approval, component.candidate = values["approval"], None
+    if values["candidate"] is not None:
+        own = tensors_below(tensors, "candidate.")
+        component.candidate = _version(values["candidate"], own, component.network)
+
+
+def pack_version(model: Component | Candidate) -> tuple[Values, Tensors]:
+    """A model that can be put into service again: weights, threshold, what its strategy kept."""
+    tensors = {f"params.{name}": tensor for name, tensor in model.params.items()}
+    tensors |= {f"state.{name}": tensor for name, tensor in model.state.items()}
+    values: Values = {
+        "network": pack_network(model.network),
+        "threshold": model.threshold,
+        "number": model.number if isinstance(model, Candidate) else model.updates,
+        "tensors": _shapes(tensors),
+    }
+    return values, tensors
+
+
+def unpack_version(saved: Saved, component: Component) -> Candidate:
+    """The model that `pack_version` took apart, for `Component.activate` of its component."""
+    try:
+        if saved.values["network"] != pack_network(component.network):
+            raise StateError(
+                f"the model in {saved.folder} is a {saved.values['network']}, the "
+                f"{component.name} a {component.network}; activate a model of this component"
+            )
+        return _version(saved.values, saved.tensors, component.network)
+    except (KeyError, TypeError) as error:
+        raise StateError(f"{saved.folder} holds no model version ({error!r})") from error
+
+
+def _version(values: Values, tensors: Tensors, network: Network) -> Candidate:
+    _require_all(values, tensors, "the model")
+    return Candidate(
+        network=network,
+        params=aligned(tensors_below(tensors, "params.")),
+        threshold=values["threshold"],
+        state=aligned(tensors_below(tensors, "state.")),
+        number=values["number"],
+    )
+
+
+def _require_all(values: Values, tensors: Tensors, what: str) -> None:
+    """Every tensor that was saved is there; a missing weight or target would go unnoticed."""
+    found = _shapes(tensors)
+    for name in sorted(found.keys() | values["tensors"].keys()):
+        if found.get(name) != values["tensors"].get(name):
+            raise StateError(
+                f"the state of {what} is incomplete: {name} is missing or not as saved; restore it "
+                "from a backup"
+            )
 
 
 def _shapes(tensors: Tensors) -> dict[str, list[int]]:
-    """What must be found again; a missing weight or target would go unnoticed otherwise."""
     return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
 
@@ -161,7 +214,14 @@ def pack_event(event: UpdateEvent) -> Values:
 
 def unpack_event(values: Values) -> UpdateEvent:
     """An event back."""
-    return UpdateEvent(**values)
+    return UpdateEvent(**values | {"held_back": _comparison(values["held_back"])})
+
+
+def _comparison(values: Values | None) -> Comparison | None:
+    if values is None:
+        return None
+    novel, familiar = (values[name] and Side(**values[name]) for name in ("novel", "familiar"))
+    return Comparison(values["margin"], novel, familiar)
 
 
 def _lists(component: Component) -> dict[str, SampleList]:

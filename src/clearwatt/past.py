@@ -1,0 +1,84 @@
+"""A component's history as its strategy sees it: as far as it may, through today's encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.memory import History, Policy, Rows, Samples
+from clearwatt.strategies import Access, Batch, Past, Strategy
+
+View = Callable[[Samples], Batch]
+"""Turns samples into what the component's network sees, under the encoder now in force."""
+
+
+class KeptPast(Past):
+    """A history, seen through the encoder now in force, without rows that are held back."""
+
+    def __init__(
+        self,
+        history: History,
+        *,
+        access: Access,
+        view: View,
+        rng: np.random.Generator,
+        held_back: Rows,
+    ) -> None:
+        self._history, self._access, self._view, self._rng = history, access, view, rng
+        self._held_back = held_back
+
+    def replay(self, policy: Policy, budget: int) -> Batch:
+        """A draw from the closed tasks, in which nothing held back can be."""
+        return self._view(self._history.replay(policy, budget, self._rng))
+
+    def everything(self) -> Batch:
+        """Every sample observed so far, the open window included."""
+        if self._access is not Access.ALL:
+            raise ConfigurationError(
+                f"a strategy with access {self._access.value!r} asked for everything; "
+                "declare access = Access.ALL"
+            )
+        samples = self._history.samples
+        if len(self._held_back):
+            samples = samples.at(~np.isin(samples.rows, self._held_back))
+        return self._view(samples)
+
+
+class NoPast(Past):
+    """No history: nothing was kept, so nothing can be asked for."""
+
+    def replay(self, policy: Policy, budget: int) -> Batch:
+        """Refused."""
+        raise ConfigurationError(
+            f"a strategy with access 'none' asked for a {policy!r} replay of {budget} samples; "
+            "declare access = Access.RECENT or Access.ALL"
+        )
+
+    def everything(self) -> Batch:
+        """Refused."""
+        raise ConfigurationError(
+            "a strategy with access 'none' asked for everything; declare access = Access.ALL"
+        )
+
+
+def history_for(strategy: Strategy, *, labelled: bool) -> History | None:
+    """The history a strategy may look at, empty; None for one that may not look at any."""
+    if strategy.access is Access.NONE:
+        return None
+    return History(labelled=labelled, recent_updates=strategy.window)
+
+
+def past_of(
+    strategy: Strategy,
+    history: History | None,
+    view: View,
+    *,
+    rng: np.random.Generator,
+    held_back: Rows,
+) -> Past:
+    """What a strategy is handed of a history at an update."""
+    if history is None:
+        return NoPast()
+    return KeptPast(history, access=strategy.access, view=view, rng=rng, held_back=held_back)
