@@ -35,8 +35,8 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             entities=6,
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
-            warmup=Training(epochs=150, patience=50),
-            update=Training(epochs=15, patience=None),
+            warmup=Training(epochs=100, patience=30),
+            update=Training(epochs=12, patience=None),
             baseline=Training(epochs=20, patience=10),
         ),
         "small": Experiment(

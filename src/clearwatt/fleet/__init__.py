@@ -1,6 +1,15 @@
 """The one training loop: many models of one shape trained as a stack."""
 
-from clearwatt.fleet.job import Job, Penalty, Trained, Training
+from clearwatt.fleet.job import UPDATE, Job, Penalty, Trained, Training
 from clearwatt.fleet.loop import default_stack, one_thread, train
 
-__all__ = ["Job", "Penalty", "Trained", "Training", "default_stack", "one_thread", "train"]
+__all__ = [
+    "UPDATE",
+    "Job",
+    "Penalty",
+    "Trained",
+    "Training",
+    "default_stack",
+    "one_thread",
+    "train",
+]

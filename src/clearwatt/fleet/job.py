@@ -53,6 +53,10 @@ class Training:
         return min(self.epochs, max(LEAST_EPOCHS, self.work // weights))
 
 
+UPDATE = Training(epochs=30, patience=None, work=300_000)
+"""How an update trains unless told otherwise; see docs/decisions.md."""
+
+
 @dataclass(frozen=True, eq=False)
 class Penalty:
     """`strength / 2 * sum(importance * (weights - anchor)^2)`, added to every batch's loss.
