@@ -1,0 +1,79 @@
+"""What each zone forecasts with now, loaded when first asked for and swapped when it changes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from threading import Lock
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.deployed import Deployed, deploy
+from clearwatt.service.library import Files, Library
+from clearwatt.service.store.base import Store
+
+RETRY = 5.0
+"""Seconds after which a swap that failed is tried again."""
+_UNKNOWN = -1
+_log = logging.getLogger(__name__)
+
+
+class Deployments:
+    """The deployed models of every zone that was asked for.
+
+    Whoever has got a `Deployed` goes on with it; a swap is the assignment of the next one.
+    """
+
+    def __init__(
+        self, store: Store, files: Files, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._library = Library(store, files, clock=clock)
+        self._current: dict[str, Deployed] = {}
+        self._failed: dict[str, float] = {}
+        self._locks: dict[str, Lock] = {}
+        self._guard = Lock()
+
+    def of(self, zone: str) -> Deployed:
+        """What a zone forecasts with; nothing, and why, while it cannot be read."""
+        if zone not in self._current or self._retry_due(zone):
+            self._load(zone)
+        trouble = "the models cannot be read now; the log says why"
+        return self._current.get(zone) or Deployed(_UNKNOWN, trouble=trouble)
+
+    def reload(self, zone: str) -> None:
+        """Swap in what the learner has committed for a zone, if anyone has asked for it."""
+        if zone in self._current:
+            self._load(zone)
+
+    def refresh(self) -> None:
+        """Look again at every zone that was asked for."""
+        for zone in list(self._current):
+            self._load(zone)
+
+    def _retry_due(self, zone: str) -> bool:
+        failed = self._failed.get(zone)
+        return failed is not None and time.monotonic() > failed + RETRY
+
+    def _load(self, zone: str) -> None:
+        with self._lock(zone):
+            try:
+                self._current[zone] = self._newest(zone)
+                self._failed.pop(zone, None)
+            except ClearwattError as error:
+                # The models in service go on; a store that is away comes back.
+                self._failed[zone] = time.monotonic()
+                _log.warning("models not loaded", extra={"zone": zone, "reason": str(error)})
+
+    def _newest(self, zone: str) -> Deployed:
+        previous = self._current.get(zone)
+        status = self._store.statuses([zone]).get(zone)
+        if status is None:
+            return previous or Deployed(_UNKNOWN)
+        if previous is not None and previous.generation == status.generation:
+            return previous
+        return deploy(status, self._library.find, previous=previous)
+
+    def _lock(self, zone: str) -> Lock:
+        with self._guard:
+            return self._locks.setdefault(zone, Lock())

@@ -1,0 +1,96 @@
+"""Versions of models as forecasts read them: whole, or else the one before."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+from clearwatt.component import Model
+from clearwatt.errors import ClearwattError, StateError
+from clearwatt.service.records import Event, Version
+from clearwatt.service.store.base import Store
+from clearwatt.snapshot import model_of
+from clearwatt.state import Saved
+
+_log = logging.getLogger(__name__)
+
+
+class Files(Protocol):
+    """Where version files are; see `clearwatt.service.files.ModelFiles`."""
+
+    def read(self, path: str) -> Saved:
+        """Read a version; StateError if it is damaged."""
+
+
+class Found(NamedTuple):
+    """A model with the version it is, which may be an earlier one than was asked for."""
+
+    version: str
+    model: Model
+
+
+class Library:
+    """Reads version files; a damaged one is marked, told of, and replaced by the one before it."""
+
+    def __init__(
+        self, store: Store, files: Files, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store, self._files, self._clock = store, files, clock
+
+    def find(self, version: str) -> Found:
+        """The version, or the newest earlier one of its component that can be read."""
+        wanted = self._store.version(version)
+        if wanted is None:
+            raise StateError(f"version {version} is not known; restore the store from a backup")
+        damaged: list[tuple[Version, str]] = []
+        for candidate in self._candidates(wanted):
+            try:
+                found = Found(candidate.id, self._read(candidate))
+            except StateError as error:
+                damaged.append((candidate, str(error)))
+                continue
+            self._report(damaged, found.version)
+            return found
+        self._report(damaged, None)
+        raise StateError(f"{version} is damaged and no earlier version can be read")
+
+    def _read(self, version: Version) -> Model:
+        saved = self._files.read(version.path)
+        try:
+            return model_of(saved.values, saved.tensors, None)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"{version.path} is no model ({error!r})") from error
+
+    def _candidates(self, wanted: Version) -> Iterator[Version]:
+        yield wanted
+        others = self._store.versions(zone=wanted.zone, entity=wanted.entity)
+        served = [
+            other
+            for other in others
+            if (other.component, other.entity) == (wanted.component, wanted.entity)
+            and other.number < wanted.number
+            and other.status in ("deployed", "superseded")
+        ]
+        yield from sorted(served, key=lambda version: version.number, reverse=True)
+
+    def _report(self, damaged: list[tuple[Version, str]], used: str | None) -> None:
+        instead = f"{used} is used instead" if used else "a fallback answers instead"
+        for version, reason in damaged:
+            _log.error("damaged version", extra={"version": version.id, "reason": reason})
+            event = Event(
+                key=f"damaged:{version.id}",
+                kind="damaged",
+                message=f"{version.id} cannot be read: {reason}; {instead}",
+                at=self._clock(),
+                zone=version.zone,
+                entity=version.entity,
+                details={"version": version.id, "used": used},
+            )
+            try:
+                self._store.mark_version(version.id, "damaged")
+                self._store.add_event(event)
+            except ClearwattError as error:
+                # A full disk must not keep the earlier version from answering.
+                _log.warning("damage not recorded", extra={"reason": str(error)})

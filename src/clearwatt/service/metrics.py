@@ -1,0 +1,165 @@
+"""What is watched from outside, for Prometheus; docs/metrics.md lists it all.
+
+Nothing here is global: each application has a `Metrics` of its own. What happens in the process is
+counted as it happens; where zones and entities stand is read from the store at each scrape.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from clearwatt.service.fallback import Source
+from clearwatt.service.records import Receipt
+
+if TYPE_CHECKING:
+    from clearwatt.service.answers import Forecast
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+
+
+class Metrics:
+    """Counters of one application and whatever else is collected when they are read."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self.registry: CollectorRegistry = _Registry(auto_describe=True)
+        self._requests = Counter(
+            "clearwatt_http_requests",
+            "Requests answered.",
+            ["method", "route", "status"],
+            registry=self.registry,
+        )
+        self._request_seconds = Histogram(
+            "clearwatt_http_request_seconds",
+            "Seconds a request took.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._readings = Counter(
+            "clearwatt_ingested_readings",
+            "Readings taken in; the rate of ingestion is its rate.",
+            ["result"],
+            registry=self.registry,
+        )
+        self._issues = Counter(
+            "clearwatt_ingested_weather_issues",
+            "Weather forecasts taken in.",
+            ["zone"],
+            registry=self.registry,
+        )
+        self._forecasts = Counter(
+            "clearwatt_forecasts", "Forecasts given, one per entity.", registry=self.registry
+        )
+        self._seconds = Histogram(
+            "clearwatt_forecast_seconds",
+            "Seconds it took to forecast all that one request asked for.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._steps = Counter(
+            "clearwatt_forecast_steps",
+            "Steps forecast, by where their value came from.",
+            ["source"],
+            registry=self.registry,
+        )
+        self._fallbacks = Counter(
+            "clearwatt_fallbacks",
+            "Forecasts that a fallback answered at least in part, by what was missing.",
+            ["zone", "cause"],
+            registry=self.registry,
+        )
+        self._ages = _Ages(clock)
+        self.registry.register(self._ages)
+        for result in (*Receipt._fields, "rejected"):
+            self._readings.labels(result)
+        for source in Source:
+            self._steps.labels(source.label)
+
+    def request_answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
+        """Count an answer; ``route`` is the pattern, not the address, so that there are few."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(route).observe(seconds)
+
+    def readings_taken(self, receipt: Receipt, *, rejected: int = 0) -> None:
+        """Count what became of a batch of readings."""
+        for result, count in {**receipt._asdict(), "rejected": rejected}.items():
+            self._readings.labels(result).inc(count)
+
+    def weather_taken(self, zone: str) -> None:
+        """Count a weather forecast that came in."""
+        self._issues.labels(zone).inc()
+
+    def forecasts_answered(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
+        """Count what one request was answered with."""
+        answered, causes, sources = 0, Tally[tuple[str, str]](), np.zeros(len(Source), np.int64)
+        for forecast in forecasts:
+            answered += 1
+            sources += np.bincount(forecast.sources, minlength=len(Source))
+            causes.update({(forecast.zone, missing.cause) for missing in forecast.missing})
+            self._ages.answered(forecast)
+        self._forecasts.inc(answered)
+        self._seconds.observe(seconds)
+        for source in Source:
+            self._steps.labels(source.label).inc(int(sources[source]))
+        for (zone, cause), count in causes.items():
+            self._fallbacks.labels(zone, cause).inc(count)
+
+    def collect_from(self, collector: Collector) -> None:
+        """Have something else read at each scrape, such as `clearwatt.service.gauges.Standing`."""
+        self.registry.register(collector)
+
+    def render(self) -> bytes:
+        """Everything in the text format of Prometheus; served as `CONTENT_TYPE`."""
+        return generate_latest(self.registry)
+
+
+class _Registry(CollectorRegistry):
+    """Leaves out when each counter was made: as many lines again, which nobody watches."""
+
+    def collect(self) -> Iterable[Metric]:
+        """All metrics with their samples."""
+        for metric in super().collect():
+            if metric.type in ("counter", "histogram"):
+                metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
+            yield metric
+
+
+class _Ages(Collector):
+    """How old the last forecast of each zone is, and the weather it was made from."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._last: dict[str, tuple[float, int | None]] = {}
+
+    def answered(self, forecast: Forecast) -> None:
+        weather = None if forecast.weather is None else forecast.weather[1]
+        self._last[forecast.zone] = forecast.issued_at, weather
+
+    def collect(self) -> Iterable[Metric]:
+        """At this moment."""
+        now = self._clock()
+        forecast = GaugeMetricFamily(
+            "clearwatt_forecast_age_seconds",
+            "Seconds since a forecast was last given for a zone.",
+            labels=["zone"],
+        )
+        weather = GaugeMetricFamily(
+            "clearwatt_forecast_weather_age_seconds",
+            "Seconds since the weather of a zone's last forecast was issued.",
+            labels=["zone"],
+        )
+        for zone, (issued_at, weather_issued_at) in list(self._last.items()):
+            forecast.add_metric([zone], now - issued_at)
+            if weather_issued_at is not None:
+                weather.add_metric([zone], now - weather_issued_at)
+        return [forecast, weather]

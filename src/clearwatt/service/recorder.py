@@ -1,0 +1,150 @@
+"""What forecasting leaves behind (vintages, events), written after the answer has gone out."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Condition, Thread
+
+from clearwatt.service.records import Event, Vintage
+from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
+
+INTERVAL = 1.0
+"""Seconds an answer may wait until its vintage is on disk."""
+CAPACITY = 10_000_000
+"""Steps that may wait: some 50 MB."""
+_BATCH = 1000
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How many vintages were written, wait, and were lost because the store would not take them."""
+
+    written: int = 0
+    waiting: int = 0
+    lost: int = 0
+
+
+class Recorder:
+    """Writes in a thread of its own, so that no forecast ever waits for a disk.
+
+    What cannot be written stays and is tried again; when too much waits, what comes next is counted
+    as lost. The same answer twice in a row is one vintage.
+    """
+
+    def __init__(
+        self, store: Store, *, interval: float = INTERVAL, capacity: int = CAPACITY
+    ) -> None:
+        self._store, self._interval, self._capacity = store, interval, capacity
+        self._vintages: deque[Vintage] = deque()
+        self._events: deque[Event] = deque()
+        self._last: dict[str, bytes] = {}
+        self._steps = self._written = self._lost = 0
+        self._closing = self._failing = False
+        self._changed = Condition()
+        self._thread = Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def record(self, vintages: Sequence[Vintage]) -> None:
+        """Keep forecasts as given; returns at once and never raises."""
+        with self._changed:
+            for vintage in vintages:
+                self._take(vintage)
+            self._changed.notify()
+
+    def note(self, event: Event) -> None:
+        """Record an event; returns at once."""
+        with self._changed:
+            self._events.append(event)
+            self._changed.notify()
+
+    @property
+    def counts(self) -> Recorded:
+        """What became of the vintages so far."""
+        with self._changed:
+            return Recorded(self._written, len(self._vintages), self._lost)
+
+    def close(self) -> None:
+        """Write what waits, once more, and end; what still cannot be written is lost."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _take(self, vintage: Vintage) -> None:
+        mark = _mark(vintage)
+        if self._last.get(vintage.entity) == mark:
+            return
+        if self._closing or self._steps + len(vintage.values) > self._capacity:
+            self._lost += 1
+            return
+        self._last[vintage.entity] = mark
+        self._vintages.append(vintage)
+        self._steps += len(vintage.values)
+
+    def _run(self) -> None:
+        closing = False
+        while not closing:
+            with self._changed:
+                self._changed.wait_for(self._due)
+                # Wait a little longer, for more to write in one go.
+                closing = self._changed.wait_for(lambda: self._closing, self._interval / 2)
+            self._flush()
+        self._drop()
+
+    def _due(self) -> bool:
+        return bool(self._closing or self._vintages or self._events)
+
+    def _flush(self) -> None:
+        try:
+            while self._write_some():
+                self._failing = False
+        except (StoreFullError, StoreUnavailableError) as error:
+            if not self._failing:
+                _log.warning("vintages wait for the store", extra={"reason": str(error)})
+            self._failing = True
+        except Exception:
+            # What the store will never take must not hold up what comes after it.
+            _log.exception("vintages not written")
+            self._drop()
+
+    def _drop(self) -> None:
+        with self._changed:
+            self._lost += len(self._vintages)
+            self._vintages.clear()
+            self._events.clear()
+            self._steps = 0
+
+    def _write_some(self) -> bool:
+        """Write a batch; only this thread takes from the queues, so the batch stays their head."""
+        with self._changed:
+            events = list(self._events)
+            vintages = [self._vintages[i] for i in range(min(_BATCH, len(self._vintages)))]
+        for event in events:
+            self._store.add_event(event)
+            with self._changed:
+                self._events.popleft()
+        if vintages:
+            self._store.add_vintages(vintages)
+        with self._changed:
+            for _ in vintages:
+                self._steps -= len(self._vintages.popleft().values)
+            self._written += len(vintages)
+        return bool(vintages)
+
+
+def _mark(vintage: Vintage) -> bytes:
+    """Equal for equal answers; when they were given does not count."""
+    said = (
+        vintage.encoder,
+        vintage.predictor,
+        vintage.weather_issued_at,
+        vintage.start,
+        vintage.step,
+    )
+    content = repr(said).encode() + vintage.values.tobytes() + vintage.sources.tobytes()
+    return blake2b(content, digest_size=16).digest()
