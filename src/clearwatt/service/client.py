@@ -3,8 +3,8 @@
     with Client("http://127.0.0.1:8000", token) as client:
         client.forecasts(["park"], start=start, end=end)
 
-Times are aware datetimes, values plain floats, answers the service's own JSON values. Refusals are
-`ServiceError` with the service's message; calls that fail for a while are repeated.
+Times are aware datetimes or RFC 3339 text; answers are what the API's description calls them.
+Refusals are `ServiceError` with the service's message; calls that fail for a while are repeated.
 """
 
 from __future__ import annotations
@@ -26,6 +26,27 @@ from clearwatt.service.connection import (
     ServiceUnreachableError,
     Waiting,
 )
+from clearwatt.service.schemas.base import Accepted
+from clearwatt.service.schemas.commands import AcceptedList
+from clearwatt.service.schemas.entities import (
+    EntityAnswer,
+    EntityPage,
+    NewEntity,
+    Registered,
+    Window,
+)
+from clearwatt.service.schemas.forecasts import ForecastList, VintageList
+from clearwatt.service.schemas.history import (
+    EventPage,
+    QuarantinePage,
+    SignalAnswer,
+    VersionAnswer,
+    VersionPage,
+)
+from clearwatt.service.schemas.measurements import BatchReceipt, MeasurementSeries
+from clearwatt.service.schemas.operations import StatusAnswer
+from clearwatt.service.schemas.weather import WeatherReceipt
+from clearwatt.service.schemas.zones import NewZone, ZoneAnswer, ZoneList
 from clearwatt.service.times import text
 
 __all__ = ["Client", "Series", "ServiceError", "ServiceUnreachableError", "stamp"]
@@ -83,34 +104,42 @@ class Client:
 
     # Who there is.
 
-    def status(self) -> Json:
+    def status(self) -> StatusAnswer:
         """Where every zone stands."""
-        return self._http.get("/v1/status")
+        return StatusAnswer.model_validate(self._http.get("/v1/status"))
 
-    def zones(self) -> list[Json]:
+    def zones(self) -> ZoneList:
         """Every zone."""
-        return list(self._http.get("/v1/zones")["zones"])
+        return ZoneList.model_validate(self._http.get("/v1/zones"))
 
-    def zone(self, zone: str) -> Json:
+    def zone(self, zone: str) -> ZoneAnswer:
         """One zone, with where it stands."""
-        return self._http.get(f"/v1/zones/{_part(zone)}")
+        return ZoneAnswer.model_validate(self._http.get(f"/v1/zones/{_part(zone)}"))
 
-    def add_zone(self, zone: Mapping[str, Any]) -> Json:
+    def add_zone(self, zone: NewZone) -> ZoneAnswer:
         """Register a zone; the same again changes nothing."""
-        return self._http.post("/v1/zones", zone)
+        return ZoneAnswer.model_validate(self._http.post("/v1/zones", zone.model_dump(mode="json")))
 
-    def entities(self, *, zone: str | None = None, limit: int = 100, offset: int = 0) -> Json:
+    def entities(
+        self,
+        *,
+        zone: str | None = None,
+        state: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> EntityPage:
         """Entities, a page at a time, with their total."""
-        query: Query = {"zone": zone, "limit": limit, "offset": offset}
-        return self._http.get("/v1/entities", query)
+        query: Query = {"zone": zone, "state": state, "limit": limit, "offset": offset}
+        return EntityPage.model_validate(self._http.get("/v1/entities", query))
 
-    def entity(self, entity: str) -> Json:
+    def entity(self, entity: str) -> EntityAnswer:
         """One entity, with where it stands."""
-        return self._http.get(f"/v1/entities/{_part(entity)}")
+        return EntityAnswer.model_validate(self._http.get(f"/v1/entities/{_part(entity)}"))
 
-    def add_entities(self, entities: Sequence[Mapping[str, Any]]) -> Json:
+    def add_entities(self, entities: Sequence[NewEntity]) -> Registered:
         """Register entities; the same again changes nothing."""
-        return self._http.post("/v1/entities", {"entities": list(entities)})
+        content = {"entities": [entity.model_dump(mode="json") for entity in entities]}
+        return Registered.model_validate(self._http.post("/v1/entities", content))
 
     # What comes in.
 
@@ -121,7 +150,7 @@ class Client:
         issued_at: Time,
         times: Sequence[Time],
         values: Mapping[str, Sequence[float | None]],
-    ) -> Json:
+    ) -> WeatherReceipt:
         """Send a weather forecast of a zone, one list of values per variable."""
         content = {
             "zone": zone,
@@ -129,11 +158,11 @@ class Client:
             "times": [stamp(time) for time in times],
             "values": {name: _numbers(column) for name, column in values.items()},
         }
-        return self._http.post("/v1/weather", content)
+        return WeatherReceipt.model_validate(self._http.post("/v1/weather", content))
 
     def send_measurements(
         self, series: Sequence[Series], *, on_error: Literal["reject", "skip"] = "reject"
-    ) -> Json:
+    ) -> BatchReceipt:
         """Send readings; returned is what became of them (new, duplicates, corrections).
 
         With "reject" one bad reading refuses all of them, with "skip" it is left out and named.
@@ -147,32 +176,32 @@ class Client:
             for each in series
         ]
         content = {"series": columns, "on_error": on_error}
-        return self._http.post("/v1/measurements", content)
+        return BatchReceipt.model_validate(self._http.post("/v1/measurements", content))
 
-    def measurements(self, entity: str, *, start: Time, end: Time) -> Json:
+    def measurements(self, entity: str, *, start: Time, end: Time) -> MeasurementSeries:
         """Readings of an entity as they stand, start <= time < end."""
         query = {"entity": entity, "start": stamp(start), "end": stamp(end)}
-        return self._http.get("/v1/measurements", query)
+        return MeasurementSeries.model_validate(self._http.get("/v1/measurements", query))
 
     # What goes out.
 
     def forecasts(
         self, entities: Sequence[str], *, start: Time | None = None, end: Time | None = None
-    ) -> Json:
+    ) -> ForecastList:
         """Forecasts of entities, start <= time < end, with their sources and model versions."""
         query: Query = {"entity": list(entities), "start": _stamp(start), "end": _stamp(end)}
-        return self._http.get("/v1/forecasts", query)
+        return ForecastList.model_validate(self._http.get("/v1/forecasts", query))
 
     def zone_forecasts(
         self, zone: str, *, start: Time | None = None, end: Time | None = None
-    ) -> Json:
+    ) -> ForecastList:
         """Forecasts of all entities of a zone."""
         query = {"zone": zone, "start": _stamp(start), "end": _stamp(end)}
-        return self._http.get("/v1/forecasts", query)
+        return ForecastList.model_validate(self._http.get("/v1/forecasts", query))
 
     def vintages(
         self, entity: str, *, start: Time, end: Time, issued_before: Time | None = None
-    ) -> Json:
+    ) -> VintageList:
         """Which model said what when about start <= time < end."""
         query = {
             "entity": entity,
@@ -180,9 +209,9 @@ class Client:
             "end": stamp(end),
             "issued_before": _stamp(issued_before),
         }
-        return self._http.get("/v1/forecasts/vintages", query)
+        return VintageList.model_validate(self._http.get("/v1/forecasts/vintages", query))
 
-    def signals(self, entity: str, *, start: Time, end: Time, points: int = 1000) -> Json:
+    def signals(self, entity: str, *, start: Time, end: Time, points: int = 1000) -> SignalAnswer:
         """What the models saw of an entity: readings, forecasts, errors, thresholds."""
         query: Query = {
             "entity": entity,
@@ -190,7 +219,7 @@ class Client:
             "end": stamp(end),
             "points": points,
         }
-        return self._http.get("/v1/signals", query)
+        return SignalAnswer.model_validate(self._http.get("/v1/signals", query))
 
     # Explain, hold, undo.
 
@@ -201,11 +230,11 @@ class Client:
         zone: str | None = None,
         start: Time | None = None,
         end: Time | None = None,
-    ) -> Json:
+    ) -> Accepted:
         """Let an entity, or every waiting entity of a zone, learn from its history."""
         given = {"start": _stamp(start), "end": _stamp(end)}
         content = {name: time for name, time in given.items() if time is not None}
-        return self._http.post(f"{_owner(entity, zone)}/warmup", content)
+        return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/warmup", content))
 
     def events(
         self,
@@ -215,7 +244,7 @@ class Client:
         kinds: Sequence[str] = (),
         after: int | None = None,
         limit: int = 100,
-    ) -> Json:
+    ) -> EventPage:
         """What happened: the newest first, or from a number on if ``after`` is given."""
         query: Query = {
             "zone": zone,
@@ -224,58 +253,76 @@ class Client:
             "after": after,
             "limit": limit,
         }
-        return self._http.get("/v1/events", query)
+        return EventPage.model_validate(self._http.get("/v1/events", query))
 
-    def models(self, *, zone: str | None = None, entity: str | None = None) -> Json:
+    def models(self, *, zone: str | None = None, entity: str | None = None) -> VersionPage:
         """Model versions, the newest first."""
-        return self._http.get("/v1/models", {"zone": zone, "entity": entity})
+        return VersionPage.model_validate(
+            self._http.get("/v1/models", {"zone": zone, "entity": entity})
+        )
 
-    def model(self, version: str) -> Json:
+    def model(self, version: str) -> VersionAnswer:
         """One model version."""
-        return self._http.get(f"/v1/models/{_part(version)}")
+        return VersionAnswer.model_validate(self._http.get(f"/v1/models/{_part(version)}"))
 
-    def activate(self, version: str) -> Json:
+    def activate(self, version: str) -> Accepted:
         """Put a version into service: a roll-back, or the approval of one that awaits it."""
-        return self._http.post(f"/v1/models/{_part(version)}/activate")
+        return Accepted.model_validate(self._http.post(f"/v1/models/{_part(version)}/activate"))
 
-    def reject(self, version: str) -> Json:
+    def reject(self, version: str) -> Accepted:
         """Refuse a version that awaits approval."""
-        return self._http.post(f"/v1/models/{_part(version)}/reject")
+        return Accepted.model_validate(self._http.post(f"/v1/models/{_part(version)}/reject"))
 
-    def hold(self, *, entity: str | None = None, zone: str | None = None) -> Json:
+    def change_settings(self, zone: str, settings: Mapping[str, Any]) -> Accepted:
+        """Change how a zone learns; what is left out stays as it is."""
+        return Accepted.model_validate(
+            self._http.put(f"/v1/zones/{_part(zone)}/settings", settings)
+        )
+
+    def hold(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
         """Stop learning; forecasts go on."""
-        return self._http.post(f"{_owner(entity, zone)}/hold")
+        return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/hold"))
 
-    def resume(self, *, entity: str | None = None, zone: str | None = None) -> Json:
+    def resume(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
         """Learn again."""
-        return self._http.post(f"{_owner(entity, zone)}/resume")
+        return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/resume"))
 
     def approval(
         self, *, required: bool, entity: str | None = None, zone: str | None = None
-    ) -> Json:
+    ) -> Accepted:
         """Say whether a person must approve before a new model is deployed."""
-        return self._http.put(f"{_owner(entity, zone)}/approval", {"required": required})
+        return Accepted.model_validate(
+            self._http.put(f"{_owner(entity, zone)}/approval", {"required": required})
+        )
 
-    def exclude(self, entity: str, *, start: Time, end: Time, reason: str) -> Json:
+    def exclude(self, entity: str, *, start: Time, end: Time, reason: str) -> Accepted:
         """Forget start <= time < end and never learn from it."""
         content = {"start": stamp(start), "end": stamp(end), "reason": reason}
-        return self._http.post(f"/v1/entities/{_part(entity)}/exclusions", content)
+        return Accepted.model_validate(
+            self._http.post(f"/v1/entities/{_part(entity)}/exclusions", content)
+        )
 
-    def exclusions(self, entity: str) -> Json:
+    def exclusions(self, entity: str) -> list[Window]:
         """Times an entity does not learn from."""
-        return self._http.get(f"/v1/entities/{_part(entity)}/exclusions")
+        return self.entity(entity).exclusions
 
-    def quarantine(self, *, entity: str | None = None, limit: int = 100) -> Json:
+    def quarantine(self, *, entity: str | None = None, limit: int = 100) -> QuarantinePage:
         """Readings that failed the quality checks, with the reason."""
-        return self._http.get("/v1/quarantine", {"entity": entity, "limit": limit})
+        return QuarantinePage.model_validate(
+            self._http.get("/v1/quarantine", {"entity": entity, "limit": limit})
+        )
 
-    def release(self, readings: Sequence[tuple[str, Time]]) -> Json:
+    def release(self, readings: Sequence[tuple[str, Time]]) -> AcceptedList:
         """Let quarantined readings (entity, time) be learned from after all."""
-        return self._http.post("/v1/quarantine/release", _readings(readings))
+        return AcceptedList.model_validate(
+            self._http.post("/v1/quarantine/release", _readings(readings))
+        )
 
-    def drop(self, readings: Sequence[tuple[str, Time]]) -> Json:
+    def drop(self, readings: Sequence[tuple[str, Time]]) -> AcceptedList:
         """Confirm that quarantined readings (entity, time) are wrong."""
-        return self._http.post("/v1/quarantine/drop", _readings(readings))
+        return AcceptedList.model_validate(
+            self._http.post("/v1/quarantine/drop", _readings(readings))
+        )
 
 
 def stamp(time: Time) -> str:

@@ -1,0 +1,186 @@
+"""``clearwatt replay``: play a data set into a running service as if it were live."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from clearwatt.cli.printing import (
+    add_json_option,
+    facts_table,
+    print_json,
+    print_tables,
+    progress,
+)
+from clearwatt.cli.service import ADDRESS, add_token_option, require_service, token_of
+
+if TYPE_CHECKING:
+    from clearwatt.data import Dataset
+    from clearwatt.errors import ClearwattError
+    from clearwatt.service.replay import Plan, Progress
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+PATIENCE = 300.0
+QUIET_SECONDS = 10.0
+"""Where stderr is no terminal, a line is written at most this often."""
+
+
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "replay", help="play a data set into a running service", allow_abbrev=False
+    )
+    parser.add_argument(
+        "path", metavar="PATH", help="a data-set folder, a name of the catalogue, or 'simulated'"
+    )
+    parser.add_argument(
+        "--to", default=ADDRESS, metavar="URL", help=f"the service (default {ADDRESS})"
+    )
+    add_token_option(parser)
+    parser.add_argument(
+        "--speed",
+        type=_speed,
+        default=math.inf,
+        metavar="N",
+        help="times real time, or 'max' (default)",
+    )
+    parser.add_argument("--start", metavar="TIME", help="leave out what lies before")
+    parser.add_argument("--end", metavar="TIME", help="leave out what lies from here on")
+    parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="only these")
+    parser.add_argument(
+        "--warmup", type=int, metavar="N", help="steps of history (default: the paper's share)"
+    )
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="settings of the zones, such as novelty_capacity=500",
+    )
+    parser.add_argument(
+        "--shuffle-within", type=int, default=0, metavar="S", help="shuffle within so many seconds"
+    )
+    parser.add_argument(
+        "--duplicate-share", type=float, default=0.0, metavar="X", help="send this share twice"
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=PATIENCE,
+        metavar="S",
+        help=f"seconds to wait for a service that is away (default {PATIENCE:.0f})",
+    )
+    add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play the data set and print what was sent."""
+    require_service()
+    from clearwatt.service.client import Client
+    from clearwatt.service.replay import Replay
+
+    plan = _plan(options)
+    dataset = _chosen(options)
+    with Client(
+        options.to, token_of(options), patience=options.patience, waiting=_tell_wait
+    ) as client:
+        last = _show(Replay(client, dataset, plan).run())
+    facts = asdict(last) if last else {"sent": 0}
+    if options.json:
+        print_json({"data": dataset.name, "to": client.url, **facts})
+    else:
+        shown = {name: facts[name] for name in ("sent", "new", "duplicates", "corrections")}
+        shown["seconds"] = round(facts["elapsed"], 1)
+        print_tables([facts_table(f"{dataset.name} played to {client.url}", shown)])
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    from clearwatt.service.deliveries import Disorder
+    from clearwatt.service.replay import Plan
+    from clearwatt.service.settings import ZoneSettings
+
+    settings = dict(options.set)
+    ZoneSettings.read(settings)
+    return Plan(
+        speed=options.speed,
+        warmup=options.warmup,
+        disorder=Disorder(options.shuffle_within, options.duplicate_share),
+        settings=settings,
+    )
+
+
+def _chosen(options: argparse.Namespace) -> Dataset:
+    from clearwatt.data import load_dataset
+
+    with progress(f"loading {options.path}"):
+        dataset = load_dataset(options.path)
+    if options.entities:
+        dataset = dataset.select(options.entities)
+    if options.start or options.end:
+        dataset = dataset.slice(options.start, options.end)
+    return dataset
+
+
+def _show(steps: Iterable[Progress]) -> Progress | None:
+    """Go through a replay and show where it is; returns where it ended."""
+    console, last, told = Console(stderr=True), None, 0.0
+    with console.status("asking the service where it stands") as status:
+        for last in steps:
+            if console.is_terminal:
+                status.update(_described(last))
+            elif time.monotonic() - told > QUIET_SECONDS:
+                told = time.monotonic()
+                _write(_described(last))
+    return last
+
+
+def _described(now: Progress) -> str:
+    if now.stage == "warm-up":
+        return f"warming up; {timedelta(seconds=round(now.elapsed))} since the start"
+    from clearwatt.service.times import text
+
+    share = (now.time - now.start) / max(1, now.end - now.start)
+    return f"{now.stage}: {text(now.time)} ({share:.0%}), {now.sent} readings at {now.rate:,.0f}/s"
+
+
+def _tell_wait(error: ClearwattError, pause: float) -> None:
+    _write(f"{error}; trying again in {pause:.1f} s")
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = math.inf if text == "max" else float(text)
+    except ValueError:
+        speed = math.nan
+    if not speed > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number above 0 nor 'max'")
+    return speed
+
+
+def _setting(text: str) -> tuple[str, object]:
+    """KEY=VALUE; the value as JSON has it, anything else is text."""
+    name, mark, value = text.partition("=")
+    if not (name and mark):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, as novelty_capacity=500 is")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

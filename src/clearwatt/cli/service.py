@@ -1,0 +1,88 @@
+"""What the commands around the service share: where it is, and where it keeps its data."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearwatt.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from clearwatt.service.store.base import Store
+
+ADDRESS = "http://127.0.0.1:8000"
+TOKEN_VARIABLE = "CLEARWATT_TOKEN"
+DATABASE_VARIABLE = "CLEARWATT_DATABASE_URL"
+_PACKAGES = ("fastapi", "uvicorn", "prometheus_client", "httpx")
+
+
+def require_service() -> None:
+    """Say which extra to install if a package of the service is absent."""
+    for package in _PACKAGES:
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "service")
+
+
+def add_token_option(parser: argparse.ArgumentParser) -> None:
+    """A token is better off in the environment: a command line is seen by other users."""
+    parser.add_argument(
+        "--token", metavar="TOKEN", help=f"bearer token (default: ${TOKEN_VARIABLE}, if set)"
+    )
+
+
+def token_of(options: argparse.Namespace) -> str | None:
+    """The token given, or the environment's."""
+    return options.token or os.environ.get(TOKEN_VARIABLE) or None
+
+
+def add_store_options(parser: argparse.ArgumentParser) -> None:
+    """Where a service keeps its data."""
+    parser.add_argument(
+        "--data-dir", type=Path, required=True, metavar="DIR", help="the service's data directory"
+    )
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        help=f"postgresql://… instead of SQLite in DIR (default: ${DATABASE_VARIABLE}, if set)",
+    )
+
+
+def database_of(options: argparse.Namespace) -> str:
+    """The address of the database: the one given, the environment's, or SQLite in DIR."""
+    given = options.database or os.environ.get(DATABASE_VARIABLE)
+    if given and not given.startswith(("postgresql://", "postgres://")):
+        # The rest of it may hold a password.
+        raise ConfigurationError(
+            f"the database is {given.partition(':')[0]!r}:…; give postgresql://user@host/name, or "
+            "nothing for SQLite in the data directory"
+        )
+    return given or str(options.data_dir / "clearwatt.db")
+
+
+@contextmanager
+def opened_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[Store]:
+    """The store of a data directory, closed with the block.
+
+    Args:
+        options: with ``data_dir`` and ``database``.
+        create: make what is not there; otherwise a directory that does not exist is a mistake.
+    """
+    require_service()
+    from clearwatt.service.store import open_store
+
+    if create:
+        options.data_dir.mkdir(parents=True, exist_ok=True)
+    elif not options.data_dir.is_dir():
+        raise ConfigurationError(
+            f"{options.data_dir} does not exist; give the --data-dir of a service"
+        )
+    store = open_store(database_of(options))
+    try:
+        yield store
+    finally:
+        store.close()
