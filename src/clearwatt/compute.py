@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -26,6 +28,10 @@ ExecutorName = Literal["serial", "processes", "ray"]
 
 ATTEMPTS = 3
 """How often an item may take its worker down before it is given up."""
+
+
+_LIVES = threading.Lock()
+"""Held where processes begin and end: each start looks after all that have ended."""
 
 
 class Executor(Protocol):
@@ -79,6 +85,12 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def require_ray() -> None:
+    """Refuse to go on where Ray is not installed, without the time it takes to import it."""
+    if find_spec("ray") is None:
+        raise MissingExtraError("ray", "ray")
+
+
 def _started(name: ExecutorName, workers: int, address: str | None) -> Executor:
     if name == "serial":
         return _Serial()
@@ -101,7 +113,7 @@ class _Serial:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class Told:
     """What a worker must know before the first item."""
 
     work: Callable[[Any, Any], Any]
@@ -115,27 +127,31 @@ class _Outcome(NamedTuple):
     error: Exception | None
 
 
-class _Worker:
-    """A process that does one item at a time, and the position of the item it is doing."""
+class Worker:
+    """A process that does one item at a time, and the position of the item it is doing.
+
+    It ends with the process that started it. Several threads may have one each.
+    """
 
     def __init__(self) -> None:
         # Spawned, not forked: a copy of a process whose libraries hold locks may hang.
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
+        with _LIVES:
+            self._process.start()
         theirs.close()  # so that the pipe ends with the process
         self.position: int | None = None
-        self._told: _Told | None = None
+        self._told: Told | None = None
 
-    def begin(self, position: int, item: object, told: _Told) -> None:
+    def begin(self, position: int, item: object, told: Told) -> None:
         """Start on an item; what all items need is sent before the first of them."""
         self.position = position
         with suppress(OSError):  # died before it began: its pipe has ended, `finish` will tell
             if self._told is not told:
-                self.pipe.send(told)
+                _send(self.pipe, told)
                 self._told = told
-            self.pipe.send(item)
+            _send(self.pipe, item)
 
     def finish(self) -> tuple[int, _Outcome | None]:
         """Which item is done and what became of it; None: the process is gone."""
@@ -149,11 +165,16 @@ class _Worker:
         self.position = None
         return position, outcome
 
-    def end(self) -> None:
-        """Stop the process at once."""
+    def kill(self) -> None:
+        """Stop the process at once; whoever waits in `finish`, in another thread, is told."""
         self._process.kill()
-        self._process.join()
-        self._process.close()
+
+    def end(self) -> None:
+        """Stop the process and let go of all that was its."""
+        with _LIVES:
+            self._process.kill()
+            self._process.join()
+            self._process.close()
         self.pipe.close()
 
 
@@ -162,12 +183,12 @@ class _Processes:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self._pool: list[_Worker] = []
+        self._pool: list[Worker] = []
 
     def map(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
-        told, waiting = _Told(work, shared), deque(range(len(items)))
+        told, waiting = Told(work, shared), deque(range(len(items)))
         deaths: Counter[int] = Counter()
         try:
             while waiting or self._busy:
@@ -192,25 +213,25 @@ class _Processes:
             self._dismiss(worker)
 
     @property
-    def _busy(self) -> list[_Worker]:
+    def _busy(self) -> list[Worker]:
         return [worker for worker in self._pool if worker.position is not None]
 
-    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: _Told) -> None:
+    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: Told) -> None:
         """Give every idle worker an item; hire up to the number wanted."""
         while len(self._pool) < min(self.workers, len(self._busy) + len(waiting)):
-            self._pool.append(_Worker())
+            self._pool.append(Worker())
         for worker in self._pool:
             if worker.position is None and waiting:
                 position = waiting.popleft()
                 worker.begin(position, items[position], told)
 
-    def _ready(self) -> list[_Worker]:
+    def _ready(self) -> list[Worker]:
         """Wait for workers that are done, or gone."""
         busy = self._busy
         ready = connection.wait([worker.pipe for worker in busy])
         return [worker for worker in busy if worker.pipe in ready]
 
-    def _dismiss(self, worker: _Worker) -> None:
+    def _dismiss(self, worker: Worker) -> None:
         worker.end()
         self._pool.remove(worker)
 
@@ -227,19 +248,27 @@ def _serve(pipe: connection.Connection) -> None:
     """A worker's life: take what is shared, then items, until the pipe or the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    told: _Told = pipe.recv()
+    told: Told = pipe.recv()
     while True:
         try:
             message = pipe.recv()
         except EOFError:
             return
-        if isinstance(message, _Told):
+        if isinstance(message, Told):
             told = message
         else:
-            pipe.send(_outcome(told, message))
+            _send(pipe, _outcome(told, message))
 
 
-def _outcome(told: _Told, item: object) -> _Outcome:
+def _send(pipe: connection.Connection, message: object) -> None:
+    """Send by value, tensors too: torch would put them into shared memory.
+
+    Of that a container has little, and it may be gone with a process that was killed.
+    """
+    pipe.send_bytes(pickle.dumps(message))
+
+
+def _outcome(told: Told, item: object) -> _Outcome:
     try:
         return _Outcome(told.work(told.shared, item), None)
     except Exception as error:
@@ -270,12 +299,11 @@ class _Ray:
     """A Ray cluster: one that is there, or one started on this machine."""
 
     def __init__(self, workers: int, address: str | None) -> None:
+        require_ray()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        try:
-            import ray
-        except ImportError as error:
-            raise MissingExtraError("ray", "ray") from error
+        import ray
+
         self._ray: Any = ray
         try:
             with _same_imports():
@@ -301,10 +329,25 @@ class _Ray:
         try:
             while pending:
                 (done,), _ = self._ray.wait(list(pending), num_returns=1)
-                yield pending.pop(done), self._ray.get(done)
+                with self._named():
+                    result = self._ray.get(done)
+                yield pending.pop(done), result
         finally:
             for task in pending:  # given up with work under way: nobody wants the results
                 self._ray.cancel(task, force=True)
 
     def close(self) -> None:
         self._ray.shutdown()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Ray's own failures as errors of ours; those of the work are left as they are."""
+        errors = self._ray.exceptions
+        try:
+            yield
+        except errors.RayTaskError:
+            raise
+        except errors.RayError as error:
+            raise ClearwattError(
+                f"Ray gave up a piece of work ({type(error).__name__}); see the cluster's logs"
+            ) from error

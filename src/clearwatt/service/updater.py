@@ -1,0 +1,238 @@
+"""Training for the service: in niced processes of this machine, or on a Ray cluster.
+
+Jobs that are submitted together are trained together, in one call, so that their result does not
+depend on what else is being trained. What a killed worker was doing is done again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from queue import SimpleQueue
+from typing import Literal, Protocol, get_args
+
+from clearwatt.compute import ATTEMPTS, Executor, Told, Worker, cores, executor, require_ray
+from clearwatt.errors import ClearwattError, ConfigurationError, require_whole
+from clearwatt.fleet import Job, Trained, train
+
+UpdaterName = Literal["processes", "ray"]
+Results = list[Trained]
+
+NICENESS = 10
+"""Training gives way to forecasts and to judging."""
+
+_LOG = logging.getLogger(__name__)
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+
+
+class TrainingLostError(ClearwattError):
+    """Training took its workers down again and again, and was given up."""
+
+
+class UpdaterClosedError(ClearwattError):
+    """The updater was closed before the training was done."""
+
+
+class Updater:
+    """Trains jobs in the background, first come, first served.
+
+    Args:
+        name: "processes" or "ray".
+        workers: How many trainings at once; by default one per core but one.
+        address: Of the Ray cluster to join; by default one is started on this machine.
+    """
+
+    def __init__(
+        self,
+        name: UpdaterName = "processes",
+        *,
+        workers: int | None = None,
+        address: str | None = None,
+    ) -> None:
+        workers = check_updater(name, workers, address)
+        self._queue: SimpleQueue[tuple[tuple[Job, ...], Future[Results]] | None] = SimpleQueue()
+        self._closing = threading.Event()
+        places: list[_Place] = [_Process() for _ in range(workers)]
+        if name == "ray":
+            places = [_Cluster(workers, address, self._closing)] * workers
+        self._places = places
+        self._threads = [
+            threading.Thread(target=self._work, args=(place,), daemon=True, name="updater")
+            for place in places
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, jobs: Sequence[Job]) -> Future[Results]:
+        """Have jobs trained together; the future has the results in their order, or an error."""
+        future: Future[Results] = Future()
+        if self._closing.is_set():
+            future.set_exception(UpdaterClosedError("the updater is closed"))
+        else:
+            self._queue.put((tuple(jobs), future))
+        return future
+
+    def close(self) -> None:
+        """Give up whatever is trained or waits; workers are gone when it returns."""
+        self._closing.set()
+        for place in self._places:
+            place.give_up()
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, place: _Place) -> None:
+        while (item := self._queue.get()) is not None:
+            jobs, future = item
+            if self._closing.is_set():
+                future.set_exception(UpdaterClosedError("the updater was closed"))
+            elif future.set_running_or_notify_cancel():
+                _settle(future, place, jobs)
+        place.end()
+
+
+def check_updater(name: str, workers: int | None = None, address: str | None = None) -> int:
+    """Refuse what an updater could not be started with; returns how many workers it has."""
+    if name not in get_args(UpdaterName):
+        raise ConfigurationError(
+            f"updater is {name!r}; choose one of {', '.join(get_args(UpdaterName))}"
+        )
+    if address is not None and name != "ray":
+        raise ConfigurationError(f"a Ray address needs the updater ray, not {name}")
+    if name == "ray":
+        require_ray()
+    workers = max(1, cores() - 1) if workers is None else workers
+    require_whole(workers=workers)
+    return workers
+
+
+def _settle(future: Future[Results], place: _Place, jobs: tuple[Job, ...]) -> None:
+    try:
+        trained = place.train(jobs)
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(trained)
+
+
+def _train(niceness: int, jobs: tuple[Job, ...]) -> Results:
+    """What a worker does; a process is made nice once."""
+    os.nice(max(0, niceness - os.nice(0)))
+    return train(jobs)
+
+
+class _Place(Protocol):
+    """Where jobs are trained."""
+
+    def train(self, jobs: tuple[Job, ...]) -> Results:
+        """Train, however often it takes, within reason."""
+
+    def give_up(self) -> None:
+        """From another thread: make a training under way fail soon, and all that follow."""
+
+    def end(self) -> None:
+        """Let go of everything; may be called more than once."""
+
+
+class _Process:
+    """A process of this machine, replaced when it dies."""
+
+    def __init__(self) -> None:
+        self._told = Told(_train, NICENESS)
+        self._lock = threading.Lock()  # a process is not replaced while it is being killed
+        self._worker: Worker | None = None
+        self._open = True
+
+    def train(self, jobs: tuple[Job, ...]) -> Results:
+        for attempt in range(1, ATTEMPTS + 1):
+            worker = self._hired()
+            worker.begin(0, jobs, self._told)
+            _, outcome = worker.finish()
+            if outcome is not None:
+                if outcome.error is not None:
+                    raise outcome.error
+                trained: Results = outcome.value
+                return trained
+            self.end()
+            if self._open:
+                _LOG.warning("training worker lost", extra={"attempt": attempt})
+        raise TrainingLostError(
+            f"a training worker was killed {ATTEMPTS} times at the same training; it may need more "
+            "memory than there is: use fewer workers"
+        )
+
+    def give_up(self) -> None:
+        with self._lock:
+            self._open = False
+            if self._worker is not None:
+                self._worker.kill()
+
+    def end(self) -> None:
+        with self._lock:
+            if self._worker is not None:
+                self._worker.end()
+            self._worker = None
+
+    def _hired(self) -> Worker:
+        with self._lock:
+            if not self._open:
+                raise UpdaterClosedError("the updater was closed during the training")
+            self._worker = self._worker or Worker()
+            return self._worker
+
+
+class _Cluster:
+    """A Ray cluster that several threads use; while there is none, they wait for one."""
+
+    def __init__(self, workers: int, address: str | None, closing: threading.Event) -> None:
+        self._workers, self._address, self._closing = workers, address, closing
+        self._lock = threading.Lock()
+        self._exit = ExitStack()
+        self._joined: Executor | None = None
+
+    def train(self, jobs: tuple[Job, ...]) -> Results:
+        for attempt in range(1, ATTEMPTS + 1):
+            compute = self._executor()
+            try:
+                [(_, trained)] = compute.map(_train, NICENESS, [jobs])
+            except Exception as error:
+                if self._closing.is_set():
+                    raise UpdaterClosedError("the updater was closed") from error
+                if type(error) is not ClearwattError:
+                    raise  # the training's own, not the cluster's
+                _LOG.warning("training lost by Ray", extra={"attempt": attempt}, exc_info=error)
+            else:
+                return trained
+        raise TrainingLostError(f"Ray gave up the same training {ATTEMPTS} times; see its logs")
+
+    def give_up(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        with self._lock:
+            self._exit.close()
+            self._joined = None
+
+    def _executor(self) -> Executor:
+        pause = _FIRST_PAUSE
+        while True:
+            with self._lock:
+                if self._closing.is_set():
+                    raise UpdaterClosedError("the updater was closed")
+                try:
+                    return self._join()
+                except ConfigurationError as error:
+                    _LOG.warning("no Ray cluster", exc_info=error, extra={"retry_s": pause})
+            self._closing.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _join(self) -> Executor:
+        if self._joined is None:
+            cluster = executor("ray", workers=self._workers, address=self._address)
+            self._joined = self._exit.enter_context(cluster)
+        return self._joined
