@@ -45,7 +45,7 @@ def record(session: Session, events: Sequence[Event]) -> None:
     if not events:
         return
     last = locked_counter(session, "events")
-    given = session.given(key=[event.key for event in events])
+    given = session.given(texts={"key": [event.key for event in events]})
     sql = f"SELECT key FROM events WHERE key IN (SELECT given.key FROM {given.sql})"
     known = {key for (key,) in session.rows(sql, *given.values)}
     new = {event.key: event for event in reversed(events) if event.key not in known}
@@ -61,7 +61,7 @@ def find(session: Session, wanted: Wanted) -> list[Event]:
     found = wanted.conditions()
     conditions, values = [sql for sql, _ in found], [value for _, value in found]
     if wanted.kinds is not None:
-        given = session.given(kind=list(wanted.kinds))
+        given = session.given(texts={"kind": wanted.kinds})
         conditions.append(f"kind IN (SELECT given.kind FROM {given.sql})")
         values += given.values
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""

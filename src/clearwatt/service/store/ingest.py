@@ -12,7 +12,14 @@ from clearwatt.errors import DataError
 from clearwatt.service.records import Event, Readings, Receipt
 from clearwatt.service.store import events, journal
 from clearwatt.service.store.content import dump_readings
-from clearwatt.service.store.readings import Extent, extend, keep, last_of_each, stored_values
+from clearwatt.service.store.readings import (
+    Extent,
+    extend,
+    keep,
+    last_of_each,
+    replace,
+    stored_values,
+)
 from clearwatt.service.store.session import Session
 
 Member = tuple[str, str]
@@ -54,9 +61,11 @@ def add(
     changed, corrected = batch[~same], batch[found & ~same]
     grown: dict[int, Extent] = {}
     if len(changed):
-        keep(session, changed, at=at)
-        grown = extend(session, changed, directory.extents)
         new = batch[~found]
+        keep(session, new, at=at)
+        if len(corrected):
+            replace(session, corrected, at=at)
+        grown = extend(session, new, directory.extents)
         after = journal.append(session, list(_additions(changed, new, members, journals)), at=at)
         heads = {entry.zone: entry.head for entry in after}
         events.record(session, list(_corrections(corrected, members, heads, at=at)))

@@ -43,7 +43,7 @@ def locked_journals(session: Session, zones: Collection[str]) -> dict[str, Journ
     That makes the order of numbers the order of commits. Always in order of the zones' ids, so
     that two transactions never wait for each other.
     """
-    given = session.given(zone=sorted(zones))
+    given = session.given(texts={"zone": sorted(zones)})
     found = session.rows(
         "SELECT zone, head, readings, issues FROM journals WHERE zone IN "
         f"(SELECT given.zone FROM {given.sql}) ORDER BY zone {session.locking}",

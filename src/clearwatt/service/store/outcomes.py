@@ -48,7 +48,7 @@ def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, Status]
     """Where zones stand."""
     sql, values = "SELECT zone, position, generation, content FROM statuses", ()
     if zones is not None:
-        given = session.given(zone=zones)
+        given = session.given(texts={"zone": zones})
         sql, values = f"{sql} WHERE zone IN (SELECT given.zone FROM {given.sql})", given.values
     return {
         zone: Status(zone, position, generation, json.loads(content))

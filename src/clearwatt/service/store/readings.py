@@ -20,7 +20,7 @@ from clearwatt.service.store.session import Insert, Session
 Extent = tuple[int, int]
 """The first and the last chunk in which an entity has readings."""
 
-KEEP = Insert(
+REPLACE = Insert(
     "readings",
     "ON CONFLICT (chunk, entity, time) DO UPDATE SET value = excluded.value, flag = 0, "
     "reason = '', received = excluded.received",
@@ -46,12 +46,13 @@ def stored_values(
     session: Session, readings: Readings
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
     """Which of n readings are stored already (n), and with which value (n)."""
-    given = session.given(
-        item=range(len(readings)),
-        chunk=(readings["time"] // CHUNK).tolist(),
-        entity=readings["entity"].tolist(),
-        time=readings["time"].tolist(),
-    )
+    numbers = {
+        "item": range(len(readings)),
+        "chunk": (readings["time"] // CHUNK).tolist(),
+        "entity": readings["entity"].tolist(),
+        "time": readings["time"].tolist(),
+    }
+    given = session.given(numbers=numbers)
     rows = session.rows(
         f"SELECT given.item, r.value FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time",
@@ -66,7 +67,17 @@ def stored_values(
 
 
 def keep(session: Session, readings: Readings, *, at: float) -> None:
-    """Write readings, each accepted until it is judged."""
+    """Write readings that are not there yet, each accepted until it is judged."""
+    session.fill("readings", zip(*_columns(readings, at), strict=True))
+
+
+def replace(session: Session, readings: Readings, *, at: float) -> None:
+    """Write readings in the place of those there, each accepted until it is judged again."""
+    session.insert(REPLACE, _columns(readings, at))
+
+
+def _columns(readings: Readings, at: float) -> list[Sequence[object]]:
+    """In the order of the table's key, so that pages are visited once."""
     chunks = readings["time"] // CHUNK
     order = np.lexsort((readings["time"], readings["entity"], chunks))
     values: list[float | None] = readings["value"][order].tolist()
@@ -74,7 +85,7 @@ def keep(session: Session, readings: Readings, *, at: float) -> None:
         values[missing] = None
     n = len(readings)
     keys = [column[order].tolist() for column in (chunks, readings["entity"], readings["time"])]
-    session.insert(KEEP, [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, [at] * n])
+    return [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, [at] * n]
 
 
 def extend(session: Session, readings: Readings, known: Mapping[int, Extent]) -> dict[int, Extent]:
@@ -95,7 +106,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> Series:
     """Readings of one entity with start <= time < end, by time."""
     first, last = extents(session, [entity]).get(entity, (0, -1))
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
-    given = session.given(chunk=chunks)
+    given = session.given(numbers={"chunk": chunks})
     rows = session.rows(
         f"SELECT r.time, r.value, r.flag FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
@@ -115,7 +126,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> Series:
 
 def extents(session: Session, entities: Sequence[int]) -> dict[int, Extent]:
     """Where entities have readings; those without any are left out."""
-    given = session.given(entity=entities)
+    given = session.given(numbers={"entity": entities})
     rows = session.rows(
         f"SELECT e.entity, e.first, e.last FROM {given.sql} CROSS JOIN extents e "
         "WHERE e.entity = given.entity",
@@ -148,7 +159,7 @@ def _newest(
     session: Session, pairs: Sequence[tuple[int, int]], *, before: int
 ) -> dict[int, tuple[int, float]]:
     entities, chunks = zip(*pairs, strict=True)
-    given = session.given(entity=entities, chunk=chunks)
+    given = session.given(numbers={"entity": entities, "chunk": chunks})
     usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
     rows = session.rows(
         "SELECT n.entity, n.time, v.value FROM (SELECT r.chunk, r.entity, MAX(r.time) AS time "
@@ -166,13 +177,14 @@ def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
     """Flag readings, with the reason; a reading that is not there stays away."""
     if not verdicts:
         return
-    given = session.given(
-        chunk=[verdict.time // CHUNK for verdict in verdicts],
-        entity=[verdict.entity for verdict in verdicts],
-        time=[verdict.time for verdict in verdicts],
-        flag=[int(verdict.flag) for verdict in verdicts],
-        reason=[verdict.reason for verdict in verdicts],
-    )
+    numbers = {
+        "chunk": [verdict.time // CHUNK for verdict in verdicts],
+        "entity": [verdict.entity for verdict in verdicts],
+        "time": [verdict.time for verdict in verdicts],
+        "flag": [int(verdict.flag) for verdict in verdicts],
+    }
+    reasons = {"reason": [verdict.reason for verdict in verdicts]}
+    given = session.given(numbers=numbers, texts=reasons)
     session.run(
         f"UPDATE readings SET flag = given.flag, reason = given.reason FROM {given.sql} "
         "WHERE readings.chunk = given.chunk AND readings.entity = given.entity "

@@ -113,7 +113,7 @@ def _written(zone: Zone) -> Zone:
 
 
 def _named(session: Session, ids: Sequence[str]) -> Iterable[Entity]:
-    given = session.given(id=ids)
+    given = session.given(texts={"id": ids})
     sql = f"{ENTITIES} WHERE id IN (SELECT given.id FROM {given.sql})"
     return map(_entity, session.rows(sql, *given.values))
 

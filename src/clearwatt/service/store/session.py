@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,8 +59,16 @@ class Session(ABC):
         """Insert any number of rows into a table, as fast as the database can."""
 
     @abstractmethod
-    def given(self, **columns: Sequence[int] | Sequence[str]) -> Given:
-        """Whole numbers and texts as a table to join with; put it to the left of CROSS JOIN."""
+    def given(
+        self,
+        *,
+        numbers: Mapping[str, Sequence[int]] | None = None,
+        texts: Mapping[str, Sequence[str]] | None = None,
+    ) -> Given:
+        """Columns of whole numbers and of texts as a table to join with.
+
+        It belongs to the left of a CROSS JOIN, whose order SQLite follows.
+        """
 
     def insert_row(self, insert: Insert, *values: object) -> None:
         """Insert one row."""

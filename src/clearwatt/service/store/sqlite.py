@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -139,8 +139,14 @@ class SqliteSession(Session):
         """Insert any number of rows."""
         self._connection.executemany(_insertion(table, Insert(table).columns), rows)
 
-    def given(self, **columns: Sequence[int] | Sequence[str]) -> Given:
-        """Values as a table, from JSON."""
+    def given(
+        self,
+        *,
+        numbers: Mapping[str, Sequence[int]] | None = None,
+        texts: Mapping[str, Sequence[str]] | None = None,
+    ) -> Given:
+        """Columns as a table, from JSON."""
+        columns: dict[str, Sequence[object]] = {**(numbers or {}), **(texts or {})}
         fields = (f"json_extract(value, '$[{i}]') AS {name}" for i, name in enumerate(columns))
         rows = list(zip(*columns.values(), strict=True))
         return Given(f"(SELECT {', '.join(fields)} FROM json_each(?)) given", (json.dumps(rows),))

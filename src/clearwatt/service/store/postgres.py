@@ -1,0 +1,258 @@
+"""A store in PostgreSQL, for those who run it anyway."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clearwatt.errors import ClearwattError, ConfigurationError, DataError, MissingExtraError
+from clearwatt.service.store.backup import copy_to_file
+from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.migrations import migrate
+from clearwatt.service.store.pool import Pool
+from clearwatt.service.store.schema import TABLES, Type
+from clearwatt.service.store.session import Given, Insert, Row, Session
+from clearwatt.service.store.sql import SqlStore
+
+try:
+    import psycopg
+    from psycopg import conninfo, pq
+except ImportError:
+    raise MissingExtraError("psycopg", "postgres") from None
+
+Connection = psycopg.Connection[Row]
+
+TYPES: Mapping[str, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE PRECISION",
+    "text": "TEXT",
+    "blob": "BYTEA",
+    "strict": "",
+    "keyed": "",
+}
+MIGRATING, SERVING = 0x636C_6577_0001, 0x636C_6577_0002
+"""Names of the locks that keep two processes from migrating, and two services from serving."""
+
+SETTINGS = """
+    SET synchronous_commit = on;
+    SET lock_timeout = '30s';
+    SET enable_hashjoin = off;  -- every join looks a few keys up; a misjudged batch must never
+    SET enable_mergejoin = off; -- make the planner read all of the readings instead
+"""
+FULL, PASSING = "53100", ("08", "40", "53", "55P03", "57", "58")
+"""How codes of errors begin that are no mistake of ours: lost connections, deadlocks, shutdown…"""
+
+
+class PostgresStore(SqlStore):
+    """Writers of different zones go on side by side; those of one zone take turns."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._address = Address(url)
+        self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
+        self._held: Connection | None = None
+        with self.writing() as session:
+            session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
+            migrate(session, TYPES)
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({str(self._address)!r})"
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A connection without a transaction."""
+        with self._address.translated(), self._pool.borrow() as connection:
+            yield PostgresSession(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A connection in a transaction."""
+        with (
+            self._address.translated(),
+            self._pool.borrow() as connection,
+            connection.transaction(),
+        ):
+            yield PostgresSession(connection)
+
+    def size(self) -> int:
+        """Bytes of the database."""
+        with self.reading() as session:
+            return int(session.rows("SELECT pg_database_size(current_database())")[0][0])
+
+    def backup(self, folder: Path) -> None:
+        """Copy every table, as of one moment, into an SQLite file."""
+        with self.writing() as session:
+            session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            copy_to_file(session, folder)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold a lock of the database; it ends with the connection, however that ends."""
+        self._held = self._take_lock()
+        try:
+            yield
+        finally:
+            self._held.close()
+            self._held = None
+
+    def check(self) -> None:
+        """Read something; a lock that went with its connection is taken again."""
+        super().check()
+        if self._held is not None and not _usable(self._held):
+            self._held.close()
+            self._held = self._take_lock()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    def _take_lock(self) -> Connection:
+        with self._address.translated():
+            connection = self._address.connect()
+            session = PostgresSession(connection)
+            taken = session.rows(
+                "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))", SERVING & 0x7FFF_FFFF
+            )
+        if not taken[0][0]:
+            connection.close()
+            raise ConflictError(
+                f"another service uses {self._address}; stop it, or use another database"
+            )
+        return connection
+
+
+class PostgresSession(Session):
+    """A connection; values of the caller are handed over as arrays."""
+
+    locking = "FOR NO KEY UPDATE"
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        """What a statement returns."""
+        return self._connection.execute(_query(sql), values).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Row]:
+        """What a statement returns, row by row, fetched in portions."""
+        with self._connection.cursor("portions") as cursor:
+            cursor.itersize = 10_000
+            yield from cursor.execute(_query(sql))
+
+    def run(self, sql: str, *values: object) -> int:
+        """Run a statement."""
+        return self._connection.execute(_query(sql), values).rowcount
+
+    def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
+        """Insert rows given column by column."""
+        arrays = ", ".join(f"?::{TYPES[kind]}[]" for kind in TABLES[insert.table].values())
+        names = ", ".join(insert.columns)
+        self.run(
+            f"INSERT INTO {insert.table} ({names}) SELECT * FROM unnest({arrays}) "
+            f"{insert.conflict}",
+            *map(list, columns),
+        )
+
+    def fill(self, table: str, rows: Iterator[Row]) -> None:
+        """Insert any number of rows."""
+        names = ", ".join(TABLES[table])
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(_query(f"COPY {table} ({names}) FROM STDIN")) as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
+
+    def given(
+        self,
+        *,
+        numbers: Mapping[str, Sequence[int]] | None = None,
+        texts: Mapping[str, Sequence[str]] | None = None,
+    ) -> Given:
+        """Columns as a table, from arrays."""
+        groups: list[tuple[Type, Mapping[str, Sequence[object]]]] = [
+            ("integer", numbers or {}),
+            ("text", texts or {}),
+        ]
+        columns = [
+            (name, TYPES[kind], list(column))
+            for kind, group in groups
+            for name, column in group.items()
+        ]
+        names = ", ".join(name for name, _, _ in columns)
+        arrays = ", ".join(f"?::{kind}[]" for _, kind, _ in columns)
+        return Given(f"unnest({arrays}) AS given({names})", tuple(c for _, _, c in columns))
+
+
+class Address:
+    """Where a database is; its password is used to connect and never shown."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._parameters = conninfo.conninfo_to_dict(url)
+        except psycopg.Error:
+            self._parameters = {"host": "@"}  # the message could quote a part of the password
+        if "@" in str(self._parameters.get("host", "")):
+            raise ConfigurationError(
+                "the address of the database cannot be read; write "
+                "postgresql://user:password@host:port/database and percent-encode "
+                "characters such as @ : / # in the password"
+            )
+
+    def __str__(self) -> str:
+        host = self._parameters.get("host", "localhost")
+        return f"postgresql database {self._parameters.get('dbname', '')!r} on {host}"
+
+    def connect(self) -> Connection:
+        """A connection whose commits are on the disk and whose waits end."""
+        parameters: dict[str, Any] = {"connect_timeout": 10, **self._parameters}
+        connection = psycopg.connect(autocommit=True, **parameters)
+        connection.execute(SETTINGS)
+        return connection
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Errors of the database as ours; a mistake in a statement stays one."""
+        try:
+            yield
+        except psycopg.Error as error:
+            ours = self._translation(error)
+            if ours is None:
+                raise
+            raise ours from None
+
+    def _translation(self, error: psycopg.Error) -> ClearwattError | None:
+        said = self._without_password(str(error).strip())
+        if error.sqlstate == FULL:
+            return StoreFullError(
+                f"the disk of the {self} is full; nothing was written: free some space and send "
+                "it again"
+            )
+        if error.sqlstate is None or error.sqlstate.startswith(PASSING):
+            return StoreUnavailableError(f"the {self} does not answer: {said}")
+        if error.sqlstate.startswith("28"):
+            return ConfigurationError(f"the {self} refuses the user: {said}")
+        return DataError(said) if error.sqlstate.startswith("22") else None
+
+    def _without_password(self, text: str) -> str:
+        password = str(self._parameters.get("password") or "")
+        return text.replace(password, "***") if password else text
+
+
+def _usable(connection: Connection) -> bool:
+    """Whether a connection can be used again: the server says nothing unasked but good-bye."""
+    if connection.closed or connection.info.transaction_status != pq.TransactionStatus.IDLE:
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
+
+
+@cache
+def _query(sql: str) -> bytes:
+    """With the marks of psycopg."""
+    return sql.replace("?", "%s").encode()
