@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
@@ -151,9 +152,11 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     return problem(422, f"{details[0]['where']}: {details[0]['reason']}{count}", details=details)
 
 
-async def _http(_: Request, error: Exception) -> JSONResponse:
+async def _http(request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = error.headers if isinstance(error, HTTPException) else None
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    if status == 405 and (allowed := _allowed(request)):
+        headers["Allow"] = ", ".join(allowed)
     messages = {
         400: "the body cannot be read; send JSON in UTF-8",
         404: "there is nothing at this address; /openapi.json lists what there is",
@@ -161,6 +164,17 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     }
     known = status if status in CODES else 400
     return problem(known, messages.get(status, "the request cannot be answered"), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods an address takes; the framework names those of one route only."""
+    paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    fitting = [methods for path, methods in paths.items() if _fits(path, request.url.path)]
+    return sorted({method.upper() for methods in fitting for method in methods})
+
+
+def _fits(template: str, path: str) -> bool:
+    return compile_path(template)[0].match(path) is not None
 
 
 def reason(error: Mapping[str, Any]) -> str:

@@ -68,7 +68,7 @@ def _parsed(given: str) -> tuple[int, bool]:
         what = "has no time zone" if naive else "is not an RFC 3339 time"
         raise DataError(f"{given[:60]!r} {what}; {_REMEDY}")
     try:
-        moment = datetime.fromisoformat(given.upper())
+        moment = datetime.fromisoformat(given.upper()).astimezone(UTC)
         return int(moment.timestamp() // 1), moment.microsecond != 0
     except (ValueError, OverflowError):
         raise DataError(f"{given!r} is no time of the calendar; {_REMEDY}") from None

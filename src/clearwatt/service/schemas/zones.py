@@ -18,7 +18,7 @@ DAY = 86_400
 def _known_timezone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):  # unknown, ill-formed, or a folder of zones
         raise ValueError(f"{name!a} is no time zone; give one such as Europe/Berlin") from None
     return name
 
