@@ -1,0 +1,104 @@
+"""A finished experiment becomes the warm-up of a service, in its store and its data directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from clearwatt.cli.finished_run import FinishedRun, WarmZone
+from clearwatt.service.deliveries import (
+    entities_of,
+    readings_between,
+    seconds,
+    weather_issues,
+    zones_of,
+)
+from clearwatt.service.records import Command, Entity
+from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.starting import keep_model
+from clearwatt.service.store.base import Store
+
+ACTOR = "clearwatt serve --from"
+BROUGHT = "brought"
+STEPS_AT_ONCE = 500
+
+
+def adopt(
+    run: FinishedRun, store: Store, data_dir: Path, *, defaults: Mapping[str, Any]
+) -> list[str]:
+    """Register a run's zones, enter their history and have its models put into service.
+
+    Zones that were brought before are left as they are, so that a service can always be started
+    with the same command.
+
+    Args:
+        run: the finished run.
+        store: of the service, which is not running yet.
+        data_dir: of the service.
+        defaults: settings of zones where the run does not say.
+
+    Returns:
+        The zones that are new.
+    """
+    new = []
+    for zone in run.zones:
+        folder = f"{BROUGHT}/{run.identity}/{quote(zone.name, safe='')}"
+        if not _is_adopted(store, zone.name, folder):
+            _keep_models(zone, data_dir / folder)
+            _enter(zone, store, {**defaults, **run.settings(zone)})
+            _command(zone, store, folder)
+            new.append(zone.name)
+    return new
+
+
+def _is_adopted(store: Store, zone: str, folder: str) -> bool:
+    """Whether the journal of a zone holds the command; it is among its first entries."""
+    after = 0
+    while entries := store.journal(zone, after=after, limit=200):
+        for entry in entries:
+            content = entry.content
+            if isinstance(content, Command) and content.kind == "adopt":
+                return bool(content.arguments.get("folder") == folder)
+        after = entries[-1].seq
+    return False
+
+
+def _keep_models(zone: WarmZone, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    zone.scaling.save(folder / "scaling.json")
+    keep_model(folder, zone.autoencoder)
+    for name, model in zone.predictors.items():
+        keep_model(folder, model, entity=name)
+
+
+def _enter(zone: WarmZone, store: Store, settings: Mapping[str, Any]) -> None:
+    """Register the zone and its entities, and send what the warm-up was trained on."""
+    plain = ZoneSettings.read(dict(settings)).plain()
+    for each in zones_of(zone.history, plain):
+        store.add_zone(each)
+    entities = store.add_entities(entities_of(zone.history))
+    now, end = time.time(), int(seconds(zone.history.times)[-1])
+    for issue in weather_issues(zone.history):
+        if issue.issued_at <= end:
+            store.add_weather(issue, at=now)
+    _send_readings(zone, store, entities, at=now)
+
+
+def _send_readings(zone: WarmZone, store: Store, entities: Sequence[Entity], *, at: float) -> None:
+    by_name = {entity.id: entity.number for entity in entities}
+    numbers = np.array([by_name[name] for name in zone.history.names], np.int32)
+    for first in range(0, len(zone.history.times), STEPS_AT_ONCE):
+        readings = readings_between(zone.history, first, first + STEPS_AT_ONCE)
+        readings["entity"] = numbers[readings["entity"]]
+        store.add_readings(readings, at=at)
+
+
+def _command(zone: WarmZone, store: Store, folder: str) -> None:
+    end = int(seconds(zone.history.times)[-1])
+    arguments = {"folder": folder, "end": end}
+    store.add_command(Command("adopt", zone.name, None, arguments, ACTOR, time.time()))

@@ -1,0 +1,71 @@
+"""``clearwatt backup`` and ``clearwatt restore``: a service's data, saved while it runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearwatt.cli.printing import (
+    add_json_option,
+    facts_table,
+    print_json,
+    print_tables,
+    progress,
+)
+from clearwatt.cli.service import add_store_options, database_of, opened_store, require_service
+
+if TYPE_CHECKING:
+    from clearwatt.service.backup import Backup
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def register(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    save = commands.add_parser(
+        "backup", help="save a service's data, also while it runs", allow_abbrev=False
+    )
+    add_store_options(save)
+    save.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="a new folder")
+    save.set_defaults(run=back_up)
+    load = commands.add_parser(
+        "restore", help="put a backup into an empty data directory", allow_abbrev=False
+    )
+    load.add_argument("folder", type=Path, metavar="FOLDER", help="what 'backup' wrote")
+    add_store_options(load)
+    load.set_defaults(run=restore)
+    for command in (save, load):
+        add_json_option(command)
+
+
+def back_up(options: argparse.Namespace) -> None:
+    """Save everything and print what was saved."""
+    with opened_store(options) as store, progress(f"backing up {options.data_dir}"):
+        from clearwatt.service.backup import back_up as save
+
+        backup = save(store, options.data_dir, options.to)
+    _print(backup, f"{options.data_dir} is backed up in {options.to}", options)
+
+
+def restore(options: argparse.Namespace) -> None:
+    """Check a backup, put it into place and print what it holds."""
+    require_service()
+    from clearwatt.service.backup import restore as load
+
+    with progress(f"restoring {options.folder}"):
+        backup = load(options.folder, options.data_dir, database_of(options))
+    _print(backup, f"{options.folder} is restored to {options.data_dir}", options)
+
+
+def _print(backup: Backup, title: str, options: argparse.Namespace) -> None:
+    facts = {
+        "made": backup.created_at,
+        "by_release": backup.release,
+        "files": len(backup.checksums),
+        "bytes": backup.bytes,
+    }
+    if options.json:
+        print_json({"folder": str(backup.folder), "data_dir": str(options.data_dir), **facts})
+    else:
+        print_tables([facts_table(title, facts)])

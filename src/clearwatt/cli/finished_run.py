@@ -1,0 +1,197 @@
+"""The warm-up of a finished experiment: its data, its models, and the configuration it chose."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clearwatt.component import Model
+from clearwatt.data import Dataset, load_dataset
+from clearwatt.data.features import Scaling, fit_scaling
+from clearwatt.data.load import SIMULATED
+from clearwatt.data.sources import CATALOGUE
+from clearwatt.errors import ConfigurationError, DataError, StateError
+from clearwatt.experiment.config import Experiment, adjusted
+from clearwatt.experiment.folder import RunFolder, digest
+from clearwatt.experiment.grid import INSTANCES, Configuration
+from clearwatt.experiment.models import Place
+from clearwatt.experiment.plan import chosen_entities
+from clearwatt.experiment.protocol import Division, divide
+from clearwatt.experiment.report.reading import read_results
+from clearwatt.experiment.stages import Progress, Stages
+from clearwatt.experiment.tasks import Context
+from clearwatt.experiment.updating import role_of
+from clearwatt.networks import Autoencoder, VariationalAutoencoder
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class WarmZone:
+    """A zone of a run: its data up to the end of the warm-up, and the models trained on them."""
+
+    name: str
+    history: Dataset
+    scaling: Scaling
+    configuration: Configuration
+    autoencoder: Model
+    predictors: Mapping[str, Model]
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """A run's warm-up; ``identity`` tells it from any other."""
+
+    identity: str
+    experiment: Experiment
+    zones: tuple[WarmZone, ...]
+
+    def settings(self, zone: WarmZone) -> dict[str, Any]:
+        """How a zone learns in the service: as it did in the experiment."""
+        network, update = zone.autoencoder.network, self.experiment.update
+        values = {
+            "strategy": zone.configuration.approach.strategy,
+            "parameters": dict(zone.configuration.parameters),
+            "novelty_capacity": zone.configuration.novelty_capacity,
+            "alpha": zone.configuration.alpha,
+            "epochs": update.epochs,
+            "learning_rate": update.learning_rate,
+            "seed": self.experiment.seed,
+        }
+        if isinstance(network, Autoencoder | VariationalAutoencoder):
+            # Entities that join later get networks of this shape.
+            values |= {"width": network.width, "layers": network.layers, "latent": network.latent}
+        return values
+
+
+def read_finished_run(path: Path, *, instance: str, data: str | None) -> FinishedRun:
+    """Read what a service needs of a finished run; nothing is trained.
+
+    Args:
+        path: the folder of the run.
+        instance: a strategy such as "RecentReplay", or its key in the paper.
+        data: where the data set is; None if its name says it.
+    """
+    results = read_results(path)
+    about = _about(path)
+    key = _instance_key(instance, results)
+    experiment = adjusted(Experiment(), about["experiment"], str(path / "run.json"))
+    dataset = _load(about["data"]["name"], data, path)
+    division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
+    if division.fingerprint() != about["data"]["sha256"]:
+        raise DataError(
+            f"{dataset.name!r} is not what {path} was run on; give its data set with --data"
+        )
+    identity = digest(about["experiment"], about["data"], about["versions"])
+    context = _trained(RunFolder(path, identity), experiment, dataset, division)
+    zones = tuple(
+        _warm_zone(at, context, dataset, configuration=_chosen(results, experiment, key, zone.name))
+        for at, zone in enumerate(context.zones)
+    )
+    return FinishedRun(identity, experiment, zones)
+
+
+def _about(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        return {part: about[part] for part in ("experiment", "data", "versions")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StateError(f"{path / 'run.json'} cannot be read ({error}); run it again") from error
+
+
+def _instance_key(instance: str, results: Mapping[str, Any]) -> str:
+    """The key of an instance that is given by its key or by the name of its strategy."""
+    ran = dict.fromkeys(str(trial["instance"]) for trial in results["trials"])
+    for key in ran:
+        if instance in (key, INSTANCES[key].strategy):
+            return key
+    names = ", ".join(INSTANCES[key].strategy for key in ran)
+    raise ConfigurationError(
+        f"the run holds no instance {instance!r}; choose one of {names} with --instance"
+    )
+
+
+def _load(name: str, data: str | None, path: Path) -> Dataset:
+    if data is not None:
+        return load_dataset(data)
+    if name in CATALOGUE:
+        return load_dataset(name)
+    if name == f"{SIMULATED}-0":
+        return load_dataset(SIMULATED)
+    raise ConfigurationError(
+        f"{path} was run on {name!r}, and where that is was not kept; give its folder with --data"
+    )
+
+
+class _NothingToDo:
+    """An executor for what is on disk already; work that is left means that it is not."""
+
+    workers = 1
+
+    def map(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]:
+        if items:
+            raise StateError(
+                f"{len(items)} trained models of the run are missing or damaged; run 'clearwatt "
+                "experiment run' with the same options again to make them anew"
+            )
+        yield from ()
+
+    def close(self) -> None:
+        pass
+
+
+def _trained(
+    folder: RunFolder, experiment: Experiment, dataset: Dataset, division: Division
+) -> Context:
+    stages = Stages(folder, _NothingToDo())
+    context = Context(experiment, division.zones, dataset.times, day=1)
+    return _outcome(stages.predictors(_outcome(stages.autoencoders(context))))
+
+
+def _outcome(steps: Generator[Progress, None, Context]) -> Context:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            context: Context = done.value
+            return context
+
+
+def _chosen(
+    results: Mapping[str, Any], experiment: Experiment, key: str, zone: str
+) -> Configuration:
+    """The configuration that most entities of a zone chose; of equals the first of the grid."""
+    counts = Counter(
+        json.dumps(trial["configuration"], sort_keys=True)
+        for trial in results["trials"]
+        if trial["chosen"] and trial["instance"] == key and trial["zone"] == zone
+    )
+    grid = [each for each in experiment.configurations if each.instance == key]
+    return max(grid, key=lambda each: counts[json.dumps(each.to_dict(), sort_keys=True)])
+
+
+def _warm_zone(
+    at: int, context: Context, dataset: Dataset, *, configuration: Configuration
+) -> WarmZone:
+    zone, role = context.zones[at], role_of(configuration)
+    end = int(zone.warmup.at[-1]) + 1
+    part = dataset.select(zone.entities)
+    return WarmZone(
+        name=zone.name,
+        history=part.slice(end=dataset.times[end] if end < len(dataset.times) else None),
+        scaling=fit_scaling(part, end),
+        configuration=configuration,
+        autoencoder=context.representations[at, role].model,
+        predictors={
+            name: context.predictors[Place(at, column), role].model
+            for column, name in enumerate(zone.entities)
+        },
+    )

@@ -1,0 +1,170 @@
+"""``clearwatt serve``: forecasts that never stop while models learn."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearwatt.cli.printing import print_lines, progress
+from clearwatt.cli.service import add_store_options, database_of, require_service
+
+if TYPE_CHECKING:
+    from clearwatt.service.serve import Serving
+    from clearwatt.service.store.base import Store
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_LEVELS = ("debug", "info", "warning", "error")
+OFF = "off"
+
+
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "serve", help="the service: forecasts that never stop", allow_abbrev=False
+    )
+    add_store_options(parser)
+    _add_listening(parser)
+    _add_learning(parser)
+    _add_run(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_listening(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="H", help="address to listen on (default 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, metavar="P", help="port (default 8000; 0: any)"
+    )
+    parser.add_argument(
+        "--max-body", type=int, metavar="BYTES", help="largest request (default 16 MB)"
+    )
+    parser.add_argument(
+        "--rate", type=float, metavar="N", help="requests per second and caller (default 1000)"
+    )
+    parser.add_argument(
+        "--burst", type=int, metavar="N", help="requests at once and caller (default 2000)"
+    )
+    parser.add_argument(
+        "--log-level", choices=_LEVELS, default="info", help="least level logged (default info)"
+    )
+
+
+def _add_learning(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="trainings at once (default: cores but one)"
+    )
+    parser.add_argument(
+        "--updater",
+        choices=("processes", "ray"),
+        default="processes",
+        help="where models are trained (default processes)",
+    )
+    parser.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
+    parser.add_argument(
+        "--gate",
+        type=_gate,
+        metavar="MARGIN",
+        help="how much worse an update may be, or 'off' (default 0.1)",
+    )
+    parser.add_argument(
+        "--lateness", type=int, metavar="S", help="seconds a reading may be late (default 86400)"
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from", dest="run_folder", type=Path, metavar="RUN", help="start with a finished run"
+    )
+    parser.add_argument(
+        "--instance",
+        default="RecentReplay",
+        metavar="NAME",
+        help="whose models of RUN (default RecentReplay)",
+    )
+    parser.add_argument("--data", metavar="DATA", help="the data set RUN was run on")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve until told to stop."""
+    require_service()
+    from clearwatt.service.serve import serve
+
+    serving = _serving(options)
+    prepare = _adoption(options, serving) if options.run_folder else None
+    serve(serving, prepare=prepare, ready=_announce)
+
+
+def _serving(options: argparse.Namespace) -> Serving:
+    from clearwatt.service.config import ServiceConfig
+    from clearwatt.service.learner import LearnerConfig
+    from clearwatt.service.serve import Serving
+
+    limits = {name: getattr(options, name) for name in ("max_body", "rate", "burst")}
+    web = ServiceConfig(
+        host=options.host,
+        port=options.port,
+        zone_defaults=_zone_defaults(options),
+        **{name: value for name, value in limits.items() if value is not None},
+    )
+    learner = LearnerConfig(
+        data_dir=options.data_dir,
+        database=database_of(options),
+        updater=options.updater,
+        workers=options.workers,
+        ray_address=options.ray_address,
+        log_level=options.log_level,
+    )
+    return Serving(web, learner, options.log_level)
+
+
+def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:
+    defaults: dict[str, Any] = {}
+    if options.gate is not None:
+        defaults["gate_margin"] = None if options.gate == OFF else options.gate
+    if options.lateness is not None:
+        defaults["lateness"] = options.lateness
+    return defaults
+
+
+def _adoption(options: argparse.Namespace, serving: Serving) -> Callable[[Store], None]:
+    """Read the run now, so that what is wrong with it is told before anything is started."""
+    from clearwatt.cli.adoption import adopt
+    from clearwatt.cli.finished_run import read_finished_run
+
+    with progress(f"reading {options.run_folder}"):
+        finished = read_finished_run(
+            options.run_folder, instance=options.instance, data=options.data
+        )
+
+    def prepare(store: Store) -> None:
+        with progress(f"entering the warm-up of {options.run_folder}"):
+            adopt(finished, store, options.data_dir, defaults=serving.web.zone_defaults)
+
+    return prepare
+
+
+def _announce(address: str) -> None:
+    """Say where it is; whoever reads the output may have gone, which stops no service."""
+    try:
+        print_lines([f"serving at {address} (its description: {address}/openapi.json)"])
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _gate(text: str) -> float | str:
+    if text == OFF:
+        return OFF
+    try:
+        margin = float(text)
+    except ValueError:
+        margin = -1.0
+    if not 0 <= margin < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a share such as 0.1 nor 'off'")
+    return margin

@@ -1,0 +1,93 @@
+"""``clearwatt token``: who may use a service, and for what."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from clearwatt.cli.printing import (
+    add_json_option,
+    print_json,
+    print_lines,
+    print_tables,
+    rows_table,
+)
+from clearwatt.cli.service import add_store_options, opened_store
+from clearwatt.errors import DataError
+
+if TYPE_CHECKING:
+    from clearwatt.service.records import Token
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_ROLES = ("read", "ingest", "operate")
+
+
+def register(commands: Commands) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser("token", help="who may use the service: create, list, revoke")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="make a token, shown once", allow_abbrev=False)
+    create.add_argument(
+        "--role", choices=_ROLES, required=True, help="read, ingest (and read), or operate (all)"
+    )
+    create.add_argument("--name", required=True, metavar="NAME", help="whose it is, for the log")
+    create.set_defaults(run=create_token)
+    listing = actions.add_parser("list", help="show tokens, not their secrets", allow_abbrev=False)
+    listing.set_defaults(run=list_tokens)
+    revoke = actions.add_parser("revoke", help="make a token worthless", allow_abbrev=False)
+    revoke.add_argument("id", metavar="ID", help="as 'clearwatt token list' shows it")
+    revoke.set_defaults(run=revoke_token)
+    for action in (create, listing, revoke):
+        add_store_options(action)
+        add_json_option(action)
+
+
+def create_token(options: argparse.Namespace) -> None:
+    """Make a token and print it; the data directory of a service to come may not exist yet."""
+    with opened_store(options, create=True) as store:
+        from clearwatt.service.auth import create_token as draw
+
+        new = draw(options.name, options.role)
+        store.add_token(new.token)
+    if options.json:
+        print_json({"token": new.text, **_facts(new.token)})
+    else:
+        print_lines([new.text])
+
+
+def list_tokens(options: argparse.Namespace) -> None:
+    """Print every token without its secret."""
+    with opened_store(options) as store:
+        tokens = [_facts(token) for token in store.tokens()]
+    if options.json:
+        print_json(tokens)
+        return
+    columns = ("id", "name", "role", "created_at", "last_used_at")
+    rows = [[token[name] or "–" for name in columns] for token in tokens]
+    print_tables([rows_table([name.replace("_", " ") for name in columns], rows)])
+
+
+def revoke_token(options: argparse.Namespace) -> None:
+    """Forget a token; a running service notices within seconds."""
+    with opened_store(options) as store:
+        if not store.remove_token(options.id):
+            raise DataError(f"there is no token {options.id!r}; see 'clearwatt token list'")
+    if options.json:
+        print_json({"revoked": options.id})
+    else:
+        print_lines([f"token {options.id} is revoked"])
+
+
+def _facts(token: Token) -> dict[str, str | None]:
+    from clearwatt.service.times import optional_text
+
+    created = optional_text(int(token.created_at))
+    used = None if token.last_used_at is None else int(token.last_used_at)
+    return {
+        "id": token.id,
+        "name": token.name,
+        "role": token.role,
+        "created_at": created,
+        "last_used_at": optional_text(used),
+    }

@@ -1,0 +1,204 @@
+"""Backups of a running service: its store, its models and its checkpoints, consistent and checked.
+
+Models are never changed once they are there and are written before the store names them, so they
+are copied after the store. A checkpoint stands for a place in the journal, which the store must
+reach, so checkpoints are copied before it. What arrives meanwhile is in the next backup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clearwatt import __version__
+from clearwatt.atomic import write_text_atomically
+from clearwatt.errors import ConfigurationError, StateError
+from clearwatt.service.store.backup import restore_store
+from clearwatt.service.store.base import Store
+from clearwatt.service.times import text
+from clearwatt.state import MANIFEST as STATE_MANIFEST
+from clearwatt.state import load_state
+
+FORMAT, VERSION = "clearwatt-backup", 1
+MANIFEST = "backup.json"
+STORE, FILES = "store", "files"
+MODELS, BROUGHT, ZONES = "models", "brought", "zones"
+ATTEMPTS = 5
+"""How often a checkpoint is copied anew because the service replaced it meanwhile."""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """What a backup holds."""
+
+    folder: Path
+    created_at: str
+    release: str
+    checksums: Mapping[str, str]
+    bytes: int
+
+
+def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
+    """Copy everything a service would need elsewhere into a new folder, while it runs.
+
+    Args:
+        store: the service's store.
+        data_dir: its data directory.
+        target: a folder that does not exist or is empty; it appears when it is whole.
+    """
+    _require_empty(target, "back up to")
+    unfinished = target.with_name(f".{target.name}.part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        _copy_checkpoints(data_dir / ZONES, unfinished / FILES / ZONES)
+        (unfinished / STORE).mkdir()
+        store.backup(unfinished / STORE)
+        for name in (MODELS, BROUGHT):
+            _copy_folders(data_dir / name, unfinished / FILES / name)
+        _write_manifest(unfinished)
+        if target.exists():
+            target.rmdir()
+        unfinished.rename(target)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return read_backup(target)
+
+
+def restore(folder: Path, data_dir: Path, database: str) -> Backup:
+    """Put a backup into an empty data directory and an empty database, every file checked first.
+
+    Args:
+        folder: what `back_up` wrote.
+        data_dir: where the service will be started.
+        database: its database: a path of SQLite below ``data_dir``, or the URL of PostgreSQL.
+    """
+    backup = read_backup(folder)
+    _require_empty(data_dir, "restore to")
+    _verify(backup)
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        if (folder / FILES).is_dir():
+            shutil.copytree(folder / FILES, data_dir, dirs_exist_ok=True)
+        restore_store(folder / STORE, database)
+    except BaseException:
+        _empty(data_dir)
+        raise
+    return backup
+
+
+def read_backup(folder: Path) -> Backup:
+    """What a folder says it holds."""
+    try:
+        content: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"{content['format']} version {content['version']}")
+        return Backup(
+            folder=folder,
+            created_at=content["created_at"],
+            release=content["release"],
+            checksums={str(name): str(digest) for name, digest in content["sha256"].items()},
+            bytes=int(content["bytes"]),
+        )
+    except FileNotFoundError as error:
+        raise StateError(
+            f"{folder} holds no whole backup ({MANIFEST} is missing); give the folder that "
+            "'clearwatt backup' wrote"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StateError(
+            f"{folder / MANIFEST} is damaged or of another release ({error}); use another backup"
+        ) from error
+
+
+def _require_empty(folder: Path, purpose: str) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"{folder} is a file; give a new folder to {purpose}")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder} is not empty; give a new or empty folder to {purpose}")
+
+
+def _empty(folder: Path) -> None:
+    """Leave a folder as empty as it was, so that the same command can be given again."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _copy_checkpoints(source: Path, target: Path) -> None:
+    """The newest of each zone. A zone without one is folded from its journal: slower, the same."""
+    for zone in sorted(source.iterdir()) if source.is_dir() else ():
+        for _ in range(ATTEMPTS):
+            newest = max(zone.glob("checkpoint-*"), key=_position, default=None)
+            if newest is None or _copied_whole(newest, target / zone.name / newest.name):
+                break
+
+
+def _position(checkpoint: Path) -> int:
+    return int(checkpoint.name.rpartition("-")[2])
+
+
+def _copied_whole(source: Path, target: Path) -> bool:
+    """Whether it could be copied; the service may have replaced it half-way."""
+    try:
+        shutil.copytree(source, target)
+        for manifest in target.rglob(STATE_MANIFEST):
+            load_state(manifest.parent)
+    except (OSError, StateError) as error:
+        shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError) and source.is_dir() and not isinstance(error, shutil.Error):
+            raise
+        return False
+    return True
+
+
+def _copy_folders(source: Path, target: Path) -> None:
+    """Copy models; one that the service removes meanwhile is too old to be needed."""
+    for folder in sorted(source.iterdir()) if source.is_dir() else ():
+        try:
+            shutil.copytree(folder, target / folder.name, ignore=shutil.ignore_patterns(".*"))
+        except (shutil.Error, FileNotFoundError):
+            shutil.rmtree(target / folder.name, ignore_errors=True)
+            if folder.is_dir():
+                raise
+
+
+def _write_manifest(folder: Path) -> None:
+    files = sorted(_files(folder))
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "created_at": text(int(time.time())),
+        "release": __version__,
+        "bytes": sum((folder / name).stat().st_size for name in files),
+        "sha256": {name: _checksum(folder / name) for name in files},
+    }
+    write_text_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n")
+
+
+def _verify(backup: Backup) -> None:
+    for name, digest in backup.checksums.items():
+        path = backup.folder / name
+        if not path.is_file() or _checksum(path) != digest:
+            what = "altered" if path.is_file() else "missing"
+            raise StateError(f"{path} is {what} since the backup was made; use another backup")
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for where, _, names in os.walk(folder):
+        for name in names:
+            yield str((Path(where) / name).relative_to(folder))
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

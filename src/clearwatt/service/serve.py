@@ -1,0 +1,244 @@
+"""The whole service in one call: lock, store, forecaster, learner, application, server."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import uvicorn
+from fastapi import FastAPI
+
+from clearwatt import __version__
+from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.service.app import create_app
+from clearwatt.service.auth import check_bind
+from clearwatt.service.config import ServiceConfig
+from clearwatt.service.files import ModelFiles
+from clearwatt.service.forecasts import Forecaster
+from clearwatt.service.gauges import Standing
+from clearwatt.service.learner import LearnerConfig
+from clearwatt.service.logs import configure_logging
+from clearwatt.service.metrics import Metrics
+from clearwatt.service.records import Event
+from clearwatt.service.registry import Registry
+from clearwatt.service.store import open_store
+from clearwatt.service.store.base import ConflictError, Store
+from clearwatt.service.supervisor import Supervisor
+
+GRACE = 10
+"""Seconds that requests under way may still take when the service is told to stop."""
+BACKLOG = 2048
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Serving:
+    """All that a service is started with.
+
+    Args:
+        web: how it listens and what it lets through.
+        learner: where its data are, and where models are trained.
+        log_level: the least level that is logged.
+    """
+
+    web: ServiceConfig
+    learner: LearnerConfig
+    log_level: str = "info"
+
+    @property
+    def data_dir(self) -> Path:
+        """Where models and checkpoints are, and the database unless it is elsewhere."""
+        return self.learner.data_dir
+
+    @property
+    def database(self) -> str:
+        """The database's address."""
+        return self.learner.database or str(self.data_dir / "clearwatt.db")
+
+
+def serve(
+    serving: Serving,
+    *,
+    prepare: Callable[[Store], None] | None = None,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until told to stop by SIGINT or SIGTERM.
+
+    Args:
+        serving: what to start with.
+        prepare: called with the store before anything else happens, while nobody else uses it.
+        ready: called with the address once requests are answered there.
+    """
+    torch.set_num_threads(1)
+    with ExitStack() as stack:
+        stack.enter_context(_held(serving.data_dir))
+        store = open_store(serving.database)
+        stack.callback(store.close)
+        stack.enter_context(store.exclusive())
+        check_bind(serving.web.host, store.tokens())
+        listener = stack.enter_context(_listening(serving.web))
+        if prepare is not None:
+            prepare(store)
+        configure_logging(serving.log_level)
+        _run(serving, store, listener, ready)
+
+
+def _run(
+    serving: Serving, store: Store, listener: socket.socket, ready: Callable[[str], None] | None
+) -> None:
+    """Start the parts, answer until told to stop, and end them in the opposite order."""
+    metrics, registry = Metrics(), Registry(store)
+    forecaster = Forecaster(store, ModelFiles(serving.data_dir), registry=registry, metrics=metrics)
+    supervisor = Supervisor(
+        serving.learner,
+        changed=lambda zone, position, generation: forecaster.reload(zone),
+        record=store.add_event,
+    )
+    metrics.collect_from(Standing(store, recorder=forecaster.recorder, learner=_Fares(supervisor)))
+    app = create_app(
+        serving.web,
+        store=store,
+        forecaster=forecaster,
+        supervisor=supervisor,
+        metrics=metrics,
+        registry=registry,
+    )
+    server = _Server(_settings(app, serving), _announcing(listener, ready))
+    with _told_to_stop(server), ExitStack() as stack:
+        stack.callback(_note, store, "stopped", "the service stopped")
+        stack.callback(forecaster.close)
+        stack.callback(supervisor.stop)
+        _note(store, "started", f"the service was started, release {__version__}")
+        supervisor.start()
+        server.run(sockets=[listener])
+
+
+class _Fares:
+    """The learner's health as the metrics ask for it: alive, restarts, when it last spoke."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._supervisor.health.alive
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+        return self._supervisor.health.restarts
+
+    @property
+    def heartbeat(self) -> float | None:
+        """When it last spoke, by the wall clock."""
+        age = self._supervisor.health.heartbeat_age
+        return None if age is None else time.time() - age
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start answering, and say so."""
+        await super().startup(sockets)
+        self._announce()
+
+
+def _settings(app: FastAPI, serving: Serving) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=serving.log_level == "debug",
+        server_header=False,
+        date_header=True,
+        lifespan="off",
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE,
+        # Addresses of callers count for rate limits, so nobody may make them up.
+        proxy_headers=False,
+    )
+
+
+def _announcing(listener: socket.socket, ready: Callable[[str], None] | None) -> Callable[[], None]:
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+
+    def announce() -> None:
+        _LOG.info("serving", extra={"host": host, "port": port})
+        if ready is not None:
+            ready(f"http://{shown}:{port}")
+
+    return announce
+
+
+def _note(store: Store, kind: str, message: str) -> None:
+    """Record an event of the service itself; one that cannot be written stops nothing."""
+    now = time.time()
+    try:
+        store.add_event(Event(f"{kind}:{int(now * 1000)}", kind, message, now))
+    except ClearwattError as error:
+        _LOG.error("event not written", extra={"kind": kind, "reason": str(error)})
+
+
+@contextmanager
+def _held(data_dir: Path) -> Iterator[None]:
+    """Be the only service of a data directory; however it ends, the lock ends with it."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (data_dir / "service.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConflictError(
+                f"another service uses {data_dir}; stop it, or give another --data-dir"
+            ) from None
+        yield
+
+
+@contextmanager
+def _listening(web: ServiceConfig) -> Iterator[socket.socket]:
+    """Take the port before anything is started, so that a port in use is told at once."""
+    family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((web.host, web.port))
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot listen on {web.host}:{web.port} ({error.strerror or error}); give another "
+                "--host or --port"
+            ) from error
+        yield listener
+
+
+@contextmanager
+def _told_to_stop(server: _Server) -> Iterator[None]:
+    """Have signals stop the server and nothing else, from here to the very end.
+
+    The server raises a signal again once it has stopped; the learner and the store must still be
+    ended in peace then.
+    """
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    caught = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, stop) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
