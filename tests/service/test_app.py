@@ -41,7 +41,7 @@ def planted(tmp_path):
 @pytest.fixture
 def learned(tmp_path):
     """A zone that was warmed up over HTTP, and its fold in this process."""
-    service = Service(tmp_path, World.of())
+    service = Service(tmp_path, World.of(novelty_capacity=20, alpha=1.0))
     made = Web(tmp_path, store=service.store, files=service.files)
     made.now = float(service.world.times[-1])
     service.weather(0, 400)
@@ -251,30 +251,34 @@ def test_hold_resume_exclude_and_settings_are_commands_with_an_outcome(learned):
 
 def test_models_can_be_rolled_back_and_candidates_approved_or_rejected(learned):
     learned.put("/v1/zones/north/approval", {"required": True})
-    service = learned.service
-    for start in range(320, 860, 60):
-        service.weather(start, start + 90)
-        service.send(start, start + 60)
-    service.catch_up()
-    entity = learned.get("/v1/entities/e0")
-    assert (entity["state"], entity["predictor"]) == ("awaiting approval", "predictor:e0:0")
-    candidate = entity["candidate"]
-    assert learned.get(f"/v1/models/{candidate}")["status"] == "awaiting"
-    learned.post(f"/v1/models/{candidate}/activate")
-    service.catch_up()
-    assert learned.get("/v1/entities/e0")["predictor"] == candidate
-    learned.refused(409, "POST", f"/v1/models/{candidate}/reject")
-    learned.refused(409, "POST", f"/v1/models/{candidate}/activate")
-    learned.post("/v1/models/predictor:e0:0/activate")
-    service.catch_up()
+    rejected = next_candidate(learned, 320)
+    assert learned.get(f"/v1/models/{rejected}")["status"] == "awaiting"
+    learned.post(f"/v1/models/{rejected}/reject")
+    learned.service.catch_up()
+    assert learned.get(f"/v1/models/{rejected}")["status"] == "refused"
     assert learned.get("/v1/entities/e0")["predictor"] == "predictor:e0:0"
-    waiting = learned.get("/v1/models", status="awaiting")["models"]
-    shared = next(model["id"] for model in waiting if model["component"] == "autoencoder")
-    learned.post(f"/v1/models/{shared}/reject")
-    service.catch_up()
-    assert learned.get(f"/v1/models/{shared}")["status"] == "refused"
+    approved = next_candidate(learned, 590)
+    assert approved != rejected
+    learned.post(f"/v1/models/{approved}/activate")
+    learned.service.catch_up()
+    assert learned.get("/v1/entities/e0")["predictor"] == approved
+    learned.refused(409, "POST", f"/v1/models/{approved}/reject")
+    learned.refused(409, "POST", f"/v1/models/{approved}/activate")
+    learned.post("/v1/models/predictor:e0:0/activate")
+    learned.service.catch_up()
+    assert learned.get("/v1/entities/e0")["predictor"] == "predictor:e0:0"
     learned.refused(404, "POST", "/v1/models/predictor:e0:999/activate")
     learned.refused(422, "GET", "/v1/models/no-such-thing")
+
+
+def next_candidate(web, start):
+    """Send eleven days of readings and name the model of e0 that awaits approval after them."""
+    web.service.weather(start, start + 300)
+    web.service.send(start, start + 270)
+    web.service.catch_up()
+    entity = web.get("/v1/entities/e0")
+    assert entity["state"] == "awaiting approval"
+    return entity["candidate"]
 
 
 def test_quarantined_readings_are_listed_released_and_dropped(learned):
