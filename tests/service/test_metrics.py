@@ -12,8 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.gauges import Standing
 from clearwatt.service.metrics import Metrics
-from clearwatt.service.records import Event, Receipt
+from clearwatt.service.records import Event, Outcome, Receipt, Status, Zone
 from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.supervisor import Health
 
 from .plant import DAY, HOUR, NOW, Plant
 
@@ -23,7 +24,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 class Learner:
     """A learner that spoke three seconds ago and was restarted twice."""
 
-    alive, heartbeat, restarts = True, NOW - 3.0, 2
+    health = Health(alive=True, restarts=2, heartbeat_age=3.0, training=1, outage="full")
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def scraped(metrics: Metrics) -> dict[tuple[str, ...], float]:
 
 def watched(plant: Plant) -> Metrics:
     metrics = Metrics(clock=lambda: NOW)
-    metrics.collect_from(Standing(plant.store, learner=Learner(), clock=lambda: NOW))
+    metrics.collect_from(Standing(plant.store, learner=Learner()))
     return metrics
 
 
@@ -118,6 +119,8 @@ def test_learner_and_store_stand_as_they_are(plant):
     assert found["clearwatt_learner_up",] == 1
     assert found["clearwatt_learner_heartbeat_age_seconds",] == 3
     assert found["clearwatt_learner_restarts_total",] == 2
+    assert found["clearwatt_learner_training_zones",] == 1
+    assert found["clearwatt_learner_outage",] == 1
     assert found["clearwatt_store_up",] == 1
     assert found["clearwatt_store_bytes",] > 0
 
@@ -128,10 +131,11 @@ def test_what_the_learner_has_not_taken_in_waits(plant):
     assert scraped(watched(plant))["clearwatt_journal_waiting_entries", "north"] == 2
 
 
-def test_events_are_counted_from_the_start_of_the_service_on(plant):
+def test_events_are_counted_from_the_start_of_the_service_on(plant, monkeypatch):
+    monkeypatch.setattr("clearwatt.service.gauges._PAGE", 2)
     refused = [
         Event(f"update:predictor:e0:{k}", "refused", "worse", at=0.0, zone="north")
-        for k in range(1005)
+        for k in range(5)
     ]
     plant.store.add_event(refused[0])
     metrics = watched(plant)
@@ -141,8 +145,14 @@ def test_events_are_counted_from_the_start_of_the_service_on(plant):
     for event in refused[3:]:
         plant.store.add_event(event)
     found = scraped(metrics)
-    assert found["clearwatt_promotions_refused_total", "north"] == 1004
-    assert found["clearwatt_events_total", "refused"] == 1004
+    assert found["clearwatt_promotions_refused_total", "north"] == 4
+    assert found["clearwatt_events_total", "refused"] == 4
+
+
+def test_ids_with_odd_characters_survive(plant):
+    odd = 'a "b" \\ c\nd'
+    plant.deploy(entities={odd: {"state": "waiting", "predictor": None, "quarantined": 7}})
+    assert scraped(watched(plant))["clearwatt_quarantined_readings", odd, "north"] == 7
 
 
 def test_a_store_that_is_away_does_not_cost_the_scrape(plant, monkeypatch):
@@ -183,8 +193,6 @@ def test_a_scrape_of_ten_thousand_entities_takes_less_than_a_second(plant):
     content = plant.content()
     one = content["entities"]["e0"]
     for zone in range(100):
-        from clearwatt.service.records import Outcome, Status, Zone
-
         name = f"zone-{zone}"
         plant.store.add_zone(Zone(name, 900, ("wind", "sun")))
         entities = {f"{name}-{k}": one for k in range(100)}
@@ -193,5 +201,5 @@ def test_a_scrape_of_ten_thousand_entities_takes_less_than_a_second(plant):
     metrics = watched(plant)
     began = time.process_time()
     size = len(metrics.render())
-    assert time.process_time() - began < 2.0  # twice what is promised: machines differ
+    assert time.process_time() - began < 1.0
     assert size > 1_000_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+
+
+class Page(Protocol):
+    """Something that is read at each scrape."""
+
+    def text(self) -> str:
+        """Its samples in the text format of Prometheus."""
 
 
 class Metrics:
@@ -78,6 +85,7 @@ class Metrics:
             ["zone", "cause"],
             registry=self.registry,
         )
+        self._pages: list[Page] = []
         self._ages = _Ages(clock)
         self.registry.register(self._ages)
         for result in (*Receipt._fields, "rejected"):
@@ -114,13 +122,14 @@ class Metrics:
         for (zone, cause), count in causes.items():
             self._fallbacks.labels(zone, cause).inc(count)
 
-    def collect_from(self, collector: Collector) -> None:
+    def collect_from(self, page: Page) -> None:
         """Have something else read at each scrape, such as `clearwatt.service.gauges.Standing`."""
-        self.registry.register(collector)
+        self._pages.append(page)
 
     def render(self) -> bytes:
         """Everything in the text format of Prometheus; served as `CONTENT_TYPE`."""
-        return generate_latest(self.registry)
+        counted = generate_latest(self.registry)
+        return counted + "".join(page.text() for page in self._pages).encode()
 
 
 class _Registry(CollectorRegistry):
