@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.recorder import Recorder
 from clearwatt.service.records import Event, Status
 from clearwatt.service.store.base import Store
-
-if TYPE_CHECKING:
-    from clearwatt.service.supervisor import Health
 
 _PAGE = 1000
 _log = logging.getLogger(__name__)
@@ -25,8 +23,6 @@ _GAUGES: Mapping[str, str] = {
     "clearwatt_store_rows": "Rows in each table of the store.",
     "clearwatt_learner_up": "1 if the learner runs.",
     "clearwatt_learner_heartbeat_age_seconds": "Seconds since the learner last spoke.",
-    "clearwatt_learner_training_zones": "Zones that wait for a training.",
-    "clearwatt_learner_outage": "1 if the learner cannot write: the store is full or away.",
     "clearwatt_vintages_waiting": "Forecasts given that are still to be recorded.",
     "clearwatt_journal_waiting_entries": "Journal entries still to be learned from.",
     "clearwatt_zone_state": "1 for the state the zone is in.",
@@ -68,8 +64,16 @@ class Learner(Protocol):
     """What is asked of the learner's supervisor."""
 
     @property
-    def health(self) -> Health:
-        """How the learner fares."""
+    def alive(self) -> bool:
+        """Whether it runs."""
+
+    @property
+    def heartbeat(self) -> float | None:
+        """When it last spoke, by the wall clock."""
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
 
 
 class Standing:
@@ -85,8 +89,10 @@ class Standing:
         *,
         recorder: Recorder | None = None,
         learner: Learner | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._recorder, self._learner = store, recorder, learner
+        self._clock = clock
         self._reading = Lock()
         self._events: Tally[str] = Tally()
         self._refused: Tally[str] = Tally()
@@ -112,12 +118,11 @@ class Standing:
             sheet.add("clearwatt_vintages_written_total", counts.written)
             sheet.add("clearwatt_vintages_lost_total", counts.lost)
         if self._learner is not None:
-            health = self._learner.health
-            sheet.add("clearwatt_learner_up", int(health.alive))
-            sheet.add("clearwatt_learner_restarts_total", health.restarts)
-            sheet.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
-            sheet.add("clearwatt_learner_training_zones", health.training)
-            sheet.add("clearwatt_learner_outage", int(health.outage is not None))
+            sheet.add("clearwatt_learner_up", int(self._learner.alive))
+            sheet.add("clearwatt_learner_restarts_total", self._learner.restarts)
+            if (heartbeat := self._learner.heartbeat) is not None:
+                age = self._clock() - heartbeat
+                sheet.add("clearwatt_learner_heartbeat_age_seconds", age)
 
     def _read_store(self, sheet: _Sheet) -> None:
         sheet.add("clearwatt_store_bytes", self._store.size())
