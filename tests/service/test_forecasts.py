@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clearwatt.errors import DataError
+from clearwatt.service.deployments import RECHECK, RETRY
 from clearwatt.service.fallback import Source
 from clearwatt.service.forecasts import Forecaster
+from clearwatt.service.gauges import Standing
 from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.weather import instants
 
+from .journals import Service, World
 from .plant import DAY, HOUR, NOW, SIZE, STEP, Plant
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)
@@ -289,3 +295,63 @@ def test_forecasts_never_mix_generations_while_models_are_swapped(plant, forecas
 
 def scaled_forecast(plant: Plant, issue) -> np.ndarray:
     return (SIZE * plant.instance.predict(plant.inputs(issue, TIMES))[:, 0]).astype(np.float32)
+
+
+def test_a_commit_nobody_told_of_is_found_in_time(plant, forecaster, monkeypatch):
+    plant.deploy()
+    plant.weather()
+    ask(forecaster)
+    plant.change(0, 0.5)
+    plant.deploy("predictor:e0")
+    assert ask(forecaster, "e0")[0].predictor == "predictor:e0:0"
+    later = time.monotonic() + RECHECK + 1
+    monkeypatch.setattr("clearwatt.service.deployments.time.monotonic", lambda: later)
+    assert ask(forecaster, "e0")[0].predictor == "predictor:e0:1"
+
+
+def test_models_in_service_go_on_while_the_store_is_away(plant, forecaster, monkeypatch):
+    def away(*args, **options):
+        raise StoreUnavailableError("the database does not answer")
+
+    plant.deploy()
+    plant.weather()
+    before = ask(forecaster)
+    for method in ("statuses", "weather", "readings", "add_vintages", "version"):
+        monkeypatch.setattr(plant.store, method, away)
+    forecaster.reload("north")
+    for one, other in zip(before, ask(forecaster), strict=True):
+        np.testing.assert_array_equal(one.values, other.values)
+        assert one.predictor == other.predictor
+
+
+def test_a_store_that_is_away_from_the_start_is_named(plant, forecaster, monkeypatch):
+    def away(*args, **options):
+        raise StoreUnavailableError("the database does not answer")
+
+    plant.deploy()
+    plant.weather()
+    with monkeypatch.context() as broken:
+        broken.setattr(plant.store, "statuses", away)
+        (forecast,) = ask(forecaster, "e0")
+    assert "the models cannot be read now" in forecast.missing[0].reason
+    later = time.monotonic() + RETRY + 1
+    monkeypatch.setattr("clearwatt.service.deployments.time.monotonic", lambda: later)
+    assert set(ask(forecaster, "e0")[0].sources) == {Source.MODEL}
+
+
+@pytest.mark.parametrize("strategy", ["RecentReplay", "GenerativeReplay"])
+def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
+    service = Service(tmp_path, World.of(hours=400, strategy=strategy))
+    service.history(300)
+    service.catch_up()
+    forecaster = Forecaster(service.store, service.files)
+    state, hours = service.fold.state, service.world.times[300:320]
+    inputs = state.scaling.inputs("north", state.knots.frame(), instants(hours))
+    expected = state.scaling.restore_power(state.instance.predict(inputs), state.columns)
+    for column, entity in enumerate(state.columns):
+        (forecast,) = forecaster.forecast([entity], int(hours[0]), int(hours[-1]) + 1)
+        np.testing.assert_array_equal(forecast.values, expected[:, column])
+        assert forecast.predictor == state.deployed[f"predictor:{entity}"]
+    assert "clearwatt_novelty_fill_ratio{" in Standing(service.store).text()
+    forecaster.close()
+    service.store.close()

@@ -14,6 +14,9 @@ from clearwatt.service.store.base import Store
 
 RETRY = 5.0
 """Seconds after which a swap that failed is tried again."""
+RECHECK = 30.0
+"""Seconds after which a zone is looked at unasked: a learner that is killed between committing and
+saying so must not leave an old model in service."""
 _UNKNOWN = -1
 _log = logging.getLogger(__name__)
 
@@ -30,14 +33,14 @@ class Deployments:
         self._store = store
         self._library = Library(store, files, clock=clock)
         self._current: dict[str, Deployed] = {}
-        self._failed: dict[str, float] = {}
+        self._due: dict[str, float] = {}
         self._locks: dict[str, Lock] = {}
         self._guard = Lock()
 
     def of(self, zone: str) -> Deployed:
         """What a zone forecasts with; nothing, and why, while it cannot be read."""
-        if zone not in self._current or self._retry_due(zone):
-            self._load(zone)
+        if time.monotonic() > self._due.get(zone, 0.0):
+            self._load(zone, unless_done=True)
         trouble = "the models cannot be read now; the log says why"
         return self._current.get(zone) or Deployed(_UNKNOWN, trouble=trouble)
 
@@ -51,18 +54,16 @@ class Deployments:
         for zone in list(self._current):
             self._load(zone)
 
-    def _retry_due(self, zone: str) -> bool:
-        failed = self._failed.get(zone)
-        return failed is not None and time.monotonic() > failed + RETRY
-
-    def _load(self, zone: str) -> None:
+    def _load(self, zone: str, *, unless_done: bool = False) -> None:
         with self._lock(zone):
+            if unless_done and time.monotonic() <= self._due.get(zone, 0.0):
+                return  # another thread was faster
             try:
                 self._current[zone] = self._newest(zone)
-                self._failed.pop(zone, None)
+                self._due[zone] = time.monotonic() + RECHECK
             except ClearwattError as error:
                 # The models in service go on; a store that is away comes back.
-                self._failed[zone] = time.monotonic()
+                self._due[zone] = time.monotonic() + RETRY
                 _log.warning("models not loaded", extra={"zone": zone, "reason": str(error)})
 
     def _newest(self, zone: str) -> Deployed:
