@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from clearwatt.service.times import text as written
 from clearwatt.service.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.snapshot import unpack_version
 from clearwatt.streams import Stream
+
+T = TypeVar("T")
 
 FIXED = ("strategy", "parameters", "familiarity_capacity", "width", "layers", "latent", "seed")
 """Settings that what has been learned depends on."""
@@ -60,6 +62,15 @@ class Desk:
             raise ConfigurationError(f"{self.command.kind} needs an entity")
         return self.command.entity
 
+    def argument(self, name: str, kind: type[T]) -> T:
+        """An argument of this type; a journal may hold what an older release wrote."""
+        value = self.command.arguments.get(name)
+        if not isinstance(value, kind):
+            raise ConfigurationError(
+                f"{self.command.kind} needs {name} as {kind.__name__}, not {value!r}"
+            )
+        return value
+
     @property
     def components(self) -> list[Component]:
         """The components the command is about."""
@@ -80,7 +91,7 @@ def obey(
             raise DataError(f"zone {state.zone.id} has no entity {command.entity!r}")
         answer = yield from _carry_out(desk)
         kind = str(command.kind)
-    except (ClearwattError, KeyError, TypeError, ValueError) as error:
+    except ClearwattError as error:
         answer, kind = Answer(f"{command.kind} of {desk.subject}: {error}", {}), "command refused"
     findings.event(
         f"command:{state.zone.id}:{seq}",
@@ -120,7 +131,7 @@ def _resume(desk: Desk) -> Answer:
 
 
 def _approval(desk: Desk) -> Answer:
-    required = bool(desk.command.arguments["required"])
+    required = desk.argument("required", bool)
     for component in desk.components:
         component.approval = required
     says = "waits for approval before a new model is deployed" if required else "deploys by itself"
@@ -128,7 +139,7 @@ def _approval(desk: Desk) -> Answer:
 
 
 def _activate(desk: Desk) -> Answer:
-    identity = str(desk.command.arguments["version"])
+    identity = desk.argument("version", str)
     component = _component_of(desk.state, identity)
     version = desk.store.version(identity)
     if version is None:
@@ -148,7 +159,7 @@ def _activate(desk: Desk) -> Answer:
 
 
 def _reject(desk: Desk) -> Answer:
-    identity = str(desk.command.arguments["version"])
+    identity = desk.argument("version", str)
     component = _component_of(desk.state, identity)
     version = desk.store.version(identity)
     candidate = component.candidate
@@ -167,7 +178,7 @@ def _component_of(state: ZoneState, identity: str) -> Component:
 
 
 def _exclude(desk: Desk) -> Answer:
-    start, end = int(desk.command.arguments["start"]), int(desk.command.arguments["end"])
+    start, end = desk.argument("start", int), desk.argument("end", int)
     if start >= end:
         raise ConfigurationError(f"the window from {written(start)} to {written(end)} is empty")
     state = desk.state
@@ -221,7 +232,7 @@ def _drop(desk: Desk) -> Answer:
 
 def _from_quarantine(desk: Desk, flag: Flag) -> dict[int, float]:
     held = desk.state.quarantined.get(desk.entity, {})
-    wanted = [int(moment) for moment in desk.command.arguments["times"]]
+    wanted = [int(moment) for moment in desk.argument("times", list)]
     unknown = [moment for moment in wanted if moment not in held]
     if unknown:
         raise DataError(f"{desk.entity} has no quarantined reading at {written(unknown[0])}")

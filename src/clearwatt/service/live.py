@@ -38,8 +38,8 @@ class Live:
     def add_columns(self, count: int) -> None:
         """Make room for entities that begin to learn."""
         blank = np.full((len(self.times), count), np.nan, np.float32)
-        self.forecasts = np.hstack([self.forecasts.reshape(len(blank), -1), blank])
-        self.errors = np.hstack([self.errors.reshape(len(blank), -1), blank])
+        self.forecasts = np.hstack([self.forecasts, blank])
+        self.errors = np.hstack([self.errors, blank])
         self.judged = np.concatenate([self.judged, np.zeros(count, np.int64)])
 
     def record(

@@ -1,0 +1,157 @@
+"""Journals for tests: a small simulated zone as entries, and folding them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearwatt.fleet import train
+from clearwatt.service.files import ModelFiles
+from clearwatt.service.fold import ZoneFold
+from clearwatt.service.records import (
+    READING,
+    Command,
+    CommandKind,
+    Entity,
+    Entry,
+    Outcome,
+    Readings,
+    WeatherIssue,
+    Zone,
+)
+from clearwatt.service.store import open_store
+
+STEP = 3600
+START = 1_700_006_400  # midnight, UTC
+SETTINGS: dict[str, Any] = {
+    "novelty_capacity": 60,
+    "alpha": 1.2,
+    "epochs": 2,
+    "width": 8,
+    "layers": 1,
+    "latent": 4,
+    "warmup_epochs": 8,
+    "lateness": 6 * STEP,
+    "gate_margin": None,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Hours of weather (n x 2) and power (n x entities) that drift half-way."""
+
+    times: np.ndarray
+    weather: np.ndarray
+    power: np.ndarray
+    zone: Zone
+    entities: tuple[Entity, ...]
+
+    @classmethod
+    def of(cls, hours: int = 900, entities: int = 2, **settings: Any) -> World:
+        rng = np.random.default_rng(3)
+        times = START + STEP * np.arange(hours + 48, dtype=np.int64)
+        hour = times // STEP % 24
+        wind = 6 + np.cumsum(rng.normal(0, 0.4, len(times)))
+        wind = 4 + np.abs(wind - wind.mean())
+        sun = np.maximum(0, np.sin((hour - 6) / 12 * np.pi)) * rng.uniform(0.6, 1, len(times))
+        weather = np.column_stack([wind, sun]).astype(np.float32)
+        level = np.where(np.arange(len(times)) < hours // 2, 1.0, 1.6)
+        power = np.column_stack(
+            [
+                20
+                + 10 * level * sun
+                + wind
+                + 5 * np.sin(hour / 24 * 2 * np.pi + k)
+                + rng.normal(0, 0.5, len(times))
+                for k in range(entities)
+            ]
+        )
+        zone = Zone("north", STEP, ("wind", "sun"), settings=SETTINGS | settings)
+        people = tuple(
+            Entity(f"e{k}", "north", "consumer", capacity=100.0) for k in range(entities)
+        )
+        return cls(times, weather, power[:hours].astype(np.float32), zone, people)
+
+    def issue(self, start: int, stop: int, issued_at: int | None = None) -> WeatherIssue:
+        times = self.times[start:stop]
+        return WeatherIssue(
+            "north",
+            int(times[0]) - 12 * STEP if issued_at is None else issued_at,
+            times,
+            self.weather[start:stop],
+        )
+
+    def readings(self, start: int, stop: int, numbers: Sequence[int]) -> Readings:
+        part = np.empty((stop - start) * len(numbers), READING)
+        part["time"] = np.repeat(self.times[start:stop], len(numbers))
+        part["entity"] = np.tile(np.array(numbers), stop - start)
+        part["value"] = self.power[start:stop].ravel()
+        return part
+
+
+class Service:
+    """A store with a zone in it, and its fold, without processes."""
+
+    def __init__(self, folder: Path, world: World) -> None:
+        self.world = world
+        self.store = open_store(folder / "clearwatt.db")
+        self.files = ModelFiles(folder)
+        self.store.add_zone(world.zone)
+        self.entities = self.store.add_entities(world.entities)
+        self.fold = ZoneFold(world.zone, store=self.store, files=self.files)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [entity.number for entity in self.entities]
+
+    def history(self, hours: int = 300) -> None:
+        """Weather and readings of a warm-up, and the command to learn from them."""
+        self.store.add_weather(self.world.issue(0, hours + 24), at=0.0)
+        self.send(0, hours)
+        self.command("warmup", end=int(self.world.times[hours - 1]))
+
+    def send(self, start: int, stop: int) -> None:
+        self.store.add_readings(self.world.readings(start, stop, self.numbers), at=0.0)
+
+    def weather(self, start: int, stop: int) -> None:
+        self.store.add_weather(self.world.issue(start, stop), at=0.0)
+
+    def command(self, kind: CommandKind, entity: str | None = None, **arguments: Any) -> int:
+        return self.store.add_command(Command(kind, "north", entity, arguments, "test", 0.0))
+
+    def catch_up(self, limit: int = 1000) -> list[Outcome]:
+        outcomes = []
+        while entries := self.store.journal("north", after=self.fold.position, limit=limit):
+            outcomes.append(self.run(entries))
+        return outcomes
+
+    def run(self, entries: Sequence[Entry]) -> Outcome:
+        stream = self.fold.fold(entries, self.store.entities("north"))
+        try:
+            jobs = next(stream)
+            while True:
+                jobs = stream.send(train(jobs))
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            self.store.commit(outcome)
+            return outcome
+
+    def reload(self, folder: Path) -> None:
+        """As after a kill: go on from a checkpoint."""
+        self.fold = ZoneFold.load(folder, zone=self.world.zone, store=self.store, files=self.files)
+
+    def content(self) -> dict[str, Any]:
+        return dict(self.store.statuses()["north"].content)
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in reversed(self.store.events(limit=1000))]
+
+
+def digest(service: Service) -> str:
+    instance = service.fold.state.instance
+    assert instance is not None
+    return instance.digest()
