@@ -252,3 +252,61 @@ def test_inputs_find_every_row_they_were_told_to_keep(data):
     rows = np.array(sorted(kept), dtype=np.int64)
     assert inputs.rows.tolist() == rows.tolist()
     assert np.array_equal(inputs.take(rows), rows[:, None] * [1, -1])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 20), min_size=1, max_size=6),
+    gone=st.sets(st.integers(0, 130), max_size=60),
+)
+def test_a_history_that_drops_rows_is_that_of_the_others(sizes, gone):
+    dropped, never = History(labelled=True), History(labelled=True)
+    first = 0
+    for size in sizes:
+        rows = np.arange(first, first + size)
+        dropped.extend(samples(rows))
+        never.extend(samples([row for row in rows if row not in gone]))
+        dropped.close()
+        never.close()
+        first += size
+    removed = dropped.drop(np.array(sorted(gone), dtype=np.int64))
+    assert removed == sum(row < first for row in gone)
+    assert dropped.boundaries == never.boundaries
+    assert np.array_equal(dropped.samples.rows, never.samples.rows)
+    assert np.array_equal(dropped.samples.targets, never.samples.targets)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    capacity=st.integers(1, 12),
+    steps=st.lists(st.tuples(st.integers(0, 15), st.sets(st.integers(0, 60))), max_size=6),
+)
+def test_a_reservoir_that_drops_rows_fills_up_again(capacity, steps):
+    """In blocks as one by one, never beyond its bound, never with a row twice."""
+    blocks, singly = (FamiliarityBuffer(labelled=True, capacity=capacity) for _ in range(2))
+    draws = [np.random.default_rng(3) for _ in range(2)]
+    first = 0
+    for size, gone in steps:
+        rows = np.arange(first, first + size)
+        blocks.offer(samples(rows), draws[0])
+        for row in rows:
+            singly.offer(samples([row]), draws[1])
+        for buffer in (blocks, singly):
+            buffer.drop(np.array(sorted(gone), dtype=np.int64))
+        first += size
+        assert np.array_equal(blocks.samples.rows, singly.samples.rows)
+        assert blocks.seen == singly.seen >= len(blocks)
+        assert len(set(blocks.samples.rows)) == len(blocks) <= capacity
+        assert not gone & set(blocks.samples.rows)
+
+
+def test_a_correction_leaves_alone_what_was_taken_before():
+    buffer = SampleList(labelled=True)
+    buffer.extend(samples([4, 7, 4]))
+    before = buffer.samples
+    kept = before.targets.copy()
+    assert buffer.correct(4, 9.0) == 2
+    assert buffer.samples.targets.tolist() == [9.0, kept[1], 9.0]
+    assert np.array_equal(before.targets, kept)
+    assert buffer.correct(5, 1.0) == 0
+    assert SampleList(labelled=False).correct(4, 1.0) == 0

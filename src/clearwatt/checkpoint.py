@@ -18,6 +18,14 @@ class Checkpoint:
         self._attributes = [(part, dict(vars(part))) for part in parts]
         self._random = [(generator, generator.bit_generator.state) for generator in generators]
 
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        """Back to before, if what was tried failed."""
+        if kind is not None:
+            self.restore()
+
     def restore(self) -> None:
         """Put everything back to where it was."""
         for part, attributes in self._attributes:

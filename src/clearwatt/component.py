@@ -15,6 +15,7 @@ from torch import Tensor
 
 from clearwatt import detection
 from clearwatt.detection import Reals
+from clearwatt.errors import DataError
 from clearwatt.events import Signal, UpdateEvent
 from clearwatt.fleet import Job, Trained
 from clearwatt.memory import FamiliarityBuffer, Rows, SampleList, Samples
@@ -76,8 +77,15 @@ class Component:
         self.approval = False
         self.candidate: Candidate | None = None
 
+    @property
+    def title(self) -> str:
+        """What to call it in a sentence."""
+        return self.name if self.entity is None else f"{self.name} of {self.entity}"
+
     def start(self, samples: Samples, data: Batch) -> None:
         """Take the warm-up as known: threshold, the strategy's first state, task 0."""
+        if data.size == 0:
+            raise DataError(f"the {self.title} has no sample to start from; give measured ones")
         self.threshold = detection.threshold(self.errors(data), self.settings.alpha)
         warmup = Warmup(self.name, self.network, self.params, data, self.rng)
         self.state = self.settings.strategy.initial_state(warmup)
@@ -231,10 +239,9 @@ class Component:
             threshold: Its threshold.
             state: What the strategy kept with it.
         """
-        title = self.name if self.entity is None else f"{self.name} of {self.entity}"
         like = Candidate(self.network, self.params, self.threshold, self.state, self.updates)
         given = Candidate(self.network, params, threshold, state, self.updates)
-        require_fitting(given, like, title)
+        require_fitting(given, like, self.title)
         self._serve(params, threshold, state)
 
     def _serve(self, params: Params, threshold: float, state: State) -> None:
@@ -279,6 +286,17 @@ class Component:
         rows = np.empty(0, np.int64) if held_back is None else held_back
         return past_of(self.settings.strategy, self.history, view, rng=self.rng, held_back=rows)
 
+    def forget(self, rows: Rows) -> int:
+        """Let go of these rows wherever they are held; how many samples that were."""
+        held = int(np.isin(self.held.rows, rows).sum())
+        for part in self._lists:
+            part.drop(rows)
+        return held
+
+    def correct(self, row: int, target: float) -> int:
+        """Put another target to a row; verdicts stand. In how many places it was held."""
+        return sum(part.correct(row, target) for part in self._lists)
+
     @property
     def window(self) -> Samples:
         """The samples in both buffers, novel ones first."""
@@ -301,8 +319,12 @@ class Component:
     @property
     def parts(self) -> list[object]:
         """What a checkpoint has to remember, the random numbers apart."""
+        return [self, *(part for each in self._lists for part in each.parts)]
+
+    @property
+    def _lists(self) -> list[SampleList]:
         lists = [self.novelty, self.familiarity, self.history]
-        return [self, *(part for each in lists if each is not None for part in each.parts)]
+        return [each for each in lists if each is not None]
 
     def _window(self, also_novel: Samples | None) -> tuple[Samples, Samples]:
         """Novelty and familiarity samples; some of the familiar may be novel to the partner."""

@@ -10,32 +10,41 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from clearwatt.checkpoint import Checkpoint
 from clearwatt.component import Component, Model, Settings, View
-from clearwatt.errors import ClearwattError, StateError
+from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.fleet import one_thread
+from clearwatt.forecasting import forecasts, reconstructions
 from clearwatt.intake import checked_inputs, checked_targets
 from clearwatt.loop import (
     Block,
     Deployment,
-    LatentLens,
-    Timeline,
     input_view,
     latent_view,
     reconstructor,
     represent,
-    run,
+    represent_now,
+    run_predictors,
 )
-from clearwatt.memory import Floats, Inputs, Samples
-from clearwatt.networks import Network, Params
-from clearwatt.pairs import Pair
+from clearwatt.memory import Floats, Inputs, Rows, Samples
+from clearwatt.networks import Network
+from clearwatt.pairs import Pair, run_pairs
 from clearwatt.persistence import origin_of, pack_instance, restore_instance, without_seconds
+from clearwatt.roster import (
+    Name,
+    autoencoder_part,
+    own_autoencoder,
+    parts_of,
+    places_of,
+    predictor_part,
+    require_latents,
+    require_unique,
+)
 from clearwatt.state import Saved, digest_of, load_state, save_state
 from clearwatt.strategies import Strategy
-from clearwatt.streams import Stream, drive, together
+from clearwatt.streams import Stream, drive
 
 PRUNE_SLACK = 4096
 """Input rows that may be held beyond need before it is worth looking for them."""
@@ -74,22 +83,18 @@ class Instance:
         *,
         autoencoder: Model,
         predictors: Sequence[Model],
-        names: Sequence[int | str] | None = None,
+        names: Sequence[Name] | None = None,
     ) -> Instance:
         """Deploy warm-up models with the data they were trained on: x (n x d), y (n x entities)."""
         instance = cls.bare(
             settings, x.shape[1], autoencoder=autoencoder, predictors=predictors, names=names
         )
         x, y = instance._checked(x, y)
-        inputs = instance.inputs
-        rows = inputs.append(x)
+        rows = instance.inputs.append(x)
         for component in instance.autoencoders:
-            samples = Samples(rows, None)
-            component.start(samples, input_view(inputs)(samples))
-        for entity, component in enumerate(instance.predictors):
-            measured = ~np.isnan(y[:, entity])
-            samples = Samples(rows[measured], y[measured, entity])
-            component.start(samples, instance._latent_view(entity)(samples))
+            instance._start_autoencoder(component, rows)
+        for entity in range(len(predictors)):
+            instance._start_predictor(entity, rows, y[:, entity])
         instance._prune()
         return instance
 
@@ -101,38 +106,53 @@ class Instance:
         *,
         autoencoder: Model,
         predictors: Sequence[Model],
-        names: Sequence[int | str] | None = None,
+        names: Sequence[Name] | None = None,
     ) -> Instance:
         """Components without thresholds or data yet, each with its own random numbers."""
-        shared = not settings.strategy.synchronous
-        labels = names if names is not None else range(len(predictors))
-        return cls(
-            settings,
-            inputs=Inputs(width),
-            autoencoders=[
-                Component(
-                    "autoencoder",
-                    autoencoder,
-                    settings=settings,
-                    rng=np.random.default_rng([settings.seed, 0, index]),
-                    sample_width=width,
-                    entity=None if shared else label,
-                )
-                for index, label in enumerate(labels)
-                if index == 0 or not shared
-            ],
-            predictors=[
-                Component(
-                    "predictor",
-                    model,
-                    settings=settings,
-                    rng=np.random.default_rng([settings.seed, 1, index]),
-                    sample_width=width + 1,
-                    entity=label,
-                )
-                for index, (label, model) in enumerate(zip(labels, predictors, strict=True))
-            ],
+        labels = list(names if names is not None else range(len(predictors)))
+        encoders, heads = parts_of(
+            settings, width, autoencoder=autoencoder, predictors=predictors, names=labels
         )
+        return cls(settings, inputs=Inputs(width), autoencoders=encoders, predictors=heads)
+
+    @one_thread()
+    def add(
+        self,
+        name: Name,
+        model: Model,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        autoencoder: Model | None = None,
+    ) -> None:
+        """Let another entity join, with the model and the samples of its warm-up.
+
+        Args:
+            name: Of the entity; no other has it.
+            model: Its predictor, trained on the latents of the autoencoder it joins.
+            x: Inputs of its warm-up, n x d; they become new rows.
+            y: Its measurements, n; NaN where there is none.
+            autoencoder: With a synchronous strategy the autoencoder it starts from, of the same
+                network as the others; otherwise all share one, and this is not used.
+        """
+        inputs = checked_inputs(x, self.inputs.width)
+        targets = checked_targets(np.reshape(y, (-1, 1)), len(inputs), [name])[:, 0]
+        index, width = len(self.predictors), self.inputs.width
+        require_unique(
+            [*(part.entity for part in self.predictors if part.entity is not None), name]
+        )
+        own = own_autoencoder(self.settings, self.autoencoders[0], autoencoder, name)
+        require_latents(model, own or self.autoencoders[0], name)
+        with self.checkpoint():
+            rows = self.inputs.append(inputs)
+            if own is not None:
+                part = autoencoder_part(self.settings, own, width=width, index=index, entity=name)
+                self.autoencoders += (part,)
+                self._start_autoencoder(part, rows)
+            part = predictor_part(self.settings, model, width=width, index=index, entity=name)
+            self.predictors += (part,)
+            self._start_predictor(index, rows, targets)
+            self._prune()
 
     def observe(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[UpdateEvent, ...]:
         """Take in a block of the stream, however long, and return the updates it caused.
@@ -143,80 +163,121 @@ class Instance:
             x: Inputs, n x d.
             y: Measurements, n x entities; NaN where there is none.
         """
-        before = self._checkpoint()
-        try:
+        with self.checkpoint():
             deployed = drive(self.stream(x, y), stacked=not self.settings.precise)
-            return tuple(deployment.event for deployment in deployed)
-        except BaseException:
-            before.restore()
-            raise
+        return tuple(deployment.event for deployment in deployed)
 
     def stream(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
         """Like `observe`, but hand out the training jobs instead of training them.
 
-        Returns every update with the weights it put into service, in order. A stream must be run
-        to its end; unlike `observe` it leaves an abandoned block half taken in.
+        Returns every update with the weights in service after it, in order. A stream must be run
+        to its end; unlike `observe` it leaves an abandoned block half taken in (see `checkpoint`).
+        Its samples get the row numbers from ``inputs.next_row`` on, unless nothing ever updates.
         """
         inputs, targets = self._checked(x, y)
         deployed: list[Deployment] = []
         if self.settings.strategy.updates:
-            block = Block(self.inputs.append(inputs), inputs, self.step)
+            block = self._block(inputs)
             if self.settings.strategy.synchronous:
-                deployed = yield from self._run_pairs(block, targets)
+                pairs = self._pairs()
+                deployed = yield from run_pairs(pairs, [block] * len(pairs), targets.T)
             else:
                 timeline = yield from represent(self.autoencoders[0], block, self.inputs)
-                deployed = yield from self._run_predictors(timeline, targets)
+                deployed = yield from run_predictors(
+                    self.predictors, timeline, targets, inputs=self.inputs
+                )
         self.step += len(inputs)
-        deployed.sort(key=lambda deployment: deployment.event.step)
-        self.events += tuple(deployment.event for deployment in deployed)
+        return self._recorded(deployed)
+
+    def late(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
+        """Learn from samples whose time has passed, as `stream` does from those whose time is now.
+
+        The models now in service judge them. The autoencoder has seen their inputs when it was
+        time and does not see them again; with a synchronous strategy a pair sees those that were
+        measured for it. They get new row numbers; ``step`` stays, and the events bear it.
+        """
+        inputs, targets = self._checked(x, y)
+        deployed: list[Deployment] = []
+        if self.settings.strategy.updates:
+            block = self._block(inputs)
+            if self.settings.strategy.synchronous:
+                measured = [np.flatnonzero(~np.isnan(column)) for column in targets.T]
+                columns = [c[own] for c, own in zip(targets.T, measured, strict=True)]
+                blocks = [block.at(own) for own in measured]
+                deployed = yield from run_pairs(self._pairs(), blocks, columns)
+            else:
+                timeline = represent_now(self.autoencoders[0], block)
+                deployed = yield from run_predictors(
+                    self.predictors, timeline, targets, inputs=self.inputs
+                )
+        deployed.sort(key=lambda update: update.event.step)  # which of them fired first
+        return self._recorded([each.at(self.step) for each in deployed])
+
+    def forget(
+        self, rows: npt.ArrayLike, entities: Sequence[Name] | None = None, *, inputs: bool = False
+    ) -> int:
+        """Let go of samples, so that nothing is learned from them any more and no file has them.
+
+        What models have learned from them already stays learned.
+
+        Args:
+            rows: Their row numbers; what is not held is passed over.
+            entities: Whose predictors forget; None: all.
+            inputs: Whether the autoencoder forgets as well (or those of the entities, if each has
+                its own).
+
+        Returns:
+            How many samples were held, counted for each component.
+        """
+        numbers = np.asarray(rows, dtype=np.int64).reshape(-1)
+        places = places_of(self.predictors, entities)
+        parts = [self.predictors[place] for place in places]
+        if inputs:
+            encoders = {id(part): part for part in map(self.autoencoder_of, places)}
+            parts += encoders.values()
+        forgotten = sum(part.forget(numbers) for part in parts)
+        self._prune()
+        return forgotten
+
+    def correct(self, row: int, entity: Name, value: float) -> int:
+        """Replace a measurement by its row number, wherever its predictor holds it.
+
+        Verdicts stand, and what models have learned from the old value stays learned.
+
+        Returns:
+            In how many places it was replaced; 0 if it is no longer held.
+        """
+        if not abs(value) <= float(np.finfo(np.float32).max):
+            raise DataError(f"the corrected value is {value}; it must be finite, else use forget")
+        (place,) = places_of(self.predictors, [entity])
+        return self.predictors[place].correct(row, value)
+
+    def _pairs(self) -> list[Pair]:
+        parts = zip(self.autoencoders, self.predictors, strict=True)
+        return [Pair(encoder, predictor, self.inputs) for encoder, predictor in parts]
+
+    def _block(self, x: Floats) -> Block:
+        steps = np.arange(self.step + 1, self.step + len(x) + 1, dtype=np.int64)
+        return Block(self.inputs.append(x), x, steps)
+
+    def _recorded(self, deployed: list[Deployment]) -> list[Deployment]:
+        deployed.sort(key=lambda update: update.event.step)
+        self.events += tuple(update.event for update in deployed)
         if len(self.inputs) > self._prune_at:
             self._prune()
         return deployed
 
-    def _run_predictors(self, timeline: Timeline, y: Floats) -> Stream[list[Deployment]]:
-        lenses = [LatentLens(timeline, column, self.inputs) for column in y.T]
-        streams = [
-            run(component, lens, "prediction")
-            for component, lens in zip(self.predictors, lenses, strict=True)
-        ]
-        deployed = yield from together(streams)
-        return [*timeline.deployments, *(update for updates in deployed for update in updates)]
-
-    def _run_pairs(self, block: Block, y: Floats) -> Stream[list[Deployment]]:
-        pairs = zip(self.autoencoders, self.predictors, y.T, strict=True)
-        streams = [Pair(a, p, self.inputs).run(block, column) for a, p, column in pairs]
-        deployed = yield from together(streams)
-        return [update for updates in deployed for update in updates]
-
-    @one_thread()
-    @torch.inference_mode()
     def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Forecasts (n x entities) by the deployed models for inputs (n x d).
 
         Computed in double precision, so that a row's forecast does not depend on its neighbours.
         """
-        values = torch.from_numpy(checked_inputs(x, self.inputs.width)).double()[None]
-        columns = []
-        latents: dict[int, torch.Tensor] = {}
-        for entity, predictor in enumerate(self.predictors):
-            encoder = self.autoencoder_of(entity)
-            if id(encoder) not in latents:
-                network = reconstructor(encoder.network)
-                latents[id(encoder)] = network.encode(_double(encoder.params), values)
-            output = predictor.network.forward(_double(predictor.params), latents[id(encoder)])
-            columns.append(output[0, :, 0].numpy())
-        return np.stack(columns, axis=1)
+        models = [(self.autoencoder_of(i), part) for i, part in enumerate(self.predictors)]
+        return forecasts(models, checked_inputs(x, self.inputs.width))
 
-    @one_thread()
-    @torch.inference_mode()
     def reconstruct(self, x: npt.ArrayLike, entity: int = 0) -> npt.NDArray[np.float64]:
         """Reconstructions (n x d) by the deployed autoencoder (of the entity, if synchronous)."""
-        values = torch.from_numpy(checked_inputs(x, self.inputs.width)).double()[None]
-        component = self.autoencoder_of(entity)
-        output: npt.NDArray[np.float64] = component.network.forward(
-            _double(component.params), values
-        )[0].numpy()
-        return output
+        return reconstructions(self.autoencoder_of(entity), checked_inputs(x, self.inputs.width))
 
     @property
     def retained_bytes(self) -> int:
@@ -304,10 +365,20 @@ class Instance:
         encoder = self.autoencoder_of(entity)
         return latent_view(reconstructor(encoder.network), encoder.params, self.inputs)
 
-    def _checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Checkpoint:
+        """The way back to now; as a context manager it is taken if the block fails."""
         components = (*self.autoencoders, *self.predictors)
         parts = [self, *self.inputs.parts, *(each for part in components for each in part.parts)]
         return Checkpoint(parts, [component.rng for component in components])
+
+    def _start_autoencoder(self, component: Component, rows: Rows) -> None:
+        samples = Samples(rows, None)
+        component.start(samples, input_view(self.inputs)(samples))
+
+    def _start_predictor(self, entity: int, rows: Rows, y: Floats) -> None:
+        measured = ~np.isnan(y)
+        samples = Samples(rows[measured], y[measured])
+        self.predictors[entity].start(samples, self._latent_view(entity)(samples))
 
     def _prune(self) -> None:
         """Let go of input rows nobody refers to any more."""
@@ -319,7 +390,3 @@ class Instance:
         inputs = checked_inputs(x, self.inputs.width)
         names = [part.entity for part in self.predictors]
         return inputs, checked_targets(y, len(inputs), names)
-
-
-def _double(params: Params) -> Params:
-    return {name: tensor.double() for name, tensor in params.items()}

@@ -13,7 +13,7 @@ from clearwatt.memory import Floats
 
 def checked_inputs(x: npt.ArrayLike, width: int) -> Floats:
     """Inputs (n x d) as an instance stores them, or a DataError that names what is amiss."""
-    inputs = np.ascontiguousarray(x, dtype=np.float32)
+    inputs = _stored(x)
     if inputs.ndim != 2 or inputs.shape[1] != width:
         raise DataError(f"x has shape {inputs.shape}; this instance takes n x {width} inputs")
     finite = np.isfinite(inputs)
@@ -28,7 +28,7 @@ def checked_inputs(x: npt.ArrayLike, width: int) -> Floats:
 
 def checked_targets(y: npt.ArrayLike, samples: int, entities: Sequence[int | str | None]) -> Floats:
     """Measurements (n x entities), NaN where there is none, or a DataError."""
-    targets = np.ascontiguousarray(y, dtype=np.float32)
+    targets = _stored(y)
     wanted = (samples, len(entities))
     if targets.shape != wanted:
         raise DataError(
@@ -42,3 +42,9 @@ def checked_targets(y: npt.ArrayLike, samples: int, entities: Sequence[int | str
             "use NaN where nothing was measured"
         )
     return targets
+
+
+def _stored(values: npt.ArrayLike) -> Floats:
+    """In single precision; what is too large for it becomes infinite, which is refused by name."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, dtype=np.float32)

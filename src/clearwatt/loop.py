@@ -7,7 +7,8 @@ the one that fills the novelty buffer; sample for sample, the outcome is that of
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -22,7 +23,7 @@ from clearwatt.events import Signal, UpdateEvent
 from clearwatt.memory import Floats, Inputs, Rows, Samples
 from clearwatt.networks import Network, Params, Reconstructor
 from clearwatt.strategies import Batch
-from clearwatt.streams import Stream
+from clearwatt.streams import Stream, together
 
 LOOK_AHEAD = 16_384
 """Samples judged at once at most: enough to be fast, few enough to waste little at a trigger."""
@@ -30,11 +31,15 @@ LOOK_AHEAD = 16_384
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A piece of the stream: row numbers (n), inputs (n x d), and the step before it."""
+    """A piece of the stream: row numbers (n), inputs (n x d), and the step after each (n)."""
 
     rows: Rows
     x: Floats
-    step: int
+    steps: Rows
+
+    def at(self, places: Rows) -> Block:
+        """The samples at these positions."""
+        return Block(self.rows[places], self.x[places], self.steps[places])
 
 
 class Lens(Protocol):
@@ -57,6 +62,10 @@ class Deployment(NamedTuple):
 
     event: UpdateEvent
     params: Params
+
+    def at(self, step: int) -> Deployment:
+        """The same, said to have come after so many samples."""
+        return Deployment(replace(self.event, step=step), self.params)
 
 
 def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deployment]]:
@@ -107,7 +116,7 @@ class InputLens:
 
     def step_after(self, stop: int) -> int:
         """Every sample of the block is seen."""
-        return self._block.step + stop
+        return int(self._block.steps[stop - 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +136,8 @@ class Timeline:
     @cached_property
     def starts(self) -> list[int]:
         """The positions of the block from which each encoder is in force."""
-        return [0, *(each.event.step - self.block.step for each in self.deployments)]
+        ends = [each.event.step for each in self.deployments]
+        return [0, *np.searchsorted(self.block.steps, ends, side="right").tolist()]
 
     @cached_property
     def encoders(self) -> list[Params]:
@@ -145,6 +155,13 @@ def represent(component: Component, block: Block, inputs: Inputs) -> Stream[Time
     lens = InputLens(network, block, inputs, dtype=component.settings.dtype)
     deployed = yield from run(component, lens, "reconstruction")
     return Timeline(network, block, first, deployed, lens.latents)
+
+
+def represent_now(component: Component, block: Block) -> Timeline:
+    """A block under the encoder in force, which does not learn from it."""
+    network = reconstructor(component.network)
+    latents = encode(network, component.judging, block.x)
+    return Timeline(network, block, component.params, [], latents)
 
 
 class LatentLens:
@@ -175,7 +192,20 @@ class LatentLens:
 
     def step_after(self, stop: int) -> int:
         """Samples without a measurement count as streamed, too."""
-        return self._timeline.block.step + int(self._measured[stop - 1]) + 1
+        return int(self._timeline.block.steps[self._measured[stop - 1]])
+
+
+def run_predictors(
+    predictors: Sequence[Component], timeline: Timeline, y: Floats, *, inputs: Inputs
+) -> Stream[list[Deployment]]:
+    """Run each predictor over its column of y (n x entities); the encoders' updates come first."""
+    lenses = [LatentLens(timeline, column, inputs) for column in y.T]
+    streams = [
+        run(component, lens, "prediction")
+        for component, lens in zip(predictors, lenses, strict=True)
+    ]
+    deployed = yield from together(streams)
+    return [*timeline.deployments, *(update for updates in deployed for update in updates)]
 
 
 def input_view(inputs: Inputs) -> View:

@@ -148,6 +148,25 @@ class SampleList:
         if self._targets is not None and samples.targets is not None:
             self._targets.replace(samples.targets)
 
+    def drop(self, rows: Rows) -> int:
+        """Let go of these rows; how many were held."""
+        held = self.samples
+        gone = np.isin(held.rows, rows)
+        if gone.any():
+            self.replace(held.at(~gone))
+        return int(gone.sum())
+
+    def correct(self, row: int, target: float) -> int:
+        """Put another target to a row; in how many places it was held."""
+        held = self.samples
+        places = np.flatnonzero(held.rows == row)
+        if held.targets is None or len(places) == 0:
+            return 0
+        targets = held.targets.copy()
+        targets[places] = target
+        self.replace(Samples(held.rows, targets))
+        return len(places)
+
     def clear(self) -> None:
         """Hold nothing."""
         self.replace(self.samples.at(slice(0, 0)))
@@ -177,7 +196,7 @@ class FamiliarityBuffer(SampleList):
             self.extend(samples)
             return
         slot = (rng.random(len(order)) * (order + 1)).astype(np.int64)
-        first = order < self.capacity
+        first = np.arange(len(order)) < self.capacity - len(self)  # rows may have been dropped
         self.extend(samples.at(first))
         late = ~first & (slot < self.capacity)
         self._overwrite(slot[late], samples.at(late))
@@ -190,6 +209,12 @@ class FamiliarityBuffer(SampleList):
         held.rows[slots] = samples.rows
         if held.targets is not None and samples.targets is not None:
             held.targets[slots] = samples.targets
+
+    def drop(self, rows: Rows) -> int:
+        """Let go of these rows; they count as never seen."""
+        dropped = super().drop(rows)
+        self.seen -= dropped
+        return dropped
 
     def clear(self) -> None:
         """Hold nothing and start counting anew."""
@@ -213,6 +238,13 @@ class History(SampleList):
         self.boundaries = [*self.boundaries, len(self)]
         if self.recent_updates is not None:
             self._forget(len(self.boundaries) - 1 - self.recent_updates)
+
+    def drop(self, rows: Rows) -> int:
+        """Let go of these rows; every task keeps the others it had."""
+        kept = ~np.isin(self.samples.rows, rows)
+        before = np.concatenate([[0], np.cumsum(kept)])
+        self.boundaries = before[self.boundaries].tolist()
+        return super().drop(rows)
 
     def replay(self, policy: Policy, budget: int, rng: np.random.Generator) -> Samples:
         """A replay set drawn from the closed tasks by Algorithm 1, 2 or 3."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from clearwatt.memory import Floats, Inputs, Samples
 from clearwatt.networks import Params, Reconstructor
 from clearwatt.promotion import Assessment
 from clearwatt.strategies import Archive, Batch
-from clearwatt.streams import Stream
+from clearwatt.streams import Stream, together
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Pair:
             taken, trigger = self._absorb(block, y, start=position, stop=stop)
             position += taken
             if trigger:
-                deployments += yield from self._update(block.step + position, trigger)
+                deployments += yield from self._update(int(block.steps[position - 1]), trigger)
         return deployments
 
     def _absorb(
@@ -139,3 +140,12 @@ class Pair:
     @property
     def _network(self) -> Reconstructor:
         return reconstructor(self.autoencoder.network)
+
+
+def run_pairs(
+    pairs: Sequence[Pair], blocks: Sequence[Block], columns: Iterable[Floats]
+) -> Stream[list[Deployment]]:
+    """Run each pair over its block with its measurements."""
+    parts = zip(pairs, blocks, columns, strict=True)
+    deployed = yield from together([pair.run(block, column) for pair, block, column in parts])
+    return [update for updates in deployed for update in updates]

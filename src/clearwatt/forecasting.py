@@ -1,0 +1,46 @@
+"""What deployed models say, in double precision: no row's answer depends on its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from clearwatt.component import Component
+from clearwatt.fleet import one_thread
+from clearwatt.loop import reconstructor
+from clearwatt.memory import Floats
+from clearwatt.networks import Params
+
+Outputs = npt.NDArray[np.float64]
+
+
+@one_thread()
+@torch.inference_mode()
+def forecasts(models: Iterable[tuple[Component, Component]], x: Floats) -> Outputs:
+    """Forecasts (n x models) for inputs (n x d) by autoencoders, each with its predictor."""
+    values = torch.from_numpy(x).double()[None]
+    latents: dict[int, torch.Tensor] = {}
+    columns = []
+    for encoder, predictor in models:
+        if id(encoder) not in latents:  # one that entities share encodes once
+            network = reconstructor(encoder.network)
+            latents[id(encoder)] = network.encode(_double(encoder.params), values)
+        output = predictor.network.forward(_double(predictor.params), latents[id(encoder)])
+        columns.append(output[0, :, 0].numpy())
+    return np.stack(columns, axis=1)
+
+
+@one_thread()
+@torch.inference_mode()
+def reconstructions(autoencoder: Component, x: Floats) -> Outputs:
+    """Reconstructions (n x d) of inputs (n x d)."""
+    values = torch.from_numpy(x).double()[None]
+    output: Outputs = autoencoder.network.forward(_double(autoencoder.params), values)[0].numpy()
+    return output
+
+
+def _double(params: Params) -> Params:
+    return {name: tensor.double() for name, tensor in params.items()}
