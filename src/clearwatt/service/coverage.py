@@ -91,13 +91,13 @@ def cover(zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: T
     x, issued = _nothing(zone, times)
     for issued_at, frame in _frames(zone, issues):
         still = np.flatnonzero(issued == UNISSUED)
-        if not len(still):
-            break
         found = scaling.inputs(zone.id, frame, moments[still])
         whole = ~np.isnan(found).any(axis=1)
         better = np.isnan(found).sum(axis=1) < np.isnan(x[still]).sum(axis=1)
         x[still[better]] = found[better]
         issued[still[whole]] = issued_at
+        if whole.all():
+            break
     return Inputs(times, x, issued)
 
 
