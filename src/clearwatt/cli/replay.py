@@ -7,9 +7,9 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterator
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -95,16 +95,20 @@ def run(options: argparse.Namespace) -> None:
     plan = _plan(options)
     dataset = _chosen(options)
     with Client(
-        options.to, token_of(options), patience=options.patience, waiting=_tell_wait
+        options.to, token_of(options), patience=options.patience, waiting=_Impatience()
     ) as client:
         last = _show(Replay(client, dataset, plan).run())
-    facts = asdict(last) if last else {"sent": 0}
+    facts = {
+        "sent": last.sent,
+        "new": last.new,
+        "duplicates": last.duplicates,
+        "corrections": last.corrections,
+        "seconds": round(last.elapsed, 1),
+    }
     if options.json:
         print_json({"data": dataset.name, "to": client.url, **facts})
     else:
-        shown = {name: facts[name] for name in ("sent", "new", "duplicates", "corrections")}
-        shown["seconds"] = round(facts["elapsed"], 1)
-        print_tables([facts_table(f"{dataset.name} played to {client.url}", shown)])
+        print_tables([facts_table(f"{dataset.name} played to {client.url}", facts)])
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -134,11 +138,12 @@ def _chosen(options: argparse.Namespace) -> Dataset:
     return dataset
 
 
-def _show(steps: Iterable[Progress]) -> Progress | None:
+def _show(steps: Iterator[Progress]) -> Progress:
     """Go through a replay and show where it is; returns where it ended."""
-    console, last, told = Console(stderr=True), None, 0.0
+    console, told = Console(stderr=True), -math.inf
     with console.status("asking the service where it stands") as status:
-        for last in steps:
+        last = first = next(steps)
+        for last in chain([first], steps):
             if console.is_terminal:
                 status.update(_described(last))
             elif time.monotonic() - told > QUIET_SECONDS:
@@ -156,8 +161,16 @@ def _described(now: Progress) -> str:
     return f"{now.stage}: {text(now.time)} ({share:.0%}), {now.sent} readings at {now.rate:,.0f}/s"
 
 
-def _tell_wait(error: ClearwattError, pause: float) -> None:
-    _write(f"{error}; trying again in {pause:.1f} s")
+class _Impatience:
+    """Says why the service is waited for, but not at every try."""
+
+    def __init__(self) -> None:
+        self._told = -math.inf
+
+    def __call__(self, error: ClearwattError, pause: float) -> None:
+        if time.monotonic() - self._told > QUIET_SECONDS:
+            self._told = time.monotonic()
+            _write(f"{error}; trying again")
 
 
 def _write(line: str) -> None:
