@@ -1,19 +1,14 @@
 """Limits on size and rate, and the headers of every answer."""
 
-import socket
-import threading
-from contextlib import contextmanager
-
 import httpx
 import pytest
-import uvicorn
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.auth import create_token
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.limits import HEADERS, MOST_CALLERS, Buckets
 
-from .web import Web
+from .web import Web, listening
 
 LIMIT = 20_000
 
@@ -23,21 +18,6 @@ def web(tmp_path):
     made = Web(tmp_path, ServiceConfig(max_body=LIMIT, rate=0.5, burst=3))
     yield made
     made.close()
-
-
-@contextmanager
-def listening(web):
-    """The application behind a real socket."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(web.app, log_config=None, lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
 
 
 def test_large_bodies_are_refused_whether_they_say_so_or_not(web):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 
 from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
@@ -116,3 +121,18 @@ class Web:
 
 def reading(entity: str, time: int, value: object = 1.0) -> dict[str, Any]:
     return {"entity": entity, "time": text(time), "value": value}
+
+
+@contextmanager
+def listening(web: Web) -> Iterator[str]:
+    """The application behind a real socket; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(web.app, log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

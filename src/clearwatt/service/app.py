@@ -75,7 +75,7 @@ def create_app(
         redoc_url=None,
         middleware=_middleware(parts),
     )
-    app.state.parts = parts
+    app.state.parts, app.state.descriptions = parts, {}
     add_problem_handlers(app)
     for routes in ROUTERS:
         app.include_router(routes.router)

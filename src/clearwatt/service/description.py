@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from fastapi import FastAPI
 
 from clearwatt.service.auth import role_needed
+from clearwatt.service.parts import Parts
+from clearwatt.service.records import Role
 
 _METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 _SCHEME = {
@@ -23,28 +26,29 @@ Errors have the form `{"error": {"code", "message", "details"}}`."""
 
 
 class Described(FastAPI):
-    """An application with a complete description, made at the first question."""
+    """An application whose description says whether a token is needed now."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description."""
-        if self.openapi_schema is None:
-            self.openapi_schema = _completed(super().openapi())
-        return self.openapi_schema
+        """The description; ``state.parts`` and ``state.descriptions`` must be there."""
+        parts: Parts = self.state.parts
+        made: dict[bool, dict[str, Any]] = self.state.descriptions
+        if parts.open not in made:
+            made[parts.open] = _completed(deepcopy(super().openapi()), guarded=not parts.open)
+        return made[parts.open]
 
 
-def _completed(schema: dict[str, Any]) -> dict[str, Any]:
+def _completed(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:
     schema["info"]["description"] = _ABOUT
     schema.setdefault("components", {})["securitySchemes"] = {"token": _SCHEME}
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             if method in _METHODS:
-                _complete(operation, method.upper(), path)
+                _complete(operation, role_needed(method.upper(), path), guarded=guarded)
     return schema
 
 
-def _complete(operation: dict[str, Any], method: str, path: str) -> None:
-    role = role_needed(method, path)
-    operation["security"] = [{"token": []}] if role else []
+def _complete(operation: dict[str, Any], role: Role | None, *, guarded: bool) -> None:
+    operation["security"] = [{"token": []}] if role and guarded else []
     if role:
         described = operation.get("description", "")
         operation["description"] = f"{described}\n\nRole: {role}.".strip()

@@ -53,7 +53,7 @@ def check_batch(batch: Batch, roster: Roster, *, now: float) -> Checked:
     """
     items = batch.measurements is not None
     columns, refused = (
-        _from_items(batch.measurements or []) if items else _from_series(batch.series or [])
+        _from_items(batch.measurements or []) if items else _from_series(batch.series or [], roster)
     )
     readings, reasons = _readings(columns, roster, now)
     rejected = {**refused, **{columns.places[at]: why for at, why in reasons.items()}}
@@ -93,10 +93,10 @@ def _from_items(items: Sequence[Any]) -> tuple[Columns, dict[str, str]]:
     return columns, refused
 
 
-def _from_series(series: Sequence[Any]) -> tuple[Columns, dict[str, str]]:
+def _from_series(series: Sequence[Any], roster: Roster) -> tuple[Columns, dict[str, str]]:
     columns, refused = Columns(), {}
     for at, item in enumerate(series):
-        wrong = _wrong_series(item, room=MOST_READINGS - len(columns.places))
+        wrong = _wrong_series(item, roster, room=MOST_READINGS - len(columns.places))
         if wrong is not None:
             refused[f"series.{at}"] = wrong
             continue
@@ -108,11 +108,13 @@ def _from_series(series: Sequence[Any]) -> tuple[Columns, dict[str, str]]:
     return columns, refused
 
 
-def _wrong_series(item: object, room: int) -> str | None:
+def _wrong_series(item: object, roster: Roster, *, room: int) -> str | None:
     wanted = {"entity", "times", "values"}
     if not isinstance(item, dict) or item.keys() != wanted:
         return _misshapen(item, wanted)
-    times, values = item["times"], item["values"]
+    name, times, values = item["entity"], item["times"], item["values"]
+    if not isinstance(name, str) or name not in roster.entities:
+        return _stranger(name)
     if not isinstance(times, list) or not isinstance(values, list):
         return "times and values must be lists"
     if len(times) != len(values):

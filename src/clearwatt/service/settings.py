@@ -20,7 +20,7 @@ class ZoneSettings(BaseModel):
     update, as in the paper; ``approval`` waits for a person before anything is deployed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     strategy: str = "RecentReplay"
     parameters: dict[str, float | int | str | bool | None] = Field(default_factory=dict)

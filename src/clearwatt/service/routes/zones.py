@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Response
 
 from clearwatt.service.orders import order_zone
 from clearwatt.service.parts import By, Here, Parts
 from clearwatt.service.records import Zone
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Accepted, Id
-from clearwatt.service.schemas.zones import NewSettings, NewZone, ZoneAnswer, ZoneList
+from clearwatt.service.schemas.zones import NewZone, SomeSettings, ZoneAnswer, ZoneList
 from clearwatt.service.settings import ZoneSettings
 
 router = APIRouter(tags=["zones"])
@@ -55,18 +57,19 @@ def show_zone(here: Here, zone: Id) -> ZoneAnswer:
 
 
 @router.put("/v1/zones/{zone}/settings", status_code=202, responses=documented(404, 507))
-def change_settings(here: Here, by: By, zone: Id, settings: NewSettings) -> Accepted:
+def change_settings(
+    here: Here, by: By, zone: Id, settings: Annotated[SomeSettings, Body()]
+) -> Accepted:
     """Change how a zone learns; what is left out stays as it is."""
-    wanted = dict(settings.model_extra or {})
-    ZoneSettings.read(wanted)
-    return order_zone(here, by, "settings", zone=zone, arguments=wanted)
+    ZoneSettings.read(settings)
+    return order_zone(here, by, "settings", zone=zone, arguments=settings)
 
 
 def _zone(here: Parts, new: NewZone) -> Zone:
     """The zone to register; what is left unsaid is as it was, or as the service was started."""
     known = here.registry.roster.zones.get(new.id)
     basis = here.config.zone_defaults if known is None else known.settings
-    settings = {**basis, **(new.settings or {})}
+    settings = {**basis, **new.settings}
     ZoneSettings.read(settings)
     return Zone(
         id=new.id,

@@ -25,6 +25,9 @@ VERSION_PATTERN = r"^(autoencoder|predictor):[A-Za-z0-9][A-Za-z0-9 _.:-]{0,99}:[
 LARGEST = 1e12
 """No power or weather value is larger; beyond it squares lose their precision."""
 
+LATER = "2024-05-02T12:15:00Z"
+"""An end to go with the start that examples have."""
+
 
 class Incoming(BaseModel):
     """A body or query: no unknown fields, no text for numbers, no NaN."""
@@ -120,7 +123,7 @@ class Span(Query):
     """From a time up to, but not including, another."""
 
     start: Time | None = None
-    end: Time | None = None
+    end: Time | None = Field(default=None, examples=[LATER])
 
 
 Component = Literal["autoencoder", "predictor"]

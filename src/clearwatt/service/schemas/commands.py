@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from clearwatt.service.schemas.base import Accepted, Id, Incoming, Name, Outgoing, Time
+from clearwatt.service.schemas.base import LATER, Accepted, Id, Incoming, Name, Outgoing, Time
 
 MOST_ITEMS = 1000
 
@@ -18,7 +18,7 @@ class Warmup(Incoming):
     """Which history to learn from; all of it where nothing is said."""
 
     start: Time | None = None
-    end: Time | None = None
+    end: Time | None = Field(default=None, examples=[LATER])
 
     @model_validator(mode="after")
     def _not_empty(self) -> Warmup:
@@ -36,7 +36,7 @@ class Exclusion(Incoming):
     """Times to forget and never to learn from."""
 
     start: Time
-    end: Time
+    end: Time = Field(examples=[LATER])
     reason: Name = Field(min_length=1, examples=["meter replaced"])
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
 from clearwatt.service.records import Status, Zone
 from clearwatt.service.schemas.base import Id, Incoming, Name, Outgoing, Stamp
@@ -27,6 +27,10 @@ def _divides_a_day(step: int) -> int:
     if DAY % step:
         raise ValueError(f"{step} s do not divide a day; give a step such as 900 or 3600")
     return step
+
+
+SomeSettings = Annotated[dict[str, Any], WithJsonSchema(ZoneSettings.model_json_schema())]
+"""Settings as they are written down; `ZoneSettings.read` checks them, with better words."""
 
 
 class NewZone(Incoming):
@@ -55,8 +59,9 @@ class NewZone(Incoming):
     )
     timezone: Annotated[str, Field(max_length=100), AfterValidator(_known_timezone)] = "UTC"
     name: Name = ""
-    settings: dict[str, Any] | None = Field(
-        default=None, description="How it learns; what is left out is as the service was started"
+    settings: SomeSettings = Field(
+        default_factory=dict,
+        description="How it learns; what is left out is as the service was started",
     )
 
     @field_validator("variables")
@@ -75,7 +80,7 @@ class ZoneAnswer(Outgoing):
     step: int
     variables: list[str]
     timezone: str
-    settings: dict[str, Any]
+    settings: SomeSettings
     entities: int = Field(description="How many it has")
     state: str = Field(examples=["learning"])
     until: Stamp | None = Field(description="The last row that was learned from")
@@ -119,11 +124,3 @@ class ZoneList(Outgoing):
     """Every zone, by id."""
 
     zones: list[ZoneAnswer]
-
-
-class NewSettings(Incoming):
-    """Settings to change; the others stay."""
-
-    model_config = ConfigDict(
-        extra="allow", json_schema_extra={"examples": [{"gate_margin": None, "lateness": 3600}]}
-    )
