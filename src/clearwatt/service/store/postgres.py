@@ -55,9 +55,13 @@ class PostgresStore(SqlStore):
         self._address = Address(url)
         self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
         self._held: Connection | None = None
-        with self.writing() as session:
-            session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
-            migrate(session, TYPES)
+        try:
+            with self.writing() as session:
+                session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
+                migrate(session, TYPES)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return f"PostgresStore({str(self._address)!r})"
@@ -195,8 +199,9 @@ class Address:
         try:
             self._parameters = conninfo.conninfo_to_dict(url)
         except psycopg.Error:
-            self._parameters = {"host": "@"}  # the message could quote a part of the password
-        if "@" in str(self._parameters.get("host", "")):
+            self._parameters = {}  # the message could quote a part of the password
+        named = [str(self._parameters.get(name, "")) for name in ("host", "dbname")]
+        if not self._parameters or "@" in "".join(named):
             raise ConfigurationError(
                 "the address of the database cannot be read; write "
                 "postgresql://user:password@host:port/database and percent-encode "
@@ -234,8 +239,6 @@ class Address:
             )
         if error.sqlstate is None or error.sqlstate.startswith(PASSING):
             return StoreUnavailableError(f"the {self} does not answer: {said}")
-        if error.sqlstate.startswith("28"):
-            return ConfigurationError(f"the {self} refuses the user: {said}")
         return DataError(said) if error.sqlstate.startswith("22") else None
 
     def _without_password(self, text: str) -> str:

@@ -47,6 +47,7 @@ class SqliteStore(SqlStore):
         super().__init__()
         self.path = path
         self._lock = threading.Lock()
+        self._closed = False
         self._readers = Pool(lambda: connect(path), sqlite3.Connection.close)
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,8 +71,11 @@ class SqliteStore(SqlStore):
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """The one connection that writes, in a transaction."""
-        with translated(self.path), self._lock, _transaction(self._writer) as session:
-            yield session
+        with translated(self.path), self._lock:
+            if self._closed:
+                raise StoreUnavailableError(f"{self.path} was closed; open it again")
+            with _transaction(self._writer) as session:
+                yield session
 
     def size(self) -> int:
         """Bytes of the file and of what is not yet merged into it."""
@@ -107,6 +111,7 @@ class SqliteStore(SqlStore):
         """Close every connection."""
         self._readers.close()
         with self._lock:
+            self._closed = True
             self._writer.close()
 
 

@@ -1,0 +1,141 @@
+"""A backup is whole, taken while others write, and restores to either database."""
+
+import threading
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from clearwatt.errors import DataError, StateError
+from clearwatt.service.records import (
+    READING,
+    Entity,
+    Event,
+    Outcome,
+    SignalDay,
+    Status,
+    Token,
+    Version,
+    Vintage,
+    WeatherIssue,
+    Zone,
+)
+from clearwatt.service.store import ConflictError, open_store
+from clearwatt.service.store.backup import restore_store
+from clearwatt.service.store.opening import open_sql
+from clearwatt.service.store.schema import TABLES
+
+
+def batch(number, first):
+    readings = np.empty(10, dtype=READING)
+    readings["entity"], readings["time"] = number, 900 * np.arange(first, first + 10)
+    readings["value"] = np.random.default_rng(first).normal(size=10)
+    readings["value"][3] = np.nan
+    return readings
+
+
+def fill(store):
+    """Something in every table."""
+    store.add_zone(Zone("north", 900, ("wind", "sun"), settings={"alpha": 1.5}))
+    (farm,) = store.add_entities([Entity("farm", "north", "generator", 12.5)])
+    store.add_readings(batch(farm.number, 0), at=1.0)
+    times = np.arange(3, dtype=np.int64)
+    store.add_weather(WeatherIssue("north", 7, times, np.ones((3, 2), np.float32)), at=2.0)
+    version = Version(
+        "predictor:farm:0", "predictor", "north", "farm", 0, "deployed", 1.0, 3, 0.5, ""
+    )
+    event = Event("update:0", "update", "µ\t\\N 'quoted'\n", 1.5, zone="north", details={"a": [1]})
+    day = SignalDay("north", 0, bytes(range(256)))
+    status = Status("north", 1, 1, {"state": "learning"})
+    store.commit(Outcome(status, (event,), (version,), signals=(day,)))
+    values = np.array([1.5, np.nan], np.float32)
+    sources = np.zeros(2, np.uint8)
+    store.add_vintages([Vintage("farm", 1.0, None, None, "p", 0, 900, values, sources)])
+    store.add_token(Token("id", "name", "read", "hash", 1.0))
+    return farm
+
+
+def content(address):
+    with closing(open_sql(address)) as store, store.reading() as session:
+        return {
+            table: sorted(session.rows(f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
+            for table, columns in TABLES.items()
+        }
+
+
+@pytest.fixture(params=["to sqlite", "to postgres"])
+def restored(request, tmp_path):
+    """Where it is restored to."""
+    if request.param == "to sqlite":
+        return tmp_path / "new" / "clearwatt.db"
+    return request.getfixturevalue("new_postgres")()
+
+
+def test_a_backup_restores_everything_and_work_goes_on(address, restored, tmp_path):
+    with closing(open_store(address)) as store:
+        farm = fill(store)
+        store.backup(tmp_path / "backup")
+    restore_store(tmp_path / "backup", restored)
+    assert content(restored) == content(address)
+    assert all(content(restored).values())
+    with closing(open_store(restored)) as store:
+        assert store.add_readings(batch(farm.number, 0), at=5.0).duplicates == 10
+        store.add_readings(batch(farm.number, 10), at=5.0)
+        assert store.heads() == {"north": 3}
+        assert store.add_entities([Entity("new", "north", "consumer")])[0].number == 1
+
+
+def test_a_backup_under_load_is_one_moment(address, tmp_path):
+    with closing(open_store(address)) as store:
+        farm = fill(store)
+        stop = threading.Event()
+        written = threading.Semaphore(0)
+
+        def write():
+            first = 10
+            while not stop.is_set():
+                store.add_readings(batch(farm.number, first), at=1.0)
+                written.release()
+                first += 10
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for name in "ab":
+                for _ in range(5):
+                    assert written.acquire(timeout=60)
+                store.backup(tmp_path / name)
+        finally:
+            stop.set()
+            writer.join()
+    sizes = []
+    for name in "ab":
+        copy = content(tmp_path / name / "clearwatt.db")
+        ((_, head, readings, issues),) = copy["journals"]
+        assert len(copy["journal"]) == head
+        assert len(copy["readings"]) == readings == 10 * (head - issues)
+        sizes.append(readings)
+    assert 60 <= sizes[0] < sizes[1]
+
+
+def test_only_an_empty_database_is_restored_to(address, tmp_path):
+    with closing(open_store(address)) as store:
+        fill(store)
+        store.backup(tmp_path / "backup")
+    before = content(address)
+    with pytest.raises(ConflictError, match=r"empty|move it away"):
+        restore_store(tmp_path / "backup", address)
+    assert content(address) == before
+
+
+def test_a_folder_without_a_backup_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"no clearwatt\.db"):
+        restore_store(tmp_path, tmp_path / "new.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_backup_is_refused_and_leaves_nothing(tmp_path):
+    (tmp_path / "clearwatt.db").write_bytes(b"not a database at all, " * 400)
+    with pytest.raises(StateError, match="damaged"):
+        restore_store(tmp_path, tmp_path / "new" / "clearwatt.db")
+    assert list((tmp_path / "new").iterdir()) == []

@@ -1,0 +1,87 @@
+"""An older database becomes a current one, once, and a newer one is left alone."""
+
+import threading
+from contextlib import closing
+
+import pytest
+
+from clearwatt import testing
+from clearwatt.errors import StateError
+from clearwatt.service.records import Entity, Zone
+from clearwatt.service.store import open_store
+from clearwatt.service.store.migrations import migrate
+from clearwatt.service.store.opening import open_sql
+from clearwatt.service.store.schema import MIGRATIONS, TABLES
+
+
+@pytest.fixture
+def first_schema(address, monkeypatch):
+    """A database as the first schema had it, with a zone and an entity in it."""
+    for module in ("sqlite", "postgres"):
+        name = f"clearwatt.service.store.{module}.migrate"
+        monkeypatch.setattr(
+            name, lambda session, types: migrate(session, types, migrations=MIGRATIONS[:1])
+        )
+    with closing(open_store(address)) as store:
+        store.add_zone(Zone("north", 900, ("wind",)))
+        store.add_entities([Entity("farm", "north", "generator")])
+    monkeypatch.undo()
+    return address
+
+
+def version(store):
+    with store.reading() as session:
+        return session.rows("SELECT version FROM clearwatt_schema")
+
+
+def test_an_older_database_is_migrated_and_keeps_what_is_in_it(first_schema):
+    with closing(open_sql(first_schema)) as store:
+        assert version(store) == [(len(MIGRATIONS),)]
+        assert [entity.id for entity in store.entities("north")] == ["farm"]
+    for check in (testing.check_corrections, testing.check_events, testing.check_commit):
+        check(lambda: open_store(first_schema))
+
+
+def test_migrations_are_applied_once_when_several_open_at_once(address):
+    failures = []
+
+    def open_and_close():
+        try:
+            open_store(address).close()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_and_close) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with closing(open_sql(address)) as store:
+        assert version(store) == [(len(MIGRATIONS),)]
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(address):
+    broken = (*MIGRATIONS, ("CREATE TABLE halfway (a INTEGER)", "CREATE TABLE zones (a INTEGER)"))
+    with closing(open_sql(address)) as store:
+        types = {"integer": "INTEGER", "real": "REAL"}
+        with pytest.raises(Exception, match="zones"), store.writing() as session:
+            migrate(session, types, migrations=broken)
+        with store.writing() as session:
+            session.run("CREATE TABLE halfway (a INTEGER)")  # it is not there
+        assert version(store) == [(len(MIGRATIONS),)]
+
+
+def test_a_database_of_a_newer_release_is_refused(address):
+    with closing(open_sql(address)) as store, store.writing() as session:
+        session.run("UPDATE clearwatt_schema SET version = 99")
+    with pytest.raises(StateError, match=r"schema 99.*up to 2.*newer"):
+        open_store(address)
+
+
+def test_the_described_columns_are_those_of_the_tables(address):
+    with closing(open_sql(address)) as store, store.reading() as session:
+        for table, columns in TABLES.items():
+            assert session.rows(f"SELECT {', '.join(columns)} FROM {table} LIMIT 0") == []
+            with pytest.raises(Exception, match="no_such"), store.reading() as other:
+                other.rows(f"SELECT no_such FROM {table}")
