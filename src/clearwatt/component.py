@@ -17,7 +17,7 @@ from clearwatt import detection
 from clearwatt.detection import Reals
 from clearwatt.errors import DataError
 from clearwatt.events import Signal, UpdateEvent
-from clearwatt.fleet import Job, Trained
+from clearwatt.fleet import Job, Trained, Training
 from clearwatt.memory import FamiliarityBuffer, Rows, SampleList, Samples
 from clearwatt.networks import Network, Params
 from clearwatt.past import View, history_for, past_of
@@ -168,7 +168,7 @@ class Component:
             params=self.params,
             inputs=objective.data.inputs,
             targets=objective.data.targets,
-            training=self.settings.update,
+            training=self._training,
             seed=int(self.rng.integers(2**31)),
             weights=objective.weights,
             penalty=objective.penalty,
@@ -186,6 +186,12 @@ class Component:
         )
         self._new_window()
         return request
+
+    @property
+    def _training(self) -> Training:
+        """How an update trains; a shared representation is worth its full number of epochs."""
+        shared = self.name == "autoencoder" and self.entity is None
+        return replace(self.settings.update, work=None) if shared else self.settings.update
 
     def deploy(self, request: Request, trained: Trained) -> UpdateEvent:
         """Put the trained model into service if it may be, and say what changed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.fleet import Training
+from clearwatt.fleet import UPDATE, Training
 from clearwatt.gate import Gate
 from clearwatt.strategies import RecentReplay, Strategy
 
@@ -32,9 +32,7 @@ class Settings:
     novelty_capacity: int = 3000
     alpha: float = 1.3
     familiarity_capacity: int | None = None
-    update: Training = field(
-        default_factory=lambda: Training(epochs=30, patience=None, work=400_000)
-    )
+    update: Training = UPDATE
     seed: int = 0
     precise: bool = False
     gate: Gate | None = None
@@ -44,6 +42,8 @@ class Settings:
             raise ConfigurationError(
                 f"strategy is {self.strategy!r}; give an instance such as RecentReplay()"
             )
+        if not isinstance(self.gate, Gate | None):
+            raise ConfigurationError(f"gate is {self.gate!r}; give a Gate(), or None for no gate")
         require_whole(novelty_capacity=self.novelty_capacity)
         if self.familiarity_capacity is not None:
             require_whole(familiarity_capacity=self.familiarity_capacity)

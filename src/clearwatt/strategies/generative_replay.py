@@ -46,7 +46,7 @@ class GenerativeReplay(Strategy):
     density: Density = "mixture"
     components: int = 64
     replay_size: int | None = None
-    fit_samples: int = 4_000
+    fit_samples: int = 8_000
     synchronous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
