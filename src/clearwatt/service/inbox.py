@@ -1,0 +1,44 @@
+"""What the learner is told: by its parent, by signals and by trainings that are done."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import suppress
+from multiprocessing import connection
+from queue import Empty, SimpleQueue
+
+
+class Inbox:
+    """Messages from a pipe, from SIGTERM and from other threads; ``stopped`` once told to stop."""
+
+    def __init__(self, pipe: connection.Connection) -> None:
+        self.stopped = False
+        self._messages: SimpleQueue[str] = SimpleQueue()
+        self._pipe = pipe
+        threading.Thread(target=self._listen, daemon=True, name="listen").start()
+        signal.signal(signal.SIGTERM, lambda *_: self._take("stop"))
+
+    def wake(self) -> None:
+        """Have the learner look around; from any thread."""
+        self._take("wake")
+
+    def wait(self, seconds: float) -> bool:
+        """Wait to be told something, not longer than this; whether there was anything."""
+        heard = False
+        with suppress(Empty):
+            self._messages.get(timeout=max(seconds, 0.0))
+            heard = True
+            while True:  # told often is told once
+                self._messages.get_nowait()
+        return heard
+
+    def _take(self, message: str) -> None:
+        self.stopped = self.stopped or message == "stop"
+        self._messages.put(message)
+
+    def _listen(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                self._take(self._pipe.recv()[0])
+        self._take("stop")  # nobody is left to tell

@@ -1,0 +1,59 @@
+"""Times in which nothing could be written: noticed once, and told when they are over."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import NamedTuple
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.records import Event
+from clearwatt.service.store.base import Store, StoreFullError
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Outage(NamedTuple):
+    """What is the matter, and since when."""
+
+    kind: str
+    since: float
+
+
+class Outages:
+    """The learner's trouble with its store: an event cannot be written until it is over."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._now: _Outage | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """What is the matter now, in a word; None: nothing."""
+        return None if self._now is None else self._now.kind
+
+    def notice(self, error: ClearwattError) -> None:
+        """Take note that something could not be written or read."""
+        kind = "full" if isinstance(error, StoreFullError) else "unavailable"
+        if self._now is None:
+            _LOG.error("learning waits", extra={"reason": kind}, exc_info=error)
+            self._now = _Outage(kind, time.time())
+
+    def end(self) -> None:
+        """Something was written: if there was trouble, say that it is over."""
+        if self._now is None:
+            return
+        kind, since = self._now
+        seconds = time.time() - since
+        what = "the disk was full" if kind == "full" else "the database did not answer"
+        self._store.add_event(
+            Event(
+                key=f"{kind}:learner:{int(since * 1000)}",
+                kind=kind,
+                message=f"learning waited {seconds:.0f} s because {what}; nothing was lost",
+                at=time.time(),
+                details={"since": since, "seconds": round(seconds, 1)},
+            )
+        )
+        _LOG.info("learning goes on", extra={"waited_s": round(seconds, 1)})
+        self._now = None

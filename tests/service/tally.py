@@ -1,0 +1,110 @@
+"""A zone that is quick to fold and does as its commands say: it sums readings, trains and fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from clearwatt.fleet import Job, Training
+from clearwatt.networks import Predictor
+from clearwatt.service.files import ModelFiles
+from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Version, Zone
+from clearwatt.service.store import Store
+from clearwatt.state import load_state, save_state
+from clearwatt.streams import Stream
+
+NETWORK = Predictor(inputs=2, width=4, layers=1)
+
+
+class Tally:
+    """The sum of the readings, and a model that the command "warmup" trains.
+
+    The command "drop" fails while the file it names is missing.
+    """
+
+    def __init__(self, zone: Zone, *, store: Store, files: ModelFiles) -> None:
+        self.zone, self.store, self.files = zone, store, files
+        self.position, self.total, self.trained, self.diverged = 0, 0.0, 0, 0
+        self.params = NETWORK.initialise([0])
+        self.due_checkpoint = False
+        self._found: tuple[list[Event], list[Version]] = ([], [])
+
+    def fold(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+        self._found = ([], [])
+        for entry in entries:
+            if isinstance(entry.content, np.ndarray):
+                self.total += float(entry.content["value"].sum())
+            elif isinstance(entry.content, Command):
+                yield from self._obey(entry.content, entry.seq)
+            self.position = entry.seq
+        return self._outcome()
+
+    def save(self, folder: Path) -> None:
+        counts = {"position": self.position, "trained": self.trained, "diverged": self.diverged}
+        save_state(folder, {**counts, "total": self.total}, self.params)
+        self.due_checkpoint = False
+
+    @classmethod
+    def load(cls, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Tally:
+        saved = load_state(folder)
+        fold = cls(zone, store=store, files=files)
+        vars(fold).update(saved.values)
+        fold.params = saved.tensors
+        return fold
+
+    def _obey(self, command: Command, seq: int) -> Stream[None]:
+        arguments = command.arguments
+        if command.kind == "drop" and not Path(arguments["unless"]).exists():
+            raise KeyError(f"entry {seq}\nTraceback and other noise")
+        if command.kind == "hold":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if command.kind == "warmup":
+            yield from self._train(arguments.get("epochs", 3))
+            self._found[0].append(
+                Event(f"update:{self.zone.id}:{seq}", "update", "trained", 0.0, zone=self.zone.id)
+            )
+
+    def _train(self, epochs: int) -> Stream[None]:
+        x = torch.linspace(0, 1, 32).reshape(16, 2) + self.total
+        training = Training(epochs=epochs, patience=None)
+        (done,) = yield (
+            Job(NETWORK, self.params, x, x.sum(1, keepdim=True), training, self.trained),
+        )
+        self.params = done.params
+        self.trained += 1
+        self.diverged += done.diverged
+        self.due_checkpoint = True
+        identity = f"autoencoder:{self.zone.id}:{self.trained}"
+        path = self.files.write(identity, {}, self.params)
+        self._found[1].append(
+            Version(
+                identity,
+                "autoencoder",
+                self.zone.id,
+                None,
+                self.trained,
+                "deployed",
+                0.0,
+                None,
+                0.1,
+                path,
+            )
+        )
+
+    def _outcome(self) -> Outcome:
+        weights = {name: tensor.flatten().tolist() for name, tensor in self.params.items()}
+        content = {
+            "state": "learning",
+            "total": self.total,
+            "trained": self.trained,
+            "diverged": self.diverged,
+            "weights": weights,
+        }
+        events, versions = self._found
+        status = Status(self.zone.id, self.position, self.trained, content)
+        return Outcome(status, tuple(events), tuple(versions))
