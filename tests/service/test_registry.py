@@ -1,0 +1,84 @@
+"""Zones and entities in memory are those of the store, at little cost to it."""
+
+import threading
+
+import pytest
+
+from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.records import Entity, Zone
+from clearwatt.service.registry import PAUSE, Registry
+from clearwatt.service.store import open_store
+
+ZONE = Zone("north", 900, ("wind",))
+
+
+class Counted:
+    """How often a store is read."""
+
+    def __init__(self, store, monkeypatch):
+        self.reads = 0
+        inner = store.entities
+
+        def entities(*arguments):
+            self.reads += 1
+            return inner(*arguments)
+
+        monkeypatch.setattr(store, "entities", entities)
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = open_store(tmp_path / "clearwatt.db")
+    yield made
+    made.close()
+
+
+def people(*names):
+    return [Entity(name, "north", "consumer") for name in names]
+
+
+def test_what_is_registered_here_is_known_at_once(store):
+    registry = Registry(store)
+    assert registry.add_zone(ZONE)
+    assert not registry.add_zone(ZONE)
+    added, created = registry.add_entities(people("a", "b"))
+    assert (len(added), created) == (2, 2)
+    assert registry.add_entities(people("b", "c"))[1] == 1
+    assert registry.entity("c").number == registry.roster.entities["c"].number >= 0
+    assert [entity.id for entity in registry.of_zone("north")] == ["a", "b", "c"]
+    assert registry.roster.numbers[registry.entity("b").number].id == "b"
+
+
+def test_what_another_process_registers_is_found_and_strangers_cost_little(store, monkeypatch):
+    now = [0.0]
+    registry = Registry(store, clock=lambda: now[0])
+    registry.add_zone(ZONE)
+    store.add_entities(people("late"))
+    counted = Counted(store, monkeypatch)
+    now[0] += 2 * PAUSE
+    assert registry.entity("late").zone == "north"
+    for _ in range(50):
+        with pytest.raises(UnknownIdError, match="POST /v1/entities"):
+            registry.entity("nobody")
+    assert counted.reads == 1
+    now[0] += 2 * PAUSE
+    registry.with_all({"late"})
+    assert counted.reads == 1
+    registry.with_all({"late", "nobody"})
+    assert counted.reads == 2
+    with pytest.raises(UnknownIdError, match="POST /v1/zones"):
+        registry.zone("south")
+
+
+def test_nothing_is_lost_when_many_register_at_once(store):
+    registry = Registry(store)
+    registry.add_zone(ZONE)
+    names = [f"e{k}" for k in range(24)]
+    threads = [
+        threading.Thread(target=registry.add_entities, args=(people(name),)) for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert registry.roster.entities.keys() == set(names)
