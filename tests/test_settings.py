@@ -17,6 +17,7 @@ from clearwatt.strategies import FineTune
         ({"novelty_capacity": 2.5}, r"novelty_capacity is 2\.5"),
         ({"familiarity_capacity": 0}, "familiarity_capacity is 0"),
         ({"strategy": "RandomReplay"}, "strategy is 'RandomReplay'; give an instance"),
+        ({"gate": "off"}, r"gate is 'off'; give a Gate\(\), or None"),
         ({"strategy": FineTune}, "give an instance such as RecentReplay"),
     ],
 )
