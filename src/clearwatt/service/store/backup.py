@@ -61,7 +61,6 @@ def _restore_tables(backup: Path, address: str) -> None:
         try:
             with source.reading() as rows, target.writing() as session:
                 _refuse_filled(session, target)
-                session.run("DELETE FROM counters")
                 _copy_tables(rows, session)
         finally:
             source.close()

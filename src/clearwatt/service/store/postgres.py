@@ -34,10 +34,11 @@ TYPES: Mapping[str, str] = {
     "strict": "",
     "keyed": "",
 }
-MIGRATING, SERVING = 0x636C_6577_0001, 0x636C_6577_0002
+MIGRATING, SERVING = 0x6377_0001, 0x6377_0002
 """Names of the locks that keep two processes from migrating, and two services from serving."""
 
 SETTINGS = """
+    SET default_transaction_isolation = 'read committed';
     SET synchronous_commit = on;
     SET lock_timeout = '30s';
     SET enable_hashjoin = off;  -- every join looks a few keys up; a misjudged batch must never
@@ -117,16 +118,14 @@ class PostgresStore(SqlStore):
     def _take_lock(self) -> Connection:
         with self._address.translated():
             connection = self._address.connect()
-            session = PostgresSession(connection)
-            taken = session.rows(
-                "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))", SERVING & 0x7FFF_FFFF
-            )
-        if not taken[0][0]:
-            connection.close()
-            raise ConflictError(
-                f"another service uses {self._address}; stop it, or use another database"
-            )
-        return connection
+            sql = "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))"
+            ((taken,),) = PostgresSession(connection).rows(sql, SERVING)
+        if taken:
+            return connection
+        connection.close()
+        raise ConflictError(
+            f"another service uses the {self._address}; stop it, or use another database"
+        )
 
 
 class PostgresSession(Session):

@@ -98,7 +98,9 @@ class SqliteStore(SqlStore):
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold a lock on a file beside the database."""
-        with self.path.with_name(self.path.name + ".lock").open("w") as file:
+        with translated(self.path):
+            file = self.path.with_name(self.path.name + ".lock").open("w")
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
