@@ -13,13 +13,13 @@ from clearwatt.service.records import Entity
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.forecasts import (
     MOST_STEPS,
-    ForecastAnswer,
     ForecastList,
     ForecastQuery,
     VintageAnswer,
     VintageList,
     VintageQuery,
 )
+from clearwatt.service.threads import compute_alone
 
 router = APIRouter(tags=["forecasts"])
 
@@ -30,6 +30,7 @@ def forecast(here: Here, asked: Annotated[ForecastQuery, Query()]) -> ForecastLi
 
     From now on for 48 hours, unless start or end say otherwise.
     """
+    compute_alone()
     entities = _entities(here, asked)
     if not entities:
         return ForecastList(forecasts=[])
@@ -38,7 +39,7 @@ def forecast(here: Here, asked: Annotated[ForecastQuery, Query()]) -> ForecastLi
     step = min(here.registry.zone(name).step for name in {each.zone for each in entities})
     check_steps(len(entities) * ((end - start) // step), MOST_STEPS)
     found = here.forecaster.forecast([entity.id for entity in entities], start, end)
-    return ForecastList.model_construct(forecasts=[ForecastAnswer.of(each) for each in found])
+    return ForecastList.of(found)
 
 
 @router.get("/v1/forecasts/vintages", responses=documented(404))

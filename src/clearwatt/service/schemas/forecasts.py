@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
@@ -58,8 +60,8 @@ class ForecastAnswer(Outgoing):
     missing: list[MissingInput]
 
     @classmethod
-    def of(cls, forecast: Forecast) -> ForecastAnswer:
-        """A forecast in columns."""
+    def of(cls, forecast: Forecast, times: list[str]) -> ForecastAnswer:
+        """A forecast in columns; its times in words are given, for many share them."""
         weather = forecast.weather
         return cls(
             entity=forecast.entity,
@@ -68,7 +70,7 @@ class ForecastAnswer(Outgoing):
             encoder=forecast.encoder,
             predictor=forecast.predictor,
             weather=weather and WeatherUsed(oldest=text(weather[0]), newest=text(weather[1])),
-            times=texts(forecast.times),
+            times=times,
             values=numbers(forecast.values),
             sources=labels(forecast.sources),
             fallback=bool(forecast.sources.any()),
@@ -88,6 +90,13 @@ class ForecastList(Outgoing):
     """A forecast for each entity that was asked for."""
 
     forecasts: list[ForecastAnswer]
+
+    @classmethod
+    def of(cls, forecasts: Sequence[Forecast]) -> ForecastList:
+        """Forecasts in their order; the entities of a zone share one array of times."""
+        arrays = {id(each.times): each.times for each in forecasts}
+        words = {key: texts(times) for key, times in arrays.items()}
+        return cls(forecasts=[ForecastAnswer.of(each, words[id(each.times)]) for each in forecasts])
 
 
 class VintageQuery(Span):
