@@ -69,6 +69,14 @@ def test_worse_than_the_margin_on_either_side_is_refused(novel, familiar, refuse
     assert (found.refusal is not None) == refused
 
 
+def test_familiar_samples_are_held_against_what_the_deployed_model_usually_gets_wrong():
+    before, after = (errors(1, 1), errors(1, 1)), (errors(1, 1), errors(2, 2))
+    gate = Gate(margin=0.5, share=0.5)
+    assert gate.compare(before, after).refusal is not None
+    assert gate.compare(before, after, usual=1.5).refusal is None
+    assert gate.compare((after[1], before[1]), (errors(4, 4), before[1]), usual=9).refusal
+
+
 def test_a_refusal_names_both_numbers_and_the_margin():
     found = Comparison(0.1, novel=None, familiar=Side(30, deployed=0.31, candidate=0.412))
     assert found.refusal == (

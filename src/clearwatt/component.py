@@ -206,7 +206,7 @@ class Component:
         after = self._both(request.window, params)
         if gate is None:
             return Assessment(request, trained, params, before, after)
-        found = gate.compare(before, after)
+        found = gate.compare(before, after, usual=self.threshold / self.settings.alpha)
         return Assessment(request, trained, params, before, after, found, found.refusal)
 
     def settle(

@@ -23,15 +23,25 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Mean errors on the held-back samples of one buffer, by either model."""
+    """Mean errors on the held-back samples of one buffer, by either model.
+
+    ``usual`` is what the deployed model is expected to get wrong. Familiar samples are those it
+    happened to get right, so its error on them flatters it; the larger of the two counts.
+    """
 
     samples: int
     deployed: float
     candidate: float
+    usual: float = 0.0
+
+    @property
+    def reference(self) -> float:
+        """What the candidate is held against."""
+        return max(self.deployed, self.usual)
 
     def exceeds(self, margin: float) -> bool:
         """Whether the candidate is worse by more than the margin; anything beats a broken model."""
-        return math.isfinite(self.deployed) and not self.candidate <= (1 + margin) * self.deployed
+        return math.isfinite(self.reference) and not self.candidate <= (1 + margin) * self.reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,7 @@ class Comparison:
         sides = {"novel": self.novel, "familiar": self.familiar}
         found = [
             f"its mean error on {side.samples} held-back {name} samples is {side.candidate:.4g} "
-            f"against {side.deployed:.4g} of the model in service"
+            f"against {side.reference:.4g} of the model in service"
             for name, side in sides.items()
             if side is not None and side.exceeds(self.margin)
         ]
@@ -72,7 +82,7 @@ class Gate:
         share: of the samples since the last update, the part that is held back from training.
     """
 
-    margin: float = 0.1
+    margin: float = 0.5
     share: float = 0.1
 
     def __post_init__(self) -> None:
@@ -91,23 +101,33 @@ class Gate:
             held[every - 1 :: every] = True
         return held
 
-    def compare(self, deployed: tuple[Reals, Reals], candidate: tuple[Reals, Reals]) -> Comparison:
-        """Compare two models by their errors on all novel (n) and all familiar (n) samples."""
-        novel, familiar = (
-            _side(before, after, self.held_back(len(before)))
-            for before, after in zip(deployed, candidate, strict=True)
-        )
-        return Comparison(self.margin, novel, familiar)
+    def compare(
+        self,
+        deployed: tuple[Reals, Reals],
+        candidate: tuple[Reals, Reals],
+        *,
+        usual: float = 0.0,
+    ) -> Comparison:
+        """Compare two models by their errors on all novel (n) and all familiar (n) samples.
+
+        ``usual`` is the mean error the deployed model had when it was put into service.
+        """
+        sides = [
+            _side(before, after, self.held_back(len(before)), usual=expected)
+            for before, after, expected in zip(deployed, candidate, (0.0, usual), strict=True)
+        ]
+        return Comparison(self.margin, *sides)
 
 
-def _side(deployed: Reals, candidate: Reals, held: Mask) -> Side | None:
+def _side(deployed: Reals, candidate: Reals, held: Mask, *, usual: float) -> Side | None:
     if not held.any():
         return None
     means = (float(errors[held].mean(dtype=np.float64)) for errors in (deployed, candidate))
-    return Side(int(held.sum()), *means)
+    return Side(int(held.sum()), *means, usual=usual)
 
 
 def _scaled(side: Side | None, factor: float) -> Side | None:
     if side is None:
         return None
-    return replace(side, deployed=side.deployed * factor, candidate=side.candidate * factor)
+    errors = {name: getattr(side, name) * factor for name in ("deployed", "candidate", "usual")}
+    return replace(side, **errors)

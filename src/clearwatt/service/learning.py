@@ -267,6 +267,8 @@ def _remember(state: ZoneState, times: Times, count: int) -> None:
 def _note(
     state: ZoneState, findings: Findings, deployed: Sequence[Deployment], moments: Sequence[int]
 ) -> None:
+    assert state.instance is not None
+    state.instance.events = ()  # they are in the store from here on
     for deployment, moment in zip(deployed, moments, strict=True):
         event = deployment.event
         component = next(

@@ -30,7 +30,7 @@ class ZoneSettings(BaseModel):
     epochs: int = Field(default=30, ge=1, le=10_000)
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     lateness: int = Field(default=86_400, ge=0, le=366 * 86_400)
-    gate_margin: float | None = Field(default=0.1, ge=0)
+    gate_margin: float | None = Field(default=0.5, ge=0)
     approval: bool = False
     width: int = Field(default=64, ge=1, le=4096)
     layers: int = Field(default=3, ge=1, le=16)
