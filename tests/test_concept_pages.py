@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["strategies.md", "testing.md", "estimator.md"]
+PAGES = ["strategies.md", "testing.md", "estimator.md", "store.md"]
 
 
 def code_of(page: str) -> str:

@@ -19,7 +19,7 @@ from clearwatt.service.store import ConflictError, Store
 Opener = Callable[[], Store]
 """Opens the store that is checked; the same one each time, in any process."""
 
-BATCHES, WRITERS = 20, 4
+BATCHES, WRITERS = 12, 4
 SPAWN = multiprocessing.get_context("spawn")
 
 
