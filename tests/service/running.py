@@ -13,6 +13,9 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.data import Dataset, Entity, Kind
+from clearwatt.service.client import Client
+
+from .processes import until
 
 SETTINGS = {
     "novelty_capacity": 60,
@@ -25,6 +28,10 @@ SETTINGS = {
     "gate_margin": None,
 }
 """Small networks, short trainings, frequent updates."""
+
+
+PATIENCE = 300.0
+"""Seconds that a busy machine may take for anything."""
 
 
 class Running:
@@ -95,3 +102,27 @@ def small_grid(hours: int = 900) -> Dataset:
             Entity("town", Kind.RESIDUAL, 100.0, "south"),
         ),
     )
+
+
+def settled(client: Client) -> bool:
+    """Whether all that arrived has been learned from."""
+    return all(zone.position == zone.journal for zone in client.zones().zones)
+
+
+def standing(client: Client) -> dict[str, object]:
+    """What a user sees of the state of all models.
+
+    Live errors are by the model in service when a row was folded, with however many others, so
+    how they were grouped shows in them.
+    """
+    until(lambda: settled(client), PATIENCE)
+    entities = client.entities().entities
+    zones = [
+        (zone.id, zone.until, zone.encoder, zone.reconstruction) for zone in client.zones().zones
+    ]
+    models = [(m.id, m.status, m.threshold, m.time) for m in client.models().models]
+    return {
+        "zones": zones,
+        "models": sorted(models),
+        "entities": [entity.model_dump(exclude={"live"}) for entity in entities],
+    }
