@@ -292,6 +292,15 @@ def test_a_burst_is_folded_in_pieces_of_bounded_size(station, monkeypatch):
     assert station.status.content["total"] == 120
 
 
+def test_slow_folds_become_short_ones_so_that_what_they_found_shows_soon(station, monkeypatch):
+    monkeypatch.setattr(pace, "SHORT", 1e-9)
+    for number in range(pace.FIRST_ENTRIES + 3):
+        station.send(1, start=number)
+    station.catch_up()
+    first = pace.FIRST_ENTRIES
+    assert [status.position for status in station.told] == [first, first + 1, first + 2, first + 3]
+
+
 def test_finishing_leaves_a_checkpoint_of_all_that_was_folded(station):
     station.send(1)
     station.catch_up()
