@@ -126,8 +126,10 @@ def test_entities_are_found_by_what_is_known_of_them(planted):
         "q=SOLAR": ["park"],
         "state=learning&offset=1": ["e1", "e2"],
         "zone=elsewhere": [],
-        "sort=error&limit=1": ["e0"],
+        "sort=error&limit=1": ["park"],
         "sort=-error&offset=3": ["park"],
+        "sort=-state&limit=1": ["park"],
+        "sort=name&limit=2": ["e0", "e1"],
     }
     for query, expected in ids.items():
         page = planted.ask("GET", f"/v1/entities?{query}").json()

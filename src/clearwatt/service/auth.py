@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 import re
 import secrets
 import time
@@ -19,6 +20,8 @@ from typing import Any, NamedTuple
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Role, Token
 from clearwatt.service.store.base import Store, StoreUnavailableError
+
+log = logging.getLogger(__name__)
 
 REFRESH = 3.0
 """Seconds after which tokens are read again, so that revoked ones stop working."""
@@ -134,6 +137,8 @@ class TokenBook:
         except StoreUnavailableError:
             if self._read_at is None:
                 raise
+        if self._read_at is None and not self._tokens:
+            log.warning("no token exists: everyone on this machine may do everything")
         self._read_at = self._clock()
         self._guarded = self._guarded or bool(self._tokens)
 

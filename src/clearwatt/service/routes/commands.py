@@ -11,7 +11,7 @@ from clearwatt.service.parts import By, Here
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Accepted, Id, Nothing
 from clearwatt.service.schemas.commands import Approval, Exclusion, Warmup
-from clearwatt.service.schemas.entities import EntityAnswer, WindowList
+from clearwatt.service.schemas.entities import EntityAnswer, WindowList, entity_content
 
 router = APIRouter(tags=["commands"], responses=documented(404, 507))
 
@@ -79,7 +79,7 @@ def exclusions(here: Here, entity: Id) -> WindowList:
     """Windows an entity does not learn from."""
     known = here.registry.entity(entity)
     status = here.store.statuses([known.zone]).get(known.zone)
-    return WindowList(exclusions=EntityAnswer.standing(known, status).exclusions)
+    return WindowList(exclusions=EntityAnswer.of(known, entity_content(known, status)).exclusions)
 
 
 def _span(span: Warmup | None) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from clearwatt.service.parts import Here
-from clearwatt.service.records import Entity
+from clearwatt.service.records import Entity, Plain
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Id
 from clearwatt.service.schemas.entities import (
@@ -20,9 +20,13 @@ from clearwatt.service.schemas.entities import (
     NewEntity,
     OneOrMany,
     Registered,
+    entity_content,
 )
 
 router = APIRouter(tags=["entities"])
+
+Pair = tuple[Entity, Plain]
+"""An entity and where it stands."""
 
 
 @router.post(
@@ -39,26 +43,33 @@ def register_entities(here: Here, new: OneOrMany, response: Response) -> Registe
     added, created = here.registry.add_entities([_entity(each) for each in wanted])
     if not created:
         response.status_code = 200
-    return Registered(entities=[EntityRecord.of(each) for each in added], created=created)
+    return Registered(entities=[EntityRecord.registered(each) for each in added], created=created)
 
 
 @router.get("/v1/entities", responses=documented())
 def list_entities(here: Here, asked: Annotated[EntityQuery, Query()]) -> EntityPage:
     """Find entities by zone, kind, state or a part of their name."""
     statuses = here.store.statuses(None if asked.zone is None else [asked.zone])
-    roster = here.registry.refresh()
-    known = [entity for entity in roster.entities.values() if _fits(entity, asked)]
-    answers = [EntityAnswer.standing(each, statuses.get(each.zone)) for each in known]
-    found = _sorted([each for each in answers if asked.state in (None, each.state)], asked.sort)
-    page = found[asked.offset : asked.offset + asked.limit]
-    return EntityPage(entities=page, total=len(found), limit=asked.limit, offset=asked.offset)
+    known = [entity for entity in here.registry.roster.entities.values() if _fits(entity, asked)]
+    pairs = [(entity, entity_content(entity, statuses.get(entity.zone))) for entity in known]
+    pairs = [pair for pair in pairs if asked.state in (None, _state(pair))]
+    pairs.sort(key=lambda pair: pair[0].id)
+    pairs.sort(key=_KEYS[asked.sort.lstrip("-")], reverse=asked.sort.startswith("-"))
+    page = pairs[asked.offset : asked.offset + asked.limit]
+    return EntityPage(
+        entities=[EntityAnswer.of(entity, content) for entity, content in page],
+        total=len(pairs),
+        limit=asked.limit,
+        offset=asked.offset,
+    )
 
 
 @router.get("/v1/entities/{entity}", responses=documented(404))
 def show_entity(here: Here, entity: Id) -> EntityAnswer:
     """One entity and where it stands."""
     known = here.registry.entity(entity)
-    return EntityAnswer.standing(known, here.store.statuses([known.zone]).get(known.zone))
+    status = here.store.statuses([known.zone]).get(known.zone)
+    return EntityAnswer.of(known, entity_content(known, status))
 
 
 def _entity(new: NewEntity) -> Entity:
@@ -74,15 +85,19 @@ def _fits(entity: Entity, asked: EntityQuery) -> bool:
     )
 
 
-def _sorted(found: list[EntityAnswer], sort: str) -> list[EntityAnswer]:
-    """In order; an entity without a live error comes last either way."""
-    name, down = sort.lstrip("-"), sort.startswith("-")
-    found = sorted(found, key=lambda each: each.id)
-    if name == "error":
-        unknown = -math.inf if down else math.inf
-        return sorted(
-            found,
-            key=lambda each: unknown if each.live.rmse_day is None else each.live.rmse_day,
-            reverse=down,
-        )
-    return sorted(found, key=lambda each: str(getattr(each, name)), reverse=down)
+def _state(pair: Pair) -> str:
+    return str(pair[1].get("state", "waiting"))
+
+
+def _error(pair: Pair) -> float:
+    """The live error of the last day; one that is not known is the smallest."""
+    error = pair[1].get("live", {}).get("rmse_day")
+    return -1.0 if error is None else float(error)
+
+
+_KEYS: dict[str, Callable[[Pair], Any]] = {
+    "id": lambda pair: pair[0].id,
+    "name": lambda pair: pair[0].name,
+    "state": _state,
+    "error": _error,
+}

@@ -50,7 +50,7 @@ def metrics(here: Here) -> Response:
 @router.get("/v1/status", responses=documented())
 def status(here: Here) -> StatusAnswer:
     """The service at a glance."""
-    roster, statuses, heads = here.registry.refresh(), here.store.statuses(), here.store.heads()
+    roster, statuses, heads = here.registry.roster, here.store.statuses(), here.store.heads()
     states = Counter(
         content.get("state", "waiting")
         for each in statuses.values()

@@ -20,7 +20,7 @@ def list_quarantine(here: Here, asked: Annotated[QuarantineQuery, Query()]) -> Q
     """Readings that failed, with the reason; the newest first."""
     number = None if asked.entity is None else here.registry.entity(asked.entity).number
     found = here.store.quarantine(entity=number, limit=asked.limit, offset=asked.offset)
-    numbers = here.registry.refresh().numbers
+    numbers = here.registry.roster.numbers
     readings = [QuarantinedReading.of(each, numbers[each.entity].id) for each in found]
     more = asked.offset + asked.limit if len(found) == asked.limit else None
     return QuarantinePage(readings=readings, next_offset=more)

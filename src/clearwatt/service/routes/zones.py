@@ -36,7 +36,7 @@ def register_zone(here: Here, new: NewZone, response: Response) -> ZoneAnswer:
 @router.get("/v1/zones", responses=documented())
 def list_zones(here: Here) -> ZoneList:
     """Every zone and where it stands."""
-    roster, statuses, heads = here.registry.refresh(), here.store.statuses(), here.store.heads()
+    roster, statuses, heads = here.registry.roster, here.store.statuses(), here.store.heads()
     counts = dict.fromkeys(roster.zones, 0)
     for entity in roster.entities.values():
         counts[entity.zone] += 1

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag
 from pydantic.config import JsonDict
 
-from clearwatt.service.records import Entity, Status
+from clearwatt.service.records import Entity, Plain, Status
 from clearwatt.service.schemas.base import LARGEST, Id, Incoming, Name, Outgoing, Page, Stamp
 from clearwatt.service.times import optional_text, text
 
@@ -111,9 +111,9 @@ class EntityRecord(Outgoing):
     extra: dict[str, str]
 
     @classmethod
-    def of(cls, entity: Entity) -> EntityRecord:
+    def registered(cls, entity: Entity) -> EntityRecord:
         """Without its number, which is the store's own affair."""
-        return cls(**_registered(entity))
+        return cls(**_record(entity))
 
 
 class EntityAnswer(EntityRecord):
@@ -137,12 +137,11 @@ class EntityAnswer(EntityRecord):
     live: LiveError
 
     @classmethod
-    def standing(cls, entity: Entity, status: Status | None) -> EntityAnswer:
-        """An entity with where it stands by the status of its zone."""
-        content = status.content["entities"].get(entity.id, {}) if status else {}
+    def of(cls, entity: Entity, content: Plain) -> EntityAnswer:
+        """An entity with where it stands (`entity_content`)."""
         windows = content.get("exclusions", [])
         return cls(
-            **_registered(entity),
+            **_record(entity),
             state=content.get("state", "waiting"),
             predictor=content.get("predictor"),
             encoder=content.get("encoder"),
@@ -162,7 +161,13 @@ class EntityAnswer(EntityRecord):
         )
 
 
-def _registered(entity: Entity) -> dict[str, Any]:
+def entity_content(entity: Entity, status: Status | None) -> Plain:
+    """What the status of its zone says of an entity."""
+    content: Plain = status.content["entities"].get(entity.id, {}) if status else {}
+    return content
+
+
+def _record(entity: Entity) -> dict[str, Any]:
     return {
         "id": entity.id,
         "name": entity.name,
