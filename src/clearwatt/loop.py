@@ -26,7 +26,9 @@ from clearwatt.strategies import Batch
 from clearwatt.streams import Stream, together
 
 LOOK_AHEAD = 16_384
-"""Samples judged at once at most: enough to be fast, few enough to waste little at a trigger."""
+"""Samples judged at once at most."""
+LEAST_AHEAD = 256
+"""Samples judged at once at least: fewer would cost more than judging some of them twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class Lens(Protocol):
     samples: Samples
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
-        """Which samples from `start` on, up to `LOOK_AHEAD` of them, are novel to the component."""
+        """Which samples from `start` on, some `ahead` of them, are novel to the component."""
 
     def view_after(self, stop: int) -> View:
         """How a model trained once the samples before `stop` have passed sees its data."""
@@ -66,6 +68,12 @@ class Deployment(NamedTuple):
     def at(self, step: int) -> Deployment:
         """The same, said to have come after so many samples."""
         return Deployment(replace(self.event, step=step), self.params)
+
+
+def ahead(component: Component) -> int:
+    """How many samples to judge at once: before its buffer is full no update can be due."""
+    room = component.settings.novelty_capacity - len(component.novelty)
+    return min(LOOK_AHEAD, max(LEAST_AHEAD, room))
 
 
 def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deployment]]:
@@ -103,7 +111,7 @@ class InputLens:
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
         """Inputs as they are, against their reconstruction."""
-        piece = slice(start, start + LOOK_AHEAD)
+        piece = slice(start, start + ahead(component))
         x, params = self._block.x[piece], component.judging
         self.latents[piece] = encode(self._network, params, x)
         with torch.no_grad():
@@ -175,7 +183,7 @@ class LatentLens:
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
         """Latents against the measurements."""
-        piece = slice(start, start + LOOK_AHEAD)
+        piece = slice(start, start + ahead(component))
         return component.judge(Batch(self._latents(self._measured[piece]), self._targets[piece]))
 
     def _latents(self, places: Rows) -> Tensor:

@@ -11,9 +11,9 @@ import torch
 from clearwatt.component import Component, View
 from clearwatt.events import Signal
 from clearwatt.loop import (
-    LOOK_AHEAD,
     Block,
     Deployment,
+    ahead,
     encode,
     input_view,
     latent_view,
@@ -39,7 +39,8 @@ class Pair:
         deployments: list[Deployment] = []
         position = 0
         while position < len(block.x):
-            stop = min(position + LOOK_AHEAD, len(block.x))
+            room = min(ahead(self.autoencoder), ahead(self.predictor))
+            stop = min(position + room, len(block.x))
             taken, trigger = self._absorb(block, y, start=position, stop=stop)
             position += taken
             if trigger:
