@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
 from uuid import uuid4
 
 import numpy as np
@@ -19,7 +20,9 @@ from clearwatt.service.store import ConflictError, Store
 Opener = Callable[[], Store]
 """Opens the store that is checked; the same one each time, in any process."""
 
-BATCHES, WRITERS = 12, 4
+BATCHES, WRITERS = 20, 4
+PATIENCE = 120
+"""Seconds after which a process that was started is taken for dead."""
 SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -27,11 +30,13 @@ def check_concurrent_writers(open_store: Opener) -> None:
     """Whoever follows the journal or the events by number sees each one, in order, once."""
     with closing(open_store()) as store:
         zone, numbers = _register(store, WRITERS)
-        remote = SPAWN.Process(target=_write_all, args=(open_store, zone, numbers[:2]))
+        ready = SPAWN.Barrier(2)
+        remote = SPAWN.Process(target=_write_all, args=(open_store, zone, numbers[:2], ready))
         threads = [
             threading.Thread(target=_write, args=(store, zone, number)) for number in numbers[2:]
         ]
         remote.start()
+        ready.wait(PATIENCE)  # so that all of them write at once
         for thread in threads:
             thread.start()
         seen, told = _follow(store, zone, until=lambda: _done(remote, threads))
@@ -96,9 +101,10 @@ def _write(store: Store, zone: str, number: int) -> None:
         store.add_event(Event(f"{zone}:{number}:{batch}", "test", "", 1.0, zone=zone))
 
 
-def _write_all(open_store: Opener, zone: str, numbers: list[int]) -> None:
+def _write_all(open_store: Opener, zone: str, numbers: list[int], ready: Barrier) -> None:
     with closing(open_store()) as store:
         writers = [threading.Thread(target=_write, args=(store, zone, n)) for n in numbers]
+        ready.wait(PATIENCE)
         for writer in writers:
             writer.start()
         for writer in writers:
