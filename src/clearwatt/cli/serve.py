@@ -70,7 +70,7 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         "--gate",
         type=_gate,
         metavar="MARGIN",
-        help="how much worse an update may be, or 'off' (default 0.1)",
+        help="how much worse an update may be, or 'off' (default 0.5)",
     )
     parser.add_argument(
         "--lateness", type=int, metavar="S", help="seconds a reading may be late (default 86400)"

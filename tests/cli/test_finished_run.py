@@ -1,0 +1,155 @@
+"""A finished experiment as the beginning of a service."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clearwatt.cli.adoption import adopt
+from clearwatt.cli.finished_run import read_finished_run
+from clearwatt.component import Settings
+from clearwatt.compute import executor
+from clearwatt.data import Dataset, Entity, Kind
+from clearwatt.data.features import prepare
+from clearwatt.errors import ConfigurationError, DataError, StateError
+from clearwatt.experiment.architectures import Networks
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import Grid
+from clearwatt.experiment.protocol import Phases
+from clearwatt.experiment.run import run
+from clearwatt.fleet import Training
+from clearwatt.instance import Instance
+from clearwatt.service.files import ModelFiles
+from clearwatt.service.fold import ZoneFold
+from clearwatt.service.store import open_store
+from clearwatt.streams import drive
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    """Two zones, three entities, 900 hours."""
+    rng = np.random.default_rng(11)
+    times = pd.date_range("2024-01-01", periods=900, freq="h", tz="UTC", name="time")
+    wind = {zone: 10 * rng.random(900) for zone in ("north", "south")}
+    weather = {zone: pd.DataFrame({"wind": wind[zone]}, index=times) for zone in wind}
+    power = {"farm": 3 * wind["north"], "mill": 9 - wind["north"], "town": 30 + wind["south"]}
+    return Dataset(
+        name="small",
+        power=pd.DataFrame(power, index=times),
+        weather=weather,
+        entities=(
+            Entity("farm", Kind.GENERATOR, 60.0, "north"),
+            Entity("mill", Kind.CONSUMER, None, "north"),
+            Entity("town", Kind.RESIDUAL, 100.0, "south"),
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(dataset, tmp_path_factory):
+    """The folder of a run with two instances, and the folder of its data set."""
+    folder = tmp_path_factory.mktemp("finished")
+    dataset.save(folder / "small")
+    experiment = Experiment(
+        instances=("Re", "G"),
+        phases=Phases(warmup=300, updating=500, test=100),
+        networks=Networks((1,), (8,), (4, 3), (1e-6,), (1,), (8,)),
+        grid=Grid((60,), (0.9, 1.3), (1e4,), (1.0,), (3,)),
+        warmup=Training(epochs=5, patience=None),
+        update=Training(epochs=1, patience=None),
+        baseline=Training(epochs=1, patience=None),
+    )
+    with executor("serial") as compute:
+        for _ in run(experiment, dataset, folder / "run", compute=compute):
+            pass
+    return folder / "run", folder / "small"
+
+
+def folded(store, data_dir, zone):
+    """The zone after its whole journal, as the learner would have it."""
+    fold = ZoneFold(zone, store=store, files=ModelFiles(data_dir))
+    outcome = drive(
+        fold.fold(store.journal(zone.id, after=0, limit=10_000), store.entities(zone.id))
+    )
+    return fold, outcome
+
+
+@pytest.mark.parametrize(
+    ("instance", "strategy"), [("RecentReplay", "RecentReplay"), ("G", "GenerativeReplay")]
+)
+def test_the_service_begins_with_the_runs_models_and_configuration(
+    finished, dataset, tmp_path, instance, strategy
+):
+    folder, data = finished
+    brought = read_finished_run(folder, instance=instance, data=str(data))
+    store = open_store(tmp_path / "clearwatt.db")
+    try:
+        assert adopt(brought, store, tmp_path, defaults={"lateness": 7200}) == ["north", "south"]
+        for zone, warm in zip(store.zones(), brought.zones, strict=True):
+            fold, outcome = folded(store, tmp_path, zone)
+            assert [event.kind for event in outcome.events if event.key.startswith("command")] == [
+                "adopt"
+            ]
+            settings = fold.state.settings
+            assert (settings.strategy, settings.lateness) == (strategy, 7200)
+            assert settings.novelty_capacity == 60
+            assert settings.alpha == most_chosen(folder, warm, "alpha", strategy)
+            x = prepare(dataset, warm.scaling, entities=warm.history.names).inputs[zone.id][600:700]
+            expected = Instance.bare(
+                Settings(),
+                x.shape[1],
+                autoencoder=warm.autoencoder,
+                predictors=list(warm.predictors.values()),
+            ).predict(x)
+            np.testing.assert_allclose(fold.state.instance.predict(x), expected)
+            assert fold.state.rows.next == fold.state.row_times[-1] + zone.step
+            assert len(fold.state.row_times) == 300
+    finally:
+        store.close()
+
+
+def most_chosen(folder, warm, name, strategy):
+    trials = json.loads((folder / "results.json").read_text())["trials"]
+    chosen = [
+        trial["configuration"][name]
+        for trial in trials
+        if trial["chosen"] and trial["approach"] == strategy and trial["zone"] == warm.name
+    ]
+    return max((0.9, 1.3), key=chosen.count)
+
+
+def test_the_same_command_again_brings_nothing_twice(finished, tmp_path):
+    folder, data = finished
+    brought = read_finished_run(folder, instance="RecentReplay", data=str(data))
+    store = open_store(tmp_path / "clearwatt.db")
+    try:
+        adopt(brought, store, tmp_path, defaults={})
+        heads = store.heads()
+        assert adopt(brought, store, tmp_path, defaults={"lateness": 60}) == []
+        assert store.heads() == heads
+    finally:
+        store.close()
+
+
+def test_what_is_wrong_with_a_run_is_told(finished, dataset, tmp_path):
+    folder, data = finished
+    with pytest.raises(ConfigurationError, match=r"'small'.*--data"):
+        read_finished_run(folder, instance="RecentReplay", data=None)
+    with pytest.raises(ConfigurationError, match="RecentReplay, GenerativeReplay"):
+        read_finished_run(folder, instance="OnlineEWC", data=str(data))
+    replace(dataset, power=2 * dataset.power).save(tmp_path / "other")
+    with pytest.raises(DataError, match="not what"):
+        read_finished_run(folder, instance="RecentReplay", data=str(tmp_path / "other"))
+    with pytest.raises(DataError):
+        read_finished_run(tmp_path, instance="RecentReplay", data=str(data))
+
+
+def test_a_run_whose_models_are_gone_is_refused(finished, tmp_path):
+    folder, data = finished
+    shutil.copytree(folder, tmp_path / "run")
+    next((tmp_path / "run" / "warmup").iterdir()).joinpath("state.json").unlink()
+    with pytest.raises(StateError, match="missing or damaged"):
+        read_finished_run(tmp_path / "run", instance="RecentReplay", data=str(data))
