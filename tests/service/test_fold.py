@@ -225,6 +225,35 @@ def test_a_correction_replaces_what_was_learned(tmp_path, world):
     assert "correction" in service.kinds()
 
 
+def test_a_quarantined_reading_that_is_corrected_is_learned_from(tmp_path, world):
+    (tmp_path / "a").mkdir()
+    right = float(world.power[310, 0])
+    world.power[310, 0] = 900.0
+    service = Service(tmp_path / "a", world)
+    service.history()
+    service.weather(300, 400)
+    service.send(300, 360)
+    service.catch_up()
+    assert len(service.store.quarantine()) == 1
+    correction = np.array([(service.numbers[0], world.times[310], right)], READING)
+    before = len(service.fold.state.row_times)
+    service.store.add_readings(correction, at=1.0)
+    service.catch_up()
+    assert service.store.quarantine() == []
+    assert service.content()["entities"]["e0"]["quarantined"] == 0
+    assert len(service.fold.state.row_times) == before + 1
+
+
+def test_a_newer_candidate_takes_the_place_of_an_older_one(tmp_path):
+    service = played(tmp_path / "a", World.of(approval=True, alpha=0.8))
+    waiting = service.store.versions(entity="e0", status="awaiting")
+    predictors = [version for version in waiting if version.component == "predictor"]
+    assert [version.id for version in predictors] == [
+        service.content()["entities"]["e0"]["candidate"]
+    ]
+    assert service.content()["entities"]["e0"]["updates"] > 1
+
+
 def test_an_entity_can_join_a_zone_that_learns(tmp_path, world):
     (tmp_path / "a").mkdir()
     service = Service(tmp_path / "a", world)

@@ -20,7 +20,7 @@ from clearwatt.service.files import ModelFiles
 from clearwatt.service.findings import Findings
 from clearwatt.service.intake import Intake
 from clearwatt.service.learning import advance, learn_late
-from clearwatt.service.records import Command, Entity, Entry, Outcome, WeatherIssue, Zone
+from clearwatt.service.records import Command, Entity, Entry, Flag, Outcome, WeatherIssue, Zone
 from clearwatt.service.store.base import Store
 from clearwatt.service.zone_state import ZoneState
 from clearwatt.streams import Stream
@@ -78,6 +78,8 @@ class ZoneFold:
             intake = Intake(self.state, entry.content)
             if intake.reorders:
                 yield from advance(self.state, self.findings)
+            for name, time in intake.corrected:  # a verdict on the old value says nothing now
+                self.findings.verdict(name, time, Flag.ACCEPTED)
             intake.enter()
             yield from learn_late(self.state, self.findings, intake.late(), key=f"{entry.seq}")
             return

@@ -40,9 +40,21 @@ class Intake:
         self._values = readings["value"][learns].astype(np.float32)
         self._late = np.zeros(len(self._times), np.bool_)
         self._known = np.zeros(len(self._times), np.bool_)
+        self._mended = np.zeros(len(self._times), np.bool_)
         if state.rows is not None:
             self._late = state.rows.too_late(self._times, state.settings.lateness)
             self._known = state.rows.known(self._columns, self._times)
+
+    @property
+    def corrected(self) -> list[tuple[str, int]]:
+        """Entities and times whose reading was replaced after its row had closed."""
+        if self.state.rows is None:
+            return []
+        closed = self._known & (self._times < self.state.rows.next)
+        return [
+            (self.state.columns[int(self._columns[place])], int(self._times[place]))
+            for place in np.flatnonzero(closed)
+        ]
 
     @property
     def reorders(self) -> bool:
@@ -58,8 +70,9 @@ class Intake:
         if rows is None:
             return
         closed = self._times < rows.next
+        self._mend_quarantine(closed)
         fits = ~self._late & ~(closed & ~self._known)
-        for place in np.flatnonzero(self._known & closed):
+        for place in np.flatnonzero(self._known & closed & ~self._mended):
             self._correct(int(place))
         rows.put(self._columns[fits], self._times[fits], self._values[fits])
 
@@ -71,8 +84,16 @@ class Intake:
         closed = self._times < rows.next
         streamed = np.isin(self._times, self.state.row_times)
         beside = (self._late | closed) & ~self._known & ~(streamed & (self._times < rows.start))
+        beside |= self._mended
         beside &= np.isfinite(self._values)
         return Late(self._columns[beside], self._times[beside], self._values[beside])
+
+    def _mend_quarantine(self, closed: npt.NDArray[np.bool_]) -> None:
+        """What was set aside and is now corrected was never learned from: it comes late."""
+        for place in np.flatnonzero(self._known & closed):
+            name = self.state.columns[int(self._columns[place])]
+            held = self.state.quarantined.get(name, {})
+            self._mended[place] = held.pop(int(self._times[place]), None) is not None
 
     def _correct(self, place: int) -> None:
         """Replace what was learned; without a value, forget it."""

@@ -19,6 +19,7 @@ from clearwatt.fleet import Training
 from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.service.records import Entity, Readings, Zone
 from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.times import text as written
 from clearwatt.service.weather import instants
 from clearwatt.service.zone_state import RULES, describe
 from clearwatt.streams import Stream
@@ -29,6 +30,10 @@ Series = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 FEWEST_SAMPLES = 100
 """Usable readings an entity must have before it can learn."""
+
+
+LONGEST_HISTORY = 400_000
+"""Steps a warm-up may span (eleven years of quarter hours); one odd old reading is no history."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +122,11 @@ def _arranged(
         )
     first = min(int(times[0]) for times in filled)
     last = max(int(times[-1]) for times in filled)
+    if (last - first) // step > LONGEST_HISTORY:
+        raise DataError(
+            f"the history of {', '.join(e.id for e in entities[:5])} begins at {written(first)}, "
+            f"more than {LONGEST_HISTORY} steps before it ends; give a later start"
+        )
     clock = np.arange(first, last + 1, step, dtype=np.int64)
     power = np.full((len(clock), len(entities)), np.nan, np.float32)
     for column, (times, values) in enumerate(series):

@@ -20,8 +20,8 @@ from pydantic_core import CoreSchema
 
 from clearwatt.service.times import EARLIEST, LATEST, seconds, text
 
-ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 _.:-]{0,99}$"
-VERSION_PATTERN = r"^(autoencoder|predictor):[A-Za-z0-9][A-Za-z0-9 _.:-]{0,99}:[0-9]{1,9}$"
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}$"
+VERSION_PATTERN = r"^(autoencoder|predictor)(:[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}){1,2}:[0-9]{1,9}$"
 LARGEST = 1e12
 """No power or weather value is larger; beyond it squares lose their precision."""
 

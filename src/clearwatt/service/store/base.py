@@ -118,7 +118,7 @@ class Store(ABC):
 
         Events whose key is known are left as they are; versions, statuses, verdicts and signal
         days replace what was there under the same key. A deployed version supersedes its
-        component's previous one.
+        component's previous one, one that awaits approval the previous one that did.
         """
 
     @abstractmethod

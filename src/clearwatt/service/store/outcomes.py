@@ -105,13 +105,14 @@ def mark_version(session: Session, identity: str, status: VersionStatus) -> None
 
 
 def _put(session: Session, version: Version) -> None:
-    if version.status == "deployed":
+    if version.status in ("deployed", "awaiting"):
         session.run(
             "UPDATE versions SET status = 'superseded' WHERE zone = ? AND component = ? "
-            "AND COALESCE(entity, '') = ? AND status = 'deployed'",
+            "AND COALESCE(entity, '') = ? AND status = ?",
             version.zone,
             version.component,
             version.entity or "",
+            version.status,
         )
     session.insert_row(PUT, *_row(version))
 
