@@ -14,7 +14,6 @@ import pandas as pd
 
 from clearwatt.data import folder
 from clearwatt.data.schema import Dataset, Drift, Entity, Kind
-from clearwatt.data.simulate import simulate_grid
 from clearwatt.data.sources import CATALOGUE, fetch
 from clearwatt.data.tables import read_table, read_text, refuse_repeated
 from clearwatt.data.validation import Places, check_dataset, check_filled, problem
@@ -31,6 +30,8 @@ def load_dataset(path_or_name: str | Path) -> Dataset:
     for a folder of the same name.
     """
     if path_or_name == SIMULATED:
+        from clearwatt.data.simulate import simulate_grid  # pvlib takes a second to import
+
         return simulate_grid()
     if isinstance(path_or_name, str) and path_or_name in CATALOGUE:
         return _read_cached(path_or_name)
