@@ -15,6 +15,8 @@ from clearwatt.service.store import open_store
 from .processes import until
 from .running import PATIENCE, SETTINGS, running, small_grid, standing
 
+pytestmark = pytest.mark.xdist_group("backup")  # one worker starts its services
+
 EARLY, LATE = "2024-01-04T00:00:00Z", "2024-02-01T00:00:00Z"
 
 
@@ -54,6 +56,25 @@ def test_a_restored_service_goes_on_to_the_same_end(original, tmp_path):
         assert {entity["state"] for entity in before["entities"]} == {"learning"}
         assert forecasts(client, EARLY)
         play(service.url, float("inf"))
+        assert standing(client) == end
+        assert forecasts(client, LATE) == said
+
+
+def test_a_backup_of_sqlite_goes_on_in_postgresql_and_back(
+    original, postgres, tmp_path, monkeypatch
+):
+    folder, end, said = original
+    monkeypatch.setenv("CLEARWATT_DATABASE_URL", postgres)
+    assert main(["restore", str(folder / "saved"), "--data-dir", str(tmp_path / "data")]) == 0
+    with running(tmp_path / "data") as service, Client(service.url) as client:
+        play(service.url, float("inf"))
+        assert standing(client) == end
+        assert (
+            main(["backup", "--data-dir", str(tmp_path / "data"), "--to", str(tmp_path / "b")]) == 0
+        )
+    monkeypatch.delenv("CLEARWATT_DATABASE_URL")
+    assert main(["restore", str(tmp_path / "b"), "--data-dir", str(tmp_path / "back")]) == 0
+    with running(tmp_path / "back") as service, Client(service.url) as client:
         assert standing(client) == end
         assert forecasts(client, LATE) == said
 
