@@ -45,9 +45,8 @@ format: $(READY) ## rewrite the sources as the formatter and linter want them
 bench: $(READY)  ## every benchmark, one after the other
 	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file; done
 
-serve: demo      ## build the demo page and serve it on 127.0.0.1:8000
-	@echo "open http://127.0.0.1:$(PORT)/ (Ctrl-C stops)"
-	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory $(OUT)
+serve: $(READY)  ## the service, with a simulated grid played into it: 127.0.0.1:8000
+	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" bash scripts/serve
 
 clean:           ## remove what the targets above made
 	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
