@@ -25,6 +25,7 @@ from clearwatt.service.routes import (
     entities,
     events,
     forecasts,
+    home,
     intake,
     models,
     operations,
@@ -33,7 +34,18 @@ from clearwatt.service.routes import (
 )
 from clearwatt.service.store.base import Store
 
-ROUTERS = (zones, entities, intake, forecasts, events, models, commands, quarantine, operations)
+ROUTERS = (
+    zones,
+    entities,
+    intake,
+    forecasts,
+    events,
+    models,
+    commands,
+    quarantine,
+    operations,
+    home,
+)
 
 
 def create_app(
