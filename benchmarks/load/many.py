@@ -1,0 +1,88 @@
+"""Ten thousand meters in one service: memory, a day of readings, forecasts of all."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from clearwatt.service.client import Client
+from clearwatt.service.times import text
+from load.callers import callers, get, post
+from load.figures import Figure, Part, tell
+from load.region import DAY, SETTLE, START, STEP, Region, await_zones, prepare, row_batches
+from load.server import serving
+
+GIGABYTE = 1e9
+BATCH = 1000
+ROWS = DAY // STEP
+
+
+def measure(*, zones: int, meters: int) -> Part:
+    """Warm all of them up, send them a day, and ask for the next one.
+
+    The warm-up is short (two days, a few epochs) and not part of the goals. A row is judged when
+    two hours follow it, so two hours are sent before the clock starts: they are then in a service
+    that runs all day what yesterday has left.
+    """
+    settings = {"warmup_epochs": 3, "warmup_patience": None}
+    region = Region(zones=zones, meters=meters, days=5, settings=settings)
+    readings = ROWS * zones * meters
+    with serving() as service, callers(1) as pool:
+        tell(f"many: warming up {zones * meters} meters of {zones} zones")
+        warmup = pool.submit(warm_up, service.url, region).result()
+        tell(f"many: {warmup:.0f} s; sending {readings} readings")
+        taken, judged = pool.submit(send_day, service.url, region).result()
+        tell(f"many: {judged:.0f} s; forecasts of all")
+        seconds, models = pool.submit(forecast_all, service.url, region).result()
+        memory = service.memory.stop()
+    share = zones * meters / 10_000
+    return Part(
+        f"{zones * meters:,} meters in {zones} zones",
+        (
+            Figure("registration and warm-up", warmup, "s"),
+            Figure("a day of readings", readings),
+            Figure("taken in", readings / taken, "1/s"),
+            Figure("taken in and judged", judged, "s", 600 * share, "at most"),
+            Figure("day-ahead forecasts of all", seconds, "s", 60 * share, "at most"),
+            Figure("forecasts by a model", models, "", zones * meters),
+            Figure("memory of all processes", memory["all at once"] / GIGABYTE, "GB", 4, "at most"),
+        ),
+        memory,
+    )
+
+
+def warm_up(url: str, region: Region) -> float:
+    """Register and warm up, and send what a service has pending at midnight; the seconds."""
+    began = time.perf_counter()
+    prepare(url, region)
+    bodies = row_batches(region, region.history, SETTLE, size=BATCH)
+    post(url, "/v1/measurements", bodies, connections=2)
+    _await_row(url, region, region.history - 1)
+    return time.perf_counter() - began
+
+
+def send_day(url: str, region: Region) -> tuple[float, float]:
+    """Send a day, row by row; the seconds until it was taken in, and until it was judged."""
+    first = region.history + SETTLE
+    began = time.perf_counter()
+    bodies = row_batches(region, first, ROWS, size=BATCH)
+    taken = post(url, "/v1/measurements", bodies, connections=2)
+    _await_row(url, region, first + ROWS - 1 - SETTLE)
+    return taken, time.perf_counter() - began
+
+
+def forecast_all(url: str, region: Region) -> tuple[float, int]:
+    """Ask for the next day of every zone; the seconds, and how many forecasts a model gave."""
+    start = START + STEP * (region.history + SETTLE + ROWS)
+    times = f"start={text(start)}&end={text(start + DAY)}"
+    paths = [f"/v1/forecasts?zone={zone}&{times}" for zone in region.names]
+    seconds, answers = get(url, paths, connections=2)
+    forecasts = [each for answer in answers for each in json.loads(answer)["forecasts"]]
+    return seconds, sum(not each["fallback"] for each in forecasts)
+
+
+def _await_row(url: str, region: Region, row: int) -> None:
+    """Wait until every zone has judged a row."""
+    until = text(START + STEP * row)
+    with Client(url) as client:
+        await_zones(client, region, lambda zone: zone["until"] == until)

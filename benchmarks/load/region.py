@@ -1,0 +1,153 @@
+"""Made-up zones: their weather and their readings, and the way into a service."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.service.client import Client
+from clearwatt.service.schemas.entities import NewEntity
+from clearwatt.service.schemas.zones import NewZone
+from clearwatt.service.times import texts
+
+STEP = 900
+HOUR = 3600
+START = 1_704_067_200
+"""2024-01-01, a midnight."""
+DAY = 86_400
+CAPACITY = 100.0
+SETTLE = 8
+"""Rows that must follow a row until the quality checks have made up their mind about it."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Zones with as many meters each; ``history`` rows are the warm-up, weather lasts ``days``."""
+
+    zones: int
+    meters: int
+    history: int = 2 * DAY // STEP
+    days: int = 7
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """All zones."""
+        return [f"zone-{number:03}" for number in range(self.zones)]
+
+    def meters_of(self, zone: str) -> list[str]:
+        """A zone's meters."""
+        return [f"{zone}.meter-{number:03}" for number in range(self.meters)]
+
+    @property
+    def everyone(self) -> list[str]:
+        """All meters."""
+        return [meter for zone in self.names for meter in self.meters_of(zone)]
+
+    def rows(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Times (n), and readings of all meters (n x meters), which change for good now and then.
+
+        The same rows are always the same, however they are asked for.
+        """
+        places = np.arange(first, first + count)
+        hours = places * STEP / HOUR
+        phase = np.arange(self.zones * self.meters) / 17
+        daily = np.sin(2 * np.pi * hours[:, None] / 24 + phase)
+        # The same meter uses more, or less, for a few days: what there is to learn.
+        regime = 1 + 0.4 * np.sign(np.sin(places[:, None] / 300 + phase))
+        noise = np.stack(
+            [np.random.default_rng(int(place)).normal(size=len(phase)) for place in places]
+        )
+        values = 35 + regime * (12 + 8 * daily + 4 * np.sin(hours / 7)[:, None]) + noise
+        return START + STEP * places, np.round(values, 2)
+
+
+def prepare(url: str, region: Region) -> None:
+    """Register a region and have all of it learn from its history."""
+    with Client(url) as client:
+        for zone in region.names:
+            client.add_zone(_zone(zone, region))
+            meters = [
+                NewEntity(id=meter, zone=zone, kind="consumer", capacity=CAPACITY)
+                for meter in region.meters_of(zone)
+            ]
+            client.add_entities(meters)
+            _send_weather(client, zone, region)
+    _send_history(url, region)
+    with Client(url) as client:
+        for zone in region.names:
+            client.warmup(zone=zone)
+        await_zones(client, region, lambda zone: zone["state"] == "learning")
+
+
+def await_zones(client: Client, region: Region, reached: Callable[[dict[str, Any]], bool]) -> None:
+    """Wait until every zone has got somewhere; asks for one at a time, which costs little."""
+    for zone in region.names:
+        while True:
+            answer = client.zone(zone).model_dump()
+            if answer["error"]:
+                raise RuntimeError(f"{zone}: {answer['error']}")
+            if answer["position"] == answer["journal"] and reached(answer):
+                break
+            time.sleep(0.25)
+
+
+def row_batches(region: Region, first: int, count: int, *, size: int) -> Iterator[bytes]:
+    """Bodies of so many readings, row by row as meters send them."""
+    meters = [json.dumps(meter) for meter in region.everyone]
+    for row in range(first, first + count):
+        times, values = region.rows(row, 1)
+        stamp = json.dumps(texts(times)[0])
+        items = [
+            f'{{"entity":{meter},"time":{stamp},"value":{value}}}'
+            for meter, value in zip(meters, values[0].tolist(), strict=True)
+        ]
+        for start in range(0, len(items), size):
+            yield f'{{"measurements":[{",".join(items[start : start + size])}]}}'.encode()
+
+
+def _send_history(url: str, region: Region) -> None:
+    from load.callers import post
+
+    times, values = region.rows(0, region.history)
+    stamps = texts(times)
+    bodies = []
+    for at, zone in enumerate(region.names):
+        columns = values[:, at * region.meters : (at + 1) * region.meters].T.tolist()
+        series = [
+            {"entity": meter, "times": stamps, "values": column}
+            for meter, column in zip(region.meters_of(zone), columns, strict=True)
+        ]
+        bodies.append(json.dumps({"series": series}).encode())
+    post(url, "/v1/measurements", bodies, connections=2)
+
+
+def _zone(zone: str, region: Region) -> NewZone:
+    variables = ["temperature_c", "wind_ms", "ghi_wm2"]
+    return NewZone(id=zone, step=STEP, variables=variables, settings=dict(region.settings))
+
+
+def _send_weather(client: Client, zone: str, region: Region) -> None:
+    times = START + HOUR * np.arange(region.days * 24 + 1)
+    hours = (times - START) / HOUR
+    noise = np.random.default_rng(len(zone)).normal(size=(2, len(hours)))
+    values = {
+        "temperature_c": 8 + 5 * np.sin(2 * np.pi * hours / 24) + noise[0],
+        "wind_ms": 6 + 3 * np.sin(hours / 7) + 0.3 * noise[1],
+        "ghi_wm2": np.maximum(0, 500 * np.sin(2 * np.pi * (hours - 6) / 24)),
+    }
+    stamps = texts(times)
+    client.send_weather(
+        zone,
+        issued_at=stamps[0],
+        times=stamps,
+        values={name: column.tolist() for name, column in values.items()},
+    )

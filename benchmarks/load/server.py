@@ -1,0 +1,125 @@
+"""A real `clearwatt serve` in processes of its own, and how much memory they take."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+POSTGRES = Path(__file__).parents[2] / "scripts" / "postgres"
+UNLIMITED = ("--rate", "1e9", "--burst", "1000000000")
+"""All callers here have one address; limits are per caller, and not what is measured."""
+INTERVAL = 0.5
+"""Seconds between two looks at the memory."""
+
+
+class Memory:
+    """Peak resident memory of a process and those it has started: of each, and of all at once."""
+
+    def __init__(self, process: int) -> None:
+        self.peaks: dict[str, int] = {}
+        self.together = 0
+        self._root, self._done = process, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> dict[str, int]:
+        """End watching and return the peaks."""
+        self._done.set()
+        self._thread.join()
+        return {**self.peaks, "all at once": self.together}
+
+    def _watch(self) -> None:
+        while not self._done.wait(INTERVAL):
+            found = dict(_family(self._root))
+            for name, size in found.items():
+                self.peaks[name] = max(size, self.peaks.get(name, 0))
+            self.together = max(self.together, sum(found.values()))
+
+
+class Service:
+    """A service that listens at ``url``."""
+
+    def __init__(self, url: str, memory: Memory, data_dir: Path) -> None:
+        self.url, self.memory, self.data_dir = url, memory, data_dir
+
+
+@contextmanager
+def serving(database: str | None = None) -> Iterator[Service]:
+    """Start a service on an empty data directory; it is gone with the block."""
+    with TemporaryDirectory(prefix="cw-load-") as folder, (Path(folder) / "log").open("w") as log:
+        command = [sys.executable, "-m", "clearwatt", "serve", "--data-dir", f"{folder}/data"]
+        options = ["--port", "0", "--log-level", "warning", *UNLIMITED]
+        options += ["--database", database] if database else []
+        with subprocess.Popen(
+            [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process:
+            try:
+                line = process.stdout.readline() if process.stdout else ""
+                if not line.startswith("serving at "):
+                    raise RuntimeError(f"the service did not start: {Path(log.name).read_text()}")
+                yield Service(line.split()[2], Memory(process.pid), Path(folder) / "data")
+            finally:
+                process.terminate()
+                process.wait(timeout=60)
+        complaints = Path(log.name).read_text()
+        if complaints:
+            print(f"the service's log:\n{complaints[:2000]}", file=sys.stderr)
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of its own; the address of its database."""
+    # Directly below the temporary folder: the server runs as another user, who must get there.
+    folder = mkdtemp(prefix="cw-pg-")
+    started = subprocess.run(
+        [POSTGRES, "start", folder], check=True, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield started.stdout.strip()
+    finally:
+        subprocess.run([POSTGRES, "stop", folder], check=True)
+        subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def _family(root: int) -> Iterator[tuple[str, int]]:
+    """Names and resident bytes of the service's processes."""
+    yield "web", _resident(root)
+    for learner in _spawned(root):
+        yield "learner", _resident(learner)
+        for number, worker in enumerate(_spawned(learner), 1):
+            yield f"training {number}", _resident(worker)
+
+
+def _spawned(parent: int) -> list[int]:
+    """Children that run the project's code; multiprocessing has another one, for its own ends."""
+    try:
+        text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+        threads = [text, *(path.read_text() for path in _other_threads(parent))]
+    except OSError:
+        return []
+    children = sorted({int(number) for text in threads for number in text.split()})
+    return [child for child in children if b"spawn_main" in _command(child)]
+
+
+def _other_threads(process: int) -> list[Path]:
+    return list(Path(f"/proc/{process}/task").glob("*/children"))
+
+
+def _command(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _resident(process: int) -> int:
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS")), 0)

@@ -1,0 +1,116 @@
+"""How long forecasts take while models train, against how long they take when nothing else does."""
+
+from __future__ import annotations
+
+import time
+
+from clearwatt.service.client import Client
+from load.callers import Asked, ask_forecasts, callers, post
+from load.figures import Figure, Part, tell
+from load.region import DAY, START, Region, prepare, row_batches
+from load.server import serving
+
+RATE = 20.0
+"""Forecasts asked for per second."""
+AHEAD = 40
+"""Journal entries that may wait before the feeder pauses: learning is busy, never far behind."""
+GOAL, UPDATES = 3.0, 20
+LONGEST = 90
+"""Days of weather, more than is ever fed."""
+
+
+def measure(*, idle: float, soak: float) -> Part:
+    """Ask at rest for ``idle`` seconds, then for ``soak`` seconds while meters' habits change."""
+    settings = {"novelty_capacity": 300, "alpha": 1.0, "warmup_epochs": 10}
+    region = Region(zones=2, meters=10, history=7 * 96, days=LONGEST, settings=settings)
+    with serving() as service, callers(2) as pool, Client(service.url) as client:
+        tell("soak: warming up")
+        pool.submit(prepare, service.url, region).result()
+        forecasts = _Forecasts(service.url, region)
+        tell("soak: forecasts at rest")
+        before = pool.submit(forecasts.ask, idle / 2).result()
+        tell("soak: forecasts while models train")
+        fed = pool.submit(feed, service.url, region, soak)
+        busy = pool.submit(forecasts.ask, soak).result()
+        rows, training = fed.result()
+        updates = _count_updates(client)
+        _rest(client)
+        after = pool.submit(forecasts.ask, idle / 2).result()
+        memory = service.memory.stop()
+    rest = before + after
+    for failure in busy.failures[:3]:
+        tell(f"soak: {failure}")
+    return Part(
+        f"forecasts of one meter × 96 steps, {RATE:g}/s, {soak:g} s while models train",
+        (
+            Figure("p50 at rest", rest.percentile(50), "ms"),
+            Figure("p99 at rest", rest.percentile(99), "ms"),
+            Figure("p50 while models train", busy.percentile(50), "ms"),
+            Figure("p99 while models train", busy.percentile(99), "ms"),
+            Figure(
+                "p99, training : rest",
+                busy.percentile(99) / rest.percentile(99),
+                "×",
+                GOAL,
+                "at most",
+            ),
+            Figure("requests", len(busy.milliseconds)),
+            Figure("requests that failed", len(busy.failures), "", 0, "at most"),
+            Figure("answers not by the model", busy.fallbacks, "", 0, "at most"),
+            Figure("updates swapped in", updates, "", UPDATES),
+            Figure("time with a training under way", 100 * training, "%"),
+            Figure("readings fed", rows * len(region.everyone)),
+        ),
+        memory,
+    )
+
+
+class _Forecasts:
+    """Asks for forecasts of the last days the weather covers."""
+
+    def __init__(self, url: str, region: Region) -> None:
+        self.url, self.region = url, region
+
+    def ask(self, seconds: float) -> Asked:
+        until = START + self.region.days * DAY
+        return ask_forecasts(
+            self.url,
+            self.region.everyone,
+            between=(until - 3 * DAY, until),
+            seconds=seconds,
+            rate=RATE,
+        )
+
+
+def feed(url: str, region: Region, seconds: float) -> tuple[int, float]:
+    """Send rows as fast as they are learned from; how many, and the share of time with training."""
+    end, row = time.monotonic() + seconds, region.history
+    looks, training = 0, 0
+    with Client(url) as client:
+        while (now := time.monotonic()) < end:
+            status = client.status()
+            looks += 1
+            training += status.learner["training"] > 0
+            if max(zone.journal_behind for zone in status.zones) < AHEAD:
+                bodies = row_batches(region, row, AHEAD // 4, size=1000)
+                post(url, "/v1/measurements", bodies, connections=1)
+                row += AHEAD // 4
+            time.sleep(max(0.0, now + 0.25 - time.monotonic()))
+    return row - region.history, training / looks
+
+
+def _count_updates(client: Client) -> int:
+    """Updates that were deployed, page by page."""
+    count, after = 0, 0
+    while page := client.events(kinds=["update"], after=after, limit=1000).events:
+        count, after = count + len(page), page[-1].seq
+    return count
+
+
+def _rest(client: Client) -> None:
+    """Wait until there is nothing left to learn."""
+    while True:
+        status = client.status()
+        if not status.learner["training"] and not any(z.journal_behind for z in status.zones):
+            return
+        time.sleep(0.5)

@@ -1,0 +1,78 @@
+"""The service under load: a real `clearwatt serve`, called over HTTP from other processes.
+
+    python benchmarks/service.py                        # all parts, half an hour
+    python benchmarks/service.py --quick                # the same in five minutes, with less of all
+    python benchmarks/service.py --only soak --soak 10  # one part; minutes under load
+    python benchmarks/service.py --json
+
+``ingest`` sends readings of 1,000 meters in batches of 1,000 to SQLite (``ingest``) and to
+PostgreSQL (``postgres``, started by ``scripts/postgres``) while forecasts are asked for. ``soak``
+compares the time forecasts take while models train with the time they take at rest. ``many`` has
+10,000 meters in 100 zones: a day of their readings, and forecasts of them all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+
+from load import ingest, many, soak
+from load.figures import Part
+from load.server import postgres
+
+PARTS = ("ingest", "postgres", "soak", "many")
+
+
+def measured(options: argparse.Namespace) -> Iterator[Part]:
+    quick, wanted = options.quick, options.only or PARTS
+    rows = 100 if quick else 600
+    if "ingest" in wanted:
+        yield ingest.measure(database=None, rows=rows)
+    if "postgres" in wanted:
+        with postgres() as database:
+            yield ingest.measure(database=database, rows=rows)
+    if "soak" in wanted:
+        minutes = options.soak or (1 if quick else 10)
+        yield soak.measure(idle=20 if quick else 120, soak=60 * minutes)
+    if "many" in wanted:
+        yield many.measure(zones=5 if quick else 100, meters=100)
+
+
+def main() -> None:
+    options = _options()
+    for part in measured(options):
+        if options.json:
+            print(json.dumps({**asdict(part), "load": os.getloadavg()}), flush=True)
+        else:
+            _show(part)
+
+
+def _show(part: Part) -> None:
+    table = Table(
+        part.name, "", "goal", title=f"load average {os.getloadavg()[1]:.1f}", title_justify="left"
+    )
+    for figure in part.figures:
+        number = f"{figure.value:,.0f}" if abs(figure.value) >= 100 else f"{figure.value:,.3g}"
+        table.add_row(figure.name, f"{number} {figure.unit}", figure.wanted)
+    for name, size in part.memory.items():
+        table.add_row(f"peak memory, {name}", f"{size / 1e6:,.0f} MB", "")
+    Console(width=110).print(table)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="some of the parts")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="under load (default 10)")
+    parser.add_argument("--quick", action="store_true", help="less of everything")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each part")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
