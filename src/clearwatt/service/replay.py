@@ -134,7 +134,7 @@ class Replay:
                     step=zone.step,
                     variables=list(zone.variables),
                     name=zone.name,
-                    settings=dict(self._plan.settings) or None,
+                    settings=dict(self._plan.settings),
                 )
             )
         entities = [
