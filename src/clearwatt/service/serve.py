@@ -212,7 +212,8 @@ def _held(data_dir: Path) -> Iterator[None]:
 def _listening(web: ServiceConfig) -> Iterator[socket.socket]:
     """Take the port before anything is started, so that a port in use is told at once."""
     family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listener:
+    # The protocol is named because only then does asyncio send small answers without delay.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((web.host, web.port))
