@@ -45,6 +45,8 @@ def test_readings_lead_to_updates_and_each_has_its_event_and_version(tmp_path, w
     assert deployed.status == "deployed"
     assert service.files.read(deployed.path).tensors
     assert predictor["live"]["n_day"] == 24
+    assert len(predictor["spark"]) == 7
+    assert predictor["spark"][-1] == pytest.approx(predictor["live"]["rmse_day"])
     assert service.store.version("predictor:e0:0").status == "superseded"
 
 

@@ -65,6 +65,17 @@ class Live:
             found[f"mae_{name}"] = float(np.abs(errors).mean()) if len(errors) else None
         return found
 
+    def days_of(self, column: int) -> list[float | None]:
+        """The live error (root mean square) of each of the last seven days, the oldest first."""
+        if len(self.times) == 0:
+            return []
+        ends = self.times[-1] - DAY * np.arange(7, -1, -1)
+        cuts = np.searchsorted(self.times, ends, side="right")
+        squares = self.errors[:, column].astype(np.float64) ** 2
+        days = [squares[start:stop] for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+        known = [day[np.isfinite(day)] for day in days]
+        return [float(np.sqrt(day.mean())) if len(day) else None for day in known]
+
     @property
     def reconstruction_day(self) -> float | None:
         """The mean reconstruction error over the last day."""

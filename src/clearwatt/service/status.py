@@ -82,6 +82,7 @@ def _entity(state: ZoneState, name: str) -> Content:
         "candidate": waits,
         "judged": int(state.live.judged[column]),
         "live": state.live.errors_of(column),
+        "spark": state.live.days_of(column),
         "last_update": state.updated.get(key),
         **_component(predictor, state.power_size(name)),
         **common,
