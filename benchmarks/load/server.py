@@ -53,7 +53,7 @@ def serving(database: str | None = None) -> Iterator[Service]:
     """Start a service on an empty data directory; it is gone with the block."""
     with TemporaryDirectory(prefix="cw-load-") as folder, (Path(folder) / "log").open("w") as log:
         command = [sys.executable, "-m", "clearwatt", "serve", "--data-dir", f"{folder}/data"]
-        options = ["--port", "0", "--log-level", "warning", *UNLIMITED]
+        options = ["--port", "0", "--log-level", "error", *UNLIMITED]
         options += ["--database", database] if database else []
         with subprocess.Popen(
             [*command, *options], stdout=subprocess.PIPE, stderr=log, text=True
