@@ -15,8 +15,6 @@ from clearwatt.service.store import open_store
 from .processes import until
 from .running import PATIENCE, SETTINGS, running, small_grid, standing
 
-pytestmark = pytest.mark.xdist_group("backup")  # one worker starts its services
-
 EARLY, LATE = "2024-01-04T00:00:00Z", "2024-02-01T00:00:00Z"
 
 

@@ -13,8 +13,6 @@ from clearwatt.service.replay import MOST_READINGS, Plan, Replay
 from .processes import until
 from .running import PATIENCE, SETTINGS, running, small_grid, standing
 
-pytestmark = pytest.mark.xdist_group("replay")  # one worker starts its services
-
 HOUR = 3600
 
 
