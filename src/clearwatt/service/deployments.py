@@ -44,9 +44,13 @@ class Deployments:
         trouble = "the models cannot be read now; the log says why"
         return self._current.get(zone) or Deployed(_UNKNOWN, trouble=trouble)
 
-    def reload(self, zone: str) -> None:
-        """Swap in what the learner has committed for a zone, if anyone has asked for it."""
-        if zone in self._current:
+    def reload(self, zone: str, *, generation: int | None = None) -> None:
+        """Swap in what the learner has committed for a zone, if anyone has asked for it.
+
+        Most commits change no model: with the generation of the one heard of, nothing is read then.
+        """
+        current = self._current.get(zone)
+        if current is not None and current.generation != generation:
             self._load(zone)
 
     def refresh(self) -> None:

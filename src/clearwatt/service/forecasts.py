@@ -68,9 +68,9 @@ class Forecaster:
         self.metrics.forecasts_answered(found.values(), seconds=time.perf_counter() - began)
         return [found[name] for name in entities]
 
-    def reload(self, zone: str) -> None:
-        """Put into service what the learner has committed for a zone."""
-        self._deployments.reload(zone)
+    def reload(self, zone: str, *, generation: int | None = None) -> None:
+        """Put into service what the learner has committed for a zone, unless it is already."""
+        self._deployments.reload(zone, generation=generation)
 
     def refresh(self) -> None:
         """Look again at every zone that was asked for, after the learner was away."""

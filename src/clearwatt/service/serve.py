@@ -21,6 +21,7 @@ from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.service.app import create_app
 from clearwatt.service.auth import check_bind
 from clearwatt.service.config import ServiceConfig
+from clearwatt.service.feed import Feed
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.gauges import Standing
@@ -96,13 +97,14 @@ def _run(
     serving: Serving, store: Store, listener: socket.socket, ready: Callable[[str], None] | None
 ) -> None:
     """Start the parts, answer until told to stop, and end them in the opposite order."""
-    metrics, registry = Metrics(), Registry(store)
+    metrics, registry, feed = Metrics(), Registry(store), Feed(store)
     forecaster = Forecaster(store, ModelFiles(serving.data_dir), registry=registry, metrics=metrics)
-    supervisor = Supervisor(
-        serving.learner,
-        changed=lambda zone, position, generation: forecaster.reload(zone),
-        record=store.add_event,
-    )
+
+    def changed(zone: str, position: int, generation: int) -> None:
+        forecaster.reload(zone, generation=generation)
+        feed.changed(zone)
+
+    supervisor = Supervisor(serving.learner, changed=changed, record=store.add_event)
     metrics.collect_from(Standing(store, recorder=forecaster.recorder, learner=_Fares(supervisor)))
     app = create_app(
         serving.web,
@@ -111,8 +113,9 @@ def _run(
         supervisor=supervisor,
         metrics=metrics,
         registry=registry,
+        feed=feed,
     )
-    server = _Server(_settings(app, serving), _announcing(listener, ready))
+    server = _Server(_settings(app, serving), feed, announce=_announcing(listener, ready))
     with _told_to_stop(server), ExitStack() as stack:
         stack.callback(_note, store, "stopped", "the service stopped")
         stack.callback(forecaster.close)
@@ -146,16 +149,21 @@ class _Fares:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers."""
+    """Tells when it answers, and lets nobody who listens keep it from stopping."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, feed: Feed, *, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self._announce = announce
+        self._feed, self._announce = feed, announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start answering, and say so."""
         await super().startup(sockets)
         self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what would not end by itself, then wait for the rest."""
+        self._feed.close()
+        await super().shutdown(sockets)
 
 
 def _settings(app: FastAPI, serving: Serving) -> uvicorn.Config:
