@@ -326,15 +326,13 @@ class _Ray:
         told = self._ray.put(shared)
         remote = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS)(work)
         pending = {remote.remote(told, item): position for position, item in enumerate(items)}
-        try:
-            while pending:
-                (done,), _ = self._ray.wait(list(pending), num_returns=1)
-                with self._named():
-                    result = self._ray.get(done)
-                yield pending.pop(done), result
-        finally:
-            for task in pending:  # given up with work under way: nobody wants the results
-                self._ray.cancel(task, force=True)
+        # Given up with work under way, the rest is left to run: cancelling a task of Ray's that is
+        # just ending aborts this process (ray-project/ray issue 54260); closing ends it safely.
+        while pending:
+            (done,), _ = self._ray.wait(list(pending), num_returns=1)
+            with self._named():
+                result = self._ray.get(done)
+            yield pending.pop(done), result
 
     def close(self) -> None:
         self._ray.shutdown()

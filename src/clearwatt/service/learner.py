@@ -93,7 +93,7 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
         )
         rounds = Rounds(place, inbox=inbox, tell=lambda beat: tell("heartbeat", beat))
         rounds.run()
-    rounds.finish()
+        rounds.finish()
 
 
 def _settle_in(config: LearnerConfig) -> None:
