@@ -13,6 +13,7 @@ from clearwatt.service.access import Authorise, Identify
 from clearwatt.service.auth import TokenBook
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.description import Described
+from clearwatt.service.feed import Feed
 from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.limits import BodyLimit, Buckets, RateLimit, SecurityHeaders
 from clearwatt.service.metrics import Metrics
@@ -30,6 +31,7 @@ from clearwatt.service.routes import (
     models,
     operations,
     quarantine,
+    stream,
     zones,
 )
 from clearwatt.service.store.base import Store
@@ -40,6 +42,7 @@ ROUTERS = (
     intake,
     forecasts,
     events,
+    stream,
     models,
     commands,
     quarantine,
@@ -56,6 +59,7 @@ def create_app(
     supervisor: Learner,
     metrics: Metrics,
     registry: Registry | None = None,
+    feed: Feed | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Put an application together; several may live in one process.
@@ -67,6 +71,7 @@ def create_app(
         supervisor: Who wakes the learner and knows how it is.
         metrics: Who counts.
         registry: Who knows zones and entities; better the forecaster's own than a second one.
+        feed: Who tells pages what is new; whoever hears of changes tells it.
         clock: The wall clock, in seconds since 1970.
     """
     parts = Parts(
@@ -77,6 +82,7 @@ def create_app(
         metrics=metrics,
         registry=registry or Registry(store),
         tokens=TokenBook(store),
+        feed=feed or Feed(store),
         clock=clock,
     )
     # The interactive pages of FastAPI load scripts from elsewhere, which the headers forbid.

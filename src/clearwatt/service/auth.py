@@ -153,6 +153,10 @@ class TokenBook:
             return None
         return Caller(key=f"token {token.id}", name=token.name, role=token.role)
 
+    def holds(self, caller: Caller) -> bool:
+        """Whether the token of a caller that was known before still exists."""
+        return caller.key.removeprefix("token ") in self._tokens
+
 
 def presented(headers: Mapping[str, Any]) -> str | None:
     """The bearer token of a request's headers."""

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 
 from clearwatt.service.auth import Caller, TokenBook, is_local
 from clearwatt.service.config import ServiceConfig
+from clearwatt.service.feed import Feed
 from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
@@ -40,6 +41,7 @@ class Parts:
     metrics: Metrics
     registry: Registry
     tokens: TokenBook
+    feed: Feed
     clock: Callable[[], float] = time.time
 
     @property

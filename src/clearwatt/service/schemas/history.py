@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from clearwatt.service.records import Event, StoredReading, Version
-from clearwatt.service.schemas.base import Component, Id, Outgoing, Page, Span, Stamp
+from clearwatt.service.schemas.base import Component, Id, Outgoing, Page, Query, Span, Stamp
 from clearwatt.service.times import optional_text, text
 
 VersionState = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
@@ -57,6 +57,12 @@ class EventAnswer(Outgoing):
             entity=event.entity,
             details=dict(event.details),
         )
+
+
+class StreamQuery(Query):
+    """From where on to listen."""
+
+    after: int | None = Field(default=None, ge=0, description="The number of the last event known")
 
 
 class EventPage(Outgoing):

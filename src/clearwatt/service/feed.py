@@ -1,0 +1,170 @@
+"""What is new, told to whoever listens: zones that changed, and events as they are recorded.
+
+One task reads the store for all listeners, and only while there are any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.records import Event
+from clearwatt.service.store.base import Store
+
+BEAT = 10.0
+"""Seconds of silence after which listeners are told that there is nothing to tell."""
+POLL = 2.0
+"""Seconds between two looks at the log: not all who write to it say so."""
+GATHER = 0.2
+"""Seconds over which changes are gathered, so that a fast replay does not flood anybody."""
+MOST_LISTENERS = 200
+MOST_WAITING = 100
+"""News a listener may leave unread; who is slower is sent away and may resume from the store."""
+PAGE = 500
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Zones whose status changed and events, oldest first; neither: all is quiet."""
+
+    zones: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    def after(self, number: int) -> News:
+        """Without the events up to a number."""
+        return News(self.zones, tuple(event for event in self.events if event.seq > number))
+
+
+class Feed:
+    """Tells listeners, in one event loop, what any thread says has changed."""
+
+    def __init__(self, store: Store, *, most: int = MOST_LISTENERS) -> None:
+        self._store, self._most = store, most
+        self._listeners: set[_Listener] = set()
+        self._zones: set[str] = set()
+        self._lock = threading.Lock()
+        self._woken = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._teller: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def changed(self, zone: str) -> None:
+        """Have listeners told that a zone was committed; from any thread, and never waits."""
+        with self._lock:
+            self._zones.add(zone)
+        self._call(self._woken.set)
+
+    def close(self) -> None:
+        """End every listening, from any thread, so that nobody keeps a server from stopping."""
+        self._closed = True
+        self._call(self._end)
+
+    @property
+    def full(self) -> bool:
+        """Whether nobody else can listen now."""
+        return self._closed or len(self._listeners) >= self._most
+
+    async def listen(self, after: int | None = None) -> AsyncGenerator[News]:
+        """What is new from now on, or from after an event's number; quiet news at each beat.
+
+        Ends when the feed is closed, full or cannot be read, or the listener is too slow.
+        """
+        if self.full:
+            return
+        listener = self._enter()
+        try:
+            last = -1
+            if after is not None:
+                last = min(after, await to_thread.run_sync(self._newest))
+                while missed := await to_thread.run_sync(self._events, last):
+                    yield News(events=missed)
+                    last = missed[-1].seq
+            while (news := await listener.next()) is not None:
+                yield news.after(last)
+        except ClearwattError as error:
+            _LOG.warning("log not read", extra={"reason": str(error)})
+        finally:
+            self._listeners.discard(listener)
+
+    def _enter(self) -> _Listener:
+        listener = _Listener()
+        self._listeners.add(listener)
+        self._loop = asyncio.get_running_loop()
+        if self._teller is None or self._teller.done():
+            self._teller = self._loop.create_task(self._tell())
+        return listener
+
+    async def _tell(self) -> None:
+        """Look at the log and hand out what is new, for as long as somebody listens."""
+        last: int | None = None
+        while self._listeners and not self._closed:
+            try:
+                if last is None:
+                    last = await to_thread.run_sync(self._newest)
+                events = await to_thread.run_sync(self._events, last)
+            except ClearwattError as error:
+                _LOG.warning("log not read", extra={"reason": str(error)})
+                events = ()
+            self._hand_out(events)
+            last = events[-1].seq if events else last
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), POLL)
+            await asyncio.sleep(GATHER)
+
+    def _hand_out(self, events: tuple[Event, ...]) -> None:
+        self._woken.clear()
+        with self._lock:
+            zones, self._zones = tuple(sorted(self._zones)), set()
+        if zones or events:
+            for listener in tuple(self._listeners):
+                listener.tell(News(zones, events))
+
+    def _end(self) -> None:
+        self._woken.set()
+        for listener in self._listeners:
+            listener.end()
+
+    def _newest(self) -> int:
+        found = self._store.events(limit=1)
+        return found[0].seq if found else 0
+
+    def _events(self, after: int) -> tuple[Event, ...]:
+        return tuple(self._store.events(after=after, limit=PAGE))
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended, and with it all listening
+                self._loop.call_soon_threadsafe(function)
+
+
+class _Listener:
+    """News that wait for one listener; None is the end."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[News | None] = asyncio.Queue()
+
+    def tell(self, news: News) -> None:
+        if self._queue.qsize() >= MOST_WAITING:
+            self.end()
+        else:
+            self._queue.put_nowait(news)
+
+    def end(self) -> None:
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._queue.put_nowait(None)
+
+    async def next(self) -> News | None:
+        try:
+            return await asyncio.wait_for(self._queue.get(), BEAT)
+        except TimeoutError:
+            return News()
