@@ -79,3 +79,31 @@ def test_thinning_gives_means_of_what_is_known():
     assert thin.measured[50] == pytest.approx(values[500:510].mean(), abs=1)
     assert np.isnan(thin.reconstruction).all()
     assert np.all(np.diff(thin.times) > 0)
+
+
+def test_extremes_lose_no_peak_and_keep_their_order():
+    n = 10_001
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=n)
+    values[1234], values[5678] = 50.0, -40.0
+    values[3000:3200] = np.nan
+    times = np.arange(n) * STEP
+    signals = Signals(times, values, -values, np.abs(values), np.full(n, np.nan))
+    assert signals.extremes(n) is signals
+    thin = signals.extremes(200)
+    assert len(thin.times) <= 200
+    assert np.all(np.diff(thin.times) > 0)
+    for whole, few in zip(signals.columns[:3], thin.columns[:3], strict=True):
+        assert np.nanmax(few) == np.nanmax(whole)
+        assert np.nanmin(few) == np.nanmin(whole)
+        assert set(few[np.isfinite(few)]) <= set(whole)
+    assert abs(thin.times[np.nanargmax(thin.measured)] - 1234 * STEP) <= 102 * STEP
+    assert np.isnan(thin.reconstruction).all()
+    rising = Signals(times, *[np.arange(float(n))] * 4).extremes(100)
+    assert np.all(np.diff(rising.measured) > 0)
+
+
+def test_a_part_of_signals_is_cut_at_its_start_and_before_its_end():
+    values = np.arange(10.0)
+    part = Signals(np.arange(10), values, values, values, values).within(3, 6)
+    assert part.times.tolist() == part.error.tolist() == [3, 4, 5]

@@ -26,17 +26,38 @@ class Signals:
     error: Floats
     reconstruction: Floats
 
+    @property
+    def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What is beside the times."""
+        return self.measured, self.forecast, self.error, self.reconstruction
+
+    def within(self, start: int, end: int) -> Signals:
+        """The part with start <= time < end."""
+        part = slice(*np.searchsorted(self.times, [start, end]))
+        return Signals(self.times[part], *(values[part] for values in self.columns))
+
     def thinned(self, points: int) -> Signals:
         """Means over equal stretches, at most so many; a stretch is named by its first time."""
         if len(self.times) <= points:
             return self
         first = np.linspace(0, len(self.times), points, endpoint=False).astype(np.int64)
+        return Signals(self.times[first], *(_means(values, first) for values in self.columns))
+
+    def extremes(self, points: int) -> Signals:
+        """The lowest and the highest of equal stretches, so that no peak is lost in a plot.
+
+        Each stretch has two points, in the order in which its extremes came, at its first and its
+        middle time; where they came exactly differs from column to column.
+        """
+        if len(self.times) <= points:
+            return self
+        width = -(-len(self.times) // (points // 2))
+        first = np.arange(0, len(self.times), width)
+        middle = np.minimum(first + width // 2, len(self.times) - 1)
+        times = np.column_stack([self.times[first], self.times[middle]]).ravel()
+        ascending = np.diff(times, prepend=times[0] - 1) > 0  # the last may stand alone
         return Signals(
-            self.times[first],
-            *(
-                _means(values, first)
-                for values in (self.measured, self.forecast, self.error, self.reconstruction)
-            ),
+            times[ascending], *(_extremes(values, width)[ascending] for values in self.columns)
         )
 
 
@@ -92,3 +113,14 @@ def _means(values: Floats, first: Times) -> Floats:
     counts = np.add.reduceat(known.astype(np.int64), first)
     sums = np.add.reduceat(np.where(known, values, 0.0), first)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _extremes(values: Floats, width: int) -> Floats:
+    """The lowest and highest of each so many values, in their order; NaN where none is known."""
+    table = np.full((-(-len(values) // width), width), np.nan)
+    table.ravel()[: len(values)] = values
+    lowest = np.where(np.isnan(table), np.inf, table).argmin(axis=1)
+    highest = np.where(np.isnan(table), -np.inf, table).argmax(axis=1)
+    order = np.sort(np.column_stack([lowest, highest]), axis=1)
+    found: Floats = np.take_along_axis(table, order, axis=1).ravel()
+    return found

@@ -223,6 +223,26 @@ def check_events(open_store: Opener) -> None:
         assert [event.time for event in of_kind] == [4, 3, 1], f"of two kinds: {of_kind}"
         assert len(store.events(entity=other.id)) == 3, "not the events of one entity"
         assert store.events(zone=zone.id, kinds=[]) == [], "events of no kind"
+        foreign, _ = _register(store)
+        for place in (zone, foreign):
+            store.add_event(Event(f"{place.id}-all", "settings", "", 9.0, zone=place.id))
+        shared = store.events(entity=other.id, shared=True)
+        assert [event.key for event in shared] == [f"{zone.id}-all", *names[5::-2]], (
+            f"of an entity and its whole zone: {shared}"
+        )
+
+
+def check_span(open_store: Opener) -> None:
+    """The first and last reading of an entity are known, in whatever order they came."""
+    with closing(open_store()) as store:
+        _, (entity, other) = _register(store)
+        assert store.span(entity.number) is None, "an entity without readings has a span"
+        for times in ([40, 41], [700, 3], [9]):
+            given = readings([entity.number] * len(times), times=times, values=[1.0] * len(times))
+            store.add_readings(given, at=1.0)
+        found = store.span(entity.number)
+        assert found == (START + 3 * STEP, START + 700 * STEP), f"it reaches over {found}"
+        assert store.span(other.number) is None, "the span of another entity"
 
 
 def check_latest(open_store: Opener) -> None:
@@ -286,6 +306,7 @@ STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_commit,
     check_all_or_nothing,
     check_events,
+    check_span,
     check_latest,
     check_vintages,
     check_tokens,

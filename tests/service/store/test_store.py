@@ -32,6 +32,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], Any]]] = [
     ("check_commit", "version", lambda found: found and replace(found, status="deployed")),
     ("check_all_or_nothing", "events", lambda found: [*found, "half an outcome"]),
     ("check_events", "events", lambda found: sorted(found, key=lambda event: event.seq)),
+    ("check_span", "span", lambda found: found and (found[0], found[1] + 900)),
     ("check_latest", "latest", lambda found: {n: (t + 900, v) for n, (t, v) in found.items()}),
     ("check_vintages", "vintages", lambda found: found[:1]),
     ("check_tokens", "tokens", lambda found: []),

@@ -132,6 +132,10 @@ class Store(ABC):
         """Readings with start <= time < end, by time."""
 
     @abstractmethod
+    def span(self, entity: int) -> tuple[int, int] | None:
+        """The times of the first and the last reading of an entity; None if it has none."""
+
+    @abstractmethod
     def latest(self, entities: Sequence[int], *, before: int) -> dict[int, tuple[int, float]]:
         """The newest accepted or released reading of each entity before a time."""
 
@@ -170,10 +174,12 @@ class Store(ABC):
         after: int | None = None,
         before: int | None = None,
         limit: int = 100,
+        shared: bool = False,
     ) -> list[Event]:
         """Events with their numbers (``seq``): the newest first, or oldest first if ``after``.
 
-        ``start`` and ``end`` bound the wall clock; ``after`` and ``before`` the number.
+        ``start`` and ``end`` bound the wall clock; ``after`` and ``before`` the number. With
+        ``shared`` those of an entity include the events that are about its whole zone.
         """
 
     @abstractmethod

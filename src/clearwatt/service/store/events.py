@@ -12,6 +12,11 @@ from clearwatt.service.store.counters import locked_counter, set_counter
 from clearwatt.service.store.session import Insert, Row, Session
 
 EVENTS = "SELECT key, kind, message, at, actor, zone, entity, time, details, seq FROM events"
+SHARED = (
+    "seq IN (SELECT own.seq FROM entities e JOIN events own ON own.entity = e.id OR "
+    "(own.zone = e.zone AND own.entity IS NULL) WHERE e.id = ?)"
+)
+"""An entity's events and those of its whole zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +31,13 @@ class Wanted:
     after: int | None = None
     before: int | None = None
     limit: int = 100
+    shared: bool = False
 
     def conditions(self) -> list[tuple[str, object]]:
         """Each condition with its value."""
         every = [
             ("zone = ?", self.zone),
-            ("entity = ?", self.entity),
+            (SHARED if self.shared else "entity = ?", self.entity),
             ("at >= ?", self.start),
             ("at < ?", self.end),
             ("seq > ?", self.after),

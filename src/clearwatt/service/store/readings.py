@@ -135,6 +135,15 @@ def extents(session: Session, entities: Sequence[int]) -> dict[int, Extent]:
     return {entity: (first, last) for entity, first, last in rows}
 
 
+def span(session: Session, entity: int) -> tuple[int, int] | None:
+    """The times of the first and the last reading of an entity."""
+    if (extent := extents(session, [entity]).get(entity)) is None:
+        return None
+    sql = "SELECT MIN(time), MAX(time) FROM readings WHERE chunk = ? AND entity = ?"
+    (first, _), (_, last) = (session.rows(sql, chunk, entity)[0] for chunk in extent)
+    return first, last
+
+
 def latest(
     session: Session, entities: Sequence[int], *, before: int
 ) -> dict[int, tuple[int, float]]:

@@ -107,6 +107,11 @@ class SqlStore(Store):
         with self.reading() as session:
             return readings.series(session, entity, start=start, end=end)
 
+    def span(self, entity: int) -> tuple[int, int] | None:
+        """The first and the last time of an entity's readings."""
+        with self.reading() as session:
+            return readings.span(session, entity)
+
     def latest(self, entities: Sequence[int], *, before: int) -> dict[int, tuple[int, float]]:
         """The newest usable reading of each entity."""
         with self.reading() as session:
@@ -147,9 +152,10 @@ class SqlStore(Store):
         after: int | None = None,
         before: int | None = None,
         limit: int = 100,
+        shared: bool = False,
     ) -> list[Event]:
         """Events, numbered."""
-        wanted = events.Wanted(zone, entity, kinds, start, end, after, before, limit)
+        wanted = events.Wanted(zone, entity, kinds, start, end, after, before, limit, shared)
         with self.reading() as session:
             return events.find(session, wanted)
 
