@@ -214,6 +214,7 @@ class ZoneLearner:
     def _trained(self) -> list[Trained]:
         """What the training gave; one that cannot be had must not stop the zone for ever."""
         training, self._training = self._training, None
+        jobs, self._jobs = self._jobs, ()  # a hundred of them are as large as the zone itself
         if training is None:
             raise RuntimeError(f"{self.zone.id} waits for a training that was never begun")
         try:
@@ -223,7 +224,7 @@ class ZoneLearner:
             raise
         except Exception as error:
             self._tell_failed_training(error)
-            return [_given_up(job) for job in self._jobs]
+            return [_given_up(job) for job in jobs]
 
     def _tell_failed_training(self, error: Exception) -> None:
         _LOG.error("training given up", extra={"zone": self.zone.id}, exc_info=error)
