@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from anyio import to_thread
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clearwatt.service.auth import ALLOWS, Caller, TokenBook, is_local, presented, role_needed
 from clearwatt.service.problems import RETRY_AFTER, problem
+from clearwatt.service.sessions import COOKIE, Sessions, is_same_origin
 from clearwatt.service.store.base import StoreUnavailableError
 
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -19,8 +21,8 @@ _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 class Identify:
     """Notes in the scope's state who is asking; it refuses nobody, so that limits come first."""
 
-    def __init__(self, app: ASGIApp, *, book: TokenBook) -> None:
-        self.app, self.book = app, book
+    def __init__(self, app: ASGIApp, *, book: TokenBook, sessions: Sessions) -> None:
+        self.app, self.book, self.sessions = app, book, sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its caller."""
@@ -38,11 +40,17 @@ class Identify:
         await self.app(scope, receive, send)
 
     def _caller(self, scope: Scope) -> Caller:
-        token = presented(Headers(scope=scope))
-        known = self.book.caller(token) if token else None
+        headers = Headers(scope=scope)
+        token = presented(headers)
+        known = self.book.caller(token) if token else self._logged_in(headers)
         client = scope.get("client")
         address = client[0] if client else "unknown"
         return known or Caller(key=f"address {address}", name="local")
+
+    def _logged_in(self, headers: Headers) -> Caller | None:
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE)
+        token = self.sessions.token(cookie, self.book.get) if cookie else None
+        return None if token is None else Caller.holding(token, session=True)
 
 
 class Authorise:
@@ -62,17 +70,39 @@ class Authorise:
             return None
         if self.book.open and self.local:
             return _from_elsewhere(scope)
-        role = scope["state"]["caller"].role
-        if role is None:
+        caller: Caller = scope["state"]["caller"]
+        if caller.role is None:
+            return _unknown(scope)
+        if needed not in ALLOWS[caller.role]:
             return problem(
-                401,
-                "a valid token is needed; send 'Authorization: Bearer cw_…' (create one with "
-                "'clearwatt token create')",
-                headers={"WWW-Authenticate": 'Bearer realm="clearwatt"'},
+                403, f"this needs a token with the role {needed}; this one has {caller.role}"
             )
-        if needed not in ALLOWS[role]:
-            return problem(403, f"this needs a token with the role {needed}; this one has {role}")
+        if caller.session and scope["method"] in _UNSAFE:
+            return _forged(Headers(scope=scope))
         return None
+
+
+def _unknown(scope: Scope) -> Response:
+    """Send a person who opens a page to log in; tell a program that it needs a token."""
+    if scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
+        query, path = scope["query_string"].decode("latin-1"), quote(scope["path"])
+        wanted = f"{path}?{query}" if query else path
+        return RedirectResponse(f"/login?next={quote(wanted, safe='')}", status_code=303)
+    return problem(
+        401,
+        "a valid token is needed; send 'Authorization: Bearer cw_…' (create one with "
+        "'clearwatt token create')",
+        headers={"WWW-Authenticate": 'Bearer realm="clearwatt"'},
+    )
+
+
+def _forged(headers: Headers) -> Response | None:
+    """Refuse what a page of another site makes the browser of somebody logged in send."""
+    if is_same_origin(headers):
+        return None
+    return problem(
+        403, "only pages of this service may change anything with a session; programs send a token"
+    )
 
 
 def _from_elsewhere(scope: Scope) -> Response | None:
@@ -87,9 +117,8 @@ def _from_elsewhere(scope: Scope) -> Response | None:
         return problem(
             421, f"{host[:100]!r} is not a name of this machine; ask for 127.0.0.1 or use tokens"
         )
-    origin = headers.get("origin")
-    if origin is None or scope["method"] not in _UNSAFE:
+    if "origin" not in headers or scope["method"] not in _UNSAFE:
         return None
-    if urlsplit(origin).netloc != headers.get("host"):
+    if not is_same_origin(headers):
         return problem(403, "pages of other origins may not change anything here without a token")
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -12,6 +13,8 @@ from clearwatt import __version__
 from clearwatt.service.access import Authorise, Identify
 from clearwatt.service.auth import TokenBook
 from clearwatt.service.config import ServiceConfig
+from clearwatt.service.dashboard.refusals import ErrorPages
+from clearwatt.service.dashboard.routes import ROUTERS as PAGES
 from clearwatt.service.description import Described
 from clearwatt.service.feed import Feed
 from clearwatt.service.forecasts import Forecaster
@@ -26,7 +29,6 @@ from clearwatt.service.routes import (
     entities,
     events,
     forecasts,
-    home,
     intake,
     models,
     operations,
@@ -34,6 +36,7 @@ from clearwatt.service.routes import (
     stream,
     zones,
 )
+from clearwatt.service.sessions import Sessions
 from clearwatt.service.store.base import Store
 
 ROUTERS = (
@@ -47,7 +50,6 @@ ROUTERS = (
     commands,
     quarantine,
     operations,
-    home,
 )
 
 
@@ -60,6 +62,7 @@ def create_app(
     metrics: Metrics,
     registry: Registry | None = None,
     feed: Feed | None = None,
+    session_key: Path | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Put an application together; several may live in one process.
@@ -72,6 +75,7 @@ def create_app(
         metrics: Who counts.
         registry: Who knows zones and entities; better the forecaster's own than a second one.
         feed: Who tells pages what is new; whoever hears of changes tells it.
+        session_key: The file with the key that signs sessions; None: they end with this process.
         clock: The wall clock, in seconds since 1970.
     """
     parts = Parts(
@@ -82,6 +86,7 @@ def create_app(
         metrics=metrics,
         registry=registry or Registry(store),
         tokens=TokenBook(store),
+        sessions=Sessions(session_key, clock=clock),
         feed=feed or Feed(store),
         clock=clock,
     )
@@ -97,6 +102,8 @@ def create_app(
     add_problem_handlers(app)
     for routes in ROUTERS:
         app.include_router(routes.router)
+    for router in PAGES:
+        app.include_router(router)
     return app
 
 
@@ -107,8 +114,9 @@ def _middleware(parts: Parts) -> list[Middleware]:
     return [
         Middleware(Observe, metrics=parts.metrics),
         Middleware(SecurityHeaders),
+        Middleware(ErrorPages),
         Middleware(Unexpected),
-        Middleware(Identify, book=parts.tokens),
+        Middleware(Identify, book=parts.tokens, sessions=parts.sessions),
         Middleware(RateLimit, buckets=buckets),
         Middleware(Authorise, book=parts.tokens, host=config.host),
         Middleware(BodyLimit, limit=config.max_body),

@@ -36,6 +36,9 @@ ALLOWS: Mapping[Role, frozenset[Role]] = {
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Answered without a token: probes have none, and the description is public."""
 
+DOOR = frozenset({"/login", "/logout"})
+"""Where one comes in and goes out; what the pages look like (/static/) is no secret either."""
+
 INGEST = frozenset({"/v1/measurements", "/v1/weather"})
 
 _FORM = re.compile(r"cw_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
@@ -51,11 +54,21 @@ class NewToken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking: a token's id and name, or an address."""
+    """Who is asking: a token's id and name, or an address.
+
+    ``session`` is somebody who logged in with the token before: whatever else a browser holds, it
+    sends the cookie by itself, also when another site makes it ask.
+    """
 
     key: str
     name: str
     role: Role | None = None
+    session: bool = False
+
+    @classmethod
+    def holding(cls, token: Token, *, session: bool = False) -> Caller:
+        """Whoever presents a token, or a session of it."""
+        return cls(key=f"token {token.id}", name=token.name, role=token.role, session=session)
 
 
 def create_token(name: str, role: Role, *, at: float | None = None) -> NewToken:
@@ -77,7 +90,7 @@ def hashed(secret: str) -> str:
 
 def role_needed(method: str, path: str) -> Role | None:
     """The role a request needs; None where anyone may ask. What is not named needs the highest."""
-    if path in OPEN:
+    if path in OPEN or path in DOOR or path.startswith("/static/"):
         return None
     if method in ("GET", "HEAD", "OPTIONS"):
         return "read"
@@ -142,16 +155,23 @@ class TokenBook:
         self._read_at = self._clock()
         self._guarded = self._guarded or bool(self._tokens)
 
-    def caller(self, text: str) -> Caller | None:
-        """Who presents this token; None if it is none of ours."""
+    def get(self, identifier: str) -> Token | None:
+        """A token by its id, as long as it exists."""
+        return self._tokens.get(identifier)
+
+    def token(self, text: str) -> Token | None:
+        """The token that is presented; None if it is none of ours."""
         form = _FORM.fullmatch(text)
         token = self._tokens.get(form[1]) if form else None
         # An unknown id takes as long as a wrong secret.
         known = token.hash if token else hashed("")
         same = hmac.compare_digest(hashed(form[2] if form else ""), known)
-        if form is None or token is None or not same:
-            return None
-        return Caller(key=f"token {token.id}", name=token.name, role=token.role)
+        return token if same else None
+
+    def caller(self, text: str) -> Caller | None:
+        """Who presents this token; None if it is none of ours."""
+        token = self.token(text)
+        return None if token is None else Caller.holding(token)
 
     def holds(self, caller: Caller) -> bool:
         """Whether the token of a caller that was known before still exists."""

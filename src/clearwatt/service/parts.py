@@ -15,6 +15,7 @@ from clearwatt.service.feed import Feed
 from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
+from clearwatt.service.sessions import Sessions
 from clearwatt.service.store.base import Store
 from clearwatt.service.supervisor import Health
 
@@ -41,6 +42,7 @@ class Parts:
     metrics: Metrics
     registry: Registry
     tokens: TokenBook
+    sessions: Sessions
     feed: Feed
     clock: Callable[[], float] = time.time
 

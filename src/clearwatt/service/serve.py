@@ -114,6 +114,7 @@ def _run(
         metrics=metrics,
         registry=registry,
         feed=feed,
+        session_key=serving.data_dir / "session.key",
     )
     server = _Server(_settings(app, serving), feed, announce=_announcing(listener, ready))
     with _told_to_stop(server), ExitStack() as stack:

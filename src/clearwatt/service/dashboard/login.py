@@ -1,0 +1,75 @@
+"""Coming in and going out: a form that takes a token and gives a session."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from clearwatt.service.dashboard.rendering import page, viewer
+from clearwatt.service.parts import Here, Parts
+from clearwatt.service.problems import problem
+from clearwatt.service.records import Token
+from clearwatt.service.sessions import COOKIE, LASTS, is_same_origin, local_path
+
+router = APIRouter(include_in_schema=False)
+
+LONGEST_FORM = 10_000
+"""Bytes; a token and a path have far fewer."""
+_FOREIGN = "only the page of this service may log anybody in or out; open it and try again"
+
+
+@router.get("/login")
+def show_login(request: Request, wanted: Annotated[str, Query(alias="next")] = "/") -> Response:
+    """The form; whoever is in already is sent on."""
+    if viewer(request).role is not None:
+        return RedirectResponse(local_path(wanted), status_code=303)
+    return page(request, "login.html", {"next": local_path(wanted), "refused": False})
+
+
+@router.post("/login")
+async def log_in(here: Here, request: Request) -> Response:
+    """Take a token, and send on with a session or show the form again."""
+    if not is_same_origin(request.headers):
+        return problem(403, _FOREIGN)
+    body = await request.body()
+    if len(body) > LONGEST_FORM:
+        return problem(413, f"the form has more than {LONGEST_FORM} bytes; enter a token")
+    form = parse_qs(body.decode("utf-8", "replace"))
+    wanted = local_path(form.get("next", ["/"])[0])
+    token = await to_thread.run_sync(_fresh, here, form.get("token", [""])[0].strip())
+    if token is None:
+        return page(request, "login.html", {"next": wanted, "refused": True}, status=401)
+    answer = RedirectResponse(wanted, status_code=303)
+    _set(answer, request, here.sessions.begun(token), LASTS)
+    return answer
+
+
+@router.post("/logout")
+def log_out(request: Request) -> Response:
+    """Forget the session."""
+    if not is_same_origin(request.headers):
+        return problem(403, _FOREIGN)
+    answer = RedirectResponse("/login", status_code=303)
+    _set(answer, request, "", 0)
+    return answer
+
+
+def _fresh(here: Parts, text: str) -> Token | None:
+    """The token of this text; one that was made a moment ago counts at once."""
+    found = here.tokens.token(text)
+    if found is None:
+        here.tokens.refresh()
+        found = here.tokens.token(text)
+    return found
+
+
+def _set(answer: Response, request: Request, value: str, seconds: int) -> None:
+    # The service itself speaks plain HTTP; that a proxy speaks TLS for it only the browser knows.
+    secure = request.headers.get("origin", "").startswith("https://")
+    answer.set_cookie(
+        COOKIE, value, max_age=seconds, path="/", httponly=True, samesite="strict", secure=secure
+    )

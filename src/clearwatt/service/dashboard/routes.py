@@ -1,0 +1,7 @@
+"""Every page and what it loads."""
+
+from __future__ import annotations
+
+from clearwatt.service.dashboard import assets, fleet, health, login
+
+ROUTERS = (assets.router, login.router, fleet.router, health.router)
