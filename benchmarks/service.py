@@ -31,12 +31,12 @@ PARTS = ("ingest", "postgres", "soak", "many")
 
 def measured(options: argparse.Namespace) -> Iterator[Part]:
     quick, wanted = options.quick, options.only or PARTS
-    rows = 100 if quick else 600
+    seconds = 10 if quick else 30
     if "ingest" in wanted:
-        yield ingest.measure(database=None, rows=rows)
+        yield ingest.measure(database=None, seconds=seconds)
     if "postgres" in wanted:
         with postgres() as database:
-            yield ingest.measure(database=database, rows=rows)
+            yield ingest.measure(database=database, seconds=seconds)
     if "soak" in wanted:
         minutes = options.soak or (1 if quick else 10)
         yield soak.measure(idle=20 if quick else 120, soak=60 * minutes)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from clearwatt.service.client import Client
-from load.callers import ask_forecasts, callers, post
+from clearwatt.service.times import text
+from load.callers import ask_forecasts, callers, get, post
 from load.figures import Figure, Part, tell
 from load.region import DAY, START, STEP, Region, await_zones, prepare, row_batches
 from load.server import serving
@@ -14,28 +16,31 @@ BATCH = 1000
 CONNECTIONS = 2
 ASKED = 10.0
 """Forecasts per second meanwhile."""
+MOST = 1500
+"""Rows at most: the weather is sent beforehand."""
 GOALS = {"SQLite": 10_000, "PostgreSQL": 5_000}
 
 
-def measure(*, database: str | None, rows: int) -> Part:
+def measure(*, database: str | None, seconds: float) -> Part:
     """Send rows of 1,000 meters of ten zones that learn, in batches of 1,000, and ask meanwhile."""
     kind = "PostgreSQL" if database else "SQLite"
-    region = Region(zones=10, meters=100, settings={"warmup_epochs": 5, "seed": 1}, days=14)
+    region = Region(zones=10, meters=100, days=20, settings={"warmup_epochs": 5})
     with serving(database) as service, callers(2) as pool:
         tell(f"ingest, {kind}: warming up {len(region.everyone)} meters")
         pool.submit(prepare, service.url, region).result()
-        tell(f"ingest, {kind}: sending {rows} rows")
         until = START + region.days * DAY
+        cold = pool.submit(get, service.url, _first_of_each(region), connections=1).result()[0]
+        tell(f"ingest, {kind}: sending for {seconds:g} s")
         began = time.perf_counter()
         asked = pool.submit(
             ask_forecasts,
             service.url,
             region.everyone,
             between=(until - 3 * DAY, until),
-            seconds=rows * BATCH / GOALS[kind],
+            seconds=seconds,
             rate=ASKED,
         )
-        seconds = pool.submit(send_rows, service.url, region, rows).result()
+        rows, took = pool.submit(send_rows, service.url, region, seconds).result()
         with Client(service.url) as client:
             last = START + STEP * (region.history + rows - 1)
             await_zones(client, region, lambda zone: _newest(zone, last))
@@ -45,8 +50,9 @@ def measure(*, database: str | None, rows: int) -> Part:
     return Part(
         f"ingest over HTTP, {kind}, {ASKED:g} forecasts/s meanwhile",
         (
-            Figure("readings taken in", rows * BATCH / seconds, "1/s", GOALS[kind]),
+            Figure("readings taken in", rows * BATCH / took, "1/s", GOALS[kind]),
             Figure("until all were judged", judged, "s"),
+            Figure("first forecast of a zone, models read", 1000 * cold / region.zones, "ms"),
             Figure("forecasts meanwhile, p50", forecasts.percentile(50), "ms"),
             Figure("forecasts meanwhile, p99", forecasts.percentile(99), "ms"),
             Figure("forecasts that failed", len(forecasts.failures), "", 0, "at most"),
@@ -55,13 +61,28 @@ def measure(*, database: str | None, rows: int) -> Part:
     )
 
 
-def send_rows(url: str, region: Region, rows: int) -> float:
-    """Send rows after the history; bodies are made before: meters have machines of their own."""
-    bodies = list(row_batches(region, region.history, rows, size=BATCH))
-    return post(url, "/v1/measurements", bodies, connections=CONNECTIONS)
+def send_rows(url: str, region: Region, seconds: float) -> tuple[int, float]:
+    """Send rows after the history for some time; how many, and how long it took."""
+    rows, end = 0, time.perf_counter() + seconds
+
+    def due() -> Iterator[bytes]:
+        nonlocal rows
+        for body in row_batches(region, region.history, MOST, size=BATCH):
+            if time.perf_counter() > end:
+                return
+            rows += 1
+            yield body
+
+    took = post(url, "/v1/measurements", due(), connections=CONNECTIONS)
+    return rows, took
+
+
+def _first_of_each(region: Region) -> list[str]:
+    """A forecast of each zone: the service reads models when they are first asked for."""
+    start = START + region.history * STEP
+    times = f"start={text(start)}&end={text(start + DAY)}"
+    return [f"/v1/forecasts?entity={region.meters_of(zone)[0]}&{times}" for zone in region.names]
 
 
 def _newest(zone: dict[str, object], time: int) -> bool:
-    from clearwatt.service.times import text
-
     return zone["watermark"] == text(time)

@@ -9,12 +9,11 @@ from clearwatt.service.client import Client
 from clearwatt.service.times import text
 from load.callers import callers, get, post
 from load.figures import Figure, Part, tell
-from load.region import DAY, SETTLE, START, STEP, Region, await_zones, prepare, row_batches
+from load.region import DAY, ROWS, SETTLE, START, STEP, Region, await_zones, prepare, row_batches
 from load.server import serving
 
 GIGABYTE = 1e9
 BATCH = 1000
-ROWS = DAY // STEP
 
 
 def measure(*, zones: int, meters: int) -> Part:

@@ -21,6 +21,8 @@ HOUR = 3600
 START = 1_704_067_200
 """2024-01-01, a midnight."""
 DAY = 86_400
+ROWS = DAY // STEP
+"""Of a day."""
 CAPACITY = 100.0
 SETTLE = 8
 """Rows that must follow a row until the quality checks have made up their mind about it."""
@@ -34,7 +36,7 @@ class Region:
 
     zones: int
     meters: int
-    history: int = 2 * DAY // STEP
+    history: int = 2 * ROWS
     days: int = 7
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ def prepare(url: str, region: Region) -> None:
                 for meter in region.meters_of(zone)
             ]
             client.add_entities(meters)
-            _send_weather(client, zone, region)
+            send_weather(client, zone, day=0, days=region.days)
     _send_history(url, region)
     with Client(url) as client:
         for zone in region.names:
@@ -135,13 +137,13 @@ def _zone(zone: str, region: Region) -> NewZone:
     return NewZone(id=zone, step=STEP, variables=variables, settings=dict(region.settings))
 
 
-def _send_weather(client: Client, zone: str, region: Region) -> None:
-    times = START + HOUR * np.arange(region.days * 24 + 1)
+def send_weather(client: Client, zone: str, *, day: int, days: int) -> None:
+    """Send the forecast issued on a day for the days from then on."""
+    times = START + DAY * day + HOUR * np.arange(days * 24 + 1)
     hours = (times - START) / HOUR
-    noise = np.random.default_rng(len(zone)).normal(size=(2, len(hours)))
     values = {
-        "temperature_c": 8 + 5 * np.sin(2 * np.pi * hours / 24) + noise[0],
-        "wind_ms": 6 + 3 * np.sin(hours / 7) + 0.3 * noise[1],
+        "temperature_c": 8 + 5 * np.sin(2 * np.pi * hours / 24) + np.sin(12.9898 * hours),
+        "wind_ms": 6 + 3 * np.sin(hours / 7) + 0.3 * np.sin(78.233 * hours),
         "ghi_wm2": np.maximum(0, 500 * np.sin(2 * np.pi * (hours - 6) / 24)),
     }
     stamps = texts(times)

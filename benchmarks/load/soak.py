@@ -7,22 +7,21 @@ import time
 from clearwatt.service.client import Client
 from load.callers import Asked, ask_forecasts, callers, post
 from load.figures import Figure, Part, tell
-from load.region import DAY, START, Region, prepare, row_batches
+from load.region import DAY, ROWS, START, Region, prepare, row_batches, send_weather
 from load.server import serving
 
 RATE = 20.0
 """Forecasts asked for per second."""
-AHEAD = 40
+AHEAD = 24
 """Journal entries that may wait before the feeder pauses: learning is busy, never far behind."""
 GOAL, UPDATES = 3.0, 20
-LONGEST = 90
-"""Days of weather, more than is ever fed."""
+WEEK = 7
 
 
 def measure(*, idle: float, soak: float) -> Part:
     """Ask at rest for ``idle`` seconds, then for ``soak`` seconds while meters' habits change."""
     settings = {"novelty_capacity": 300, "alpha": 1.0, "warmup_epochs": 10}
-    region = Region(zones=2, meters=10, history=7 * 96, days=LONGEST, settings=settings)
+    region = Region(2, 50, history=WEEK * ROWS, days=WEEK + 3, settings=settings)
     with serving() as service, callers(2) as pool, Client(service.url) as client:
         tell("soak: warming up")
         pool.submit(prepare, service.url, region).result()
@@ -92,9 +91,12 @@ def feed(url: str, region: Region, seconds: float) -> tuple[int, float]:
             looks += 1
             training += status.learner["training"] > 0
             if max(zone.journal_behind for zone in status.zones) < AHEAD:
-                bodies = row_batches(region, row, AHEAD // 4, size=1000)
+                if row % ROWS == 0:
+                    for zone in region.names:
+                        send_weather(client, zone, day=row // ROWS, days=3)
+                bodies = row_batches(region, row, AHEAD, size=1000)
                 post(url, "/v1/measurements", bodies, connections=1)
-                row += AHEAD // 4
+                row += AHEAD
             time.sleep(max(0.0, now + 0.25 - time.monotonic()))
     return row - region.history, training / looks
 
