@@ -33,12 +33,14 @@ class Heartbeat:
         training: Zones that wait for a training.
         degraded: Zones that do not get on, with the reason.
         outage: Why nothing can be written ("full", "unavailable"); None: all is well.
+        updating: The zones that wait for a training.
     """
 
     queue: int
     training: int
     degraded: dict[str, str]
     outage: str | None
+    updating: tuple[str, ...] = ()
 
 
 class Rounds:
@@ -128,5 +130,6 @@ class Rounds:
                 training=sum(zone.training for _, zone in zones),
                 degraded={name: zone.error for name, zone in zones if zone.error},
                 outage=self._place.outages.reason,
+                updating=tuple(name for name, zone in zones if zone.training),
             ),
         )

@@ -44,6 +44,7 @@ class Health:
         training: Zones that wait for a training.
         degraded: Zones that do not get on, with the reason.
         outage: Why it cannot write ("full", "unavailable"); None: it can.
+        updating: Those zones that wait for a training.
     """
 
     alive: bool
@@ -53,6 +54,7 @@ class Health:
     training: int = 0
     degraded: dict[str, str] = field(default_factory=dict)
     outage: str | None = None
+    updating: tuple[str, ...] = ()
 
 
 class Supervisor:
@@ -121,6 +123,7 @@ class Supervisor:
             training=last.training,
             degraded=last.degraded,
             outage=last.outage,
+            updating=last.updating,
         )
 
     def _watch(self) -> None:

@@ -173,6 +173,8 @@ def check_commit(open_store: Opener) -> None:
             for _ in range(2):
                 store.commit(outcome)
         assert store.statuses([zone.id]) == {zone.id: outcome.status}, "the status differs"
+        stands = (outcome.status.position, outcome.status.generation)
+        assert store.positions()[zone.id] == stands, "the position of the status differs"
         assert store.version(old.id) == replace(old, status="superseded"), "the old one serves on"
         found = {version.id for version in store.versions(entity=entity.id, status="deployed")}
         assert found == {new.id, shared.id}, f"deployed are {found}"

@@ -125,6 +125,10 @@ class Store(ABC):
     def statuses(self, zones: Sequence[str] | None = None) -> dict[str, Status]:
         """Where zones stand; those that were never folded are left out."""
 
+    @abstractmethod
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Position and generation of each status, cheaply: whether one is worth reading again."""
+
     # Reading back.
 
     @abstractmethod

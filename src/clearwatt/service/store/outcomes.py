@@ -56,6 +56,12 @@ def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, Status]
     }
 
 
+def positions(session: Session) -> dict[str, tuple[int, int]]:
+    """Position and generation of each status, without its content."""
+    rows = session.rows("SELECT zone, position, generation FROM statuses")
+    return {zone: (position, generation) for zone, position, generation in rows}
+
+
 def signals(session: Session, zone: str, *, start: int, end: int) -> list[SignalDay]:
     """Signal days that reach into a time span, by day."""
     rows = session.rows(

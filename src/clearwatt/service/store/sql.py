@@ -102,6 +102,11 @@ class SqlStore(Store):
         with self.reading() as session:
             return outcomes.statuses(session, zones)
 
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Position and generation of each status."""
+        with self.reading() as session:
+            return outcomes.positions(session)
+
     def readings(self, entity: int, *, start: int, end: int) -> Series:
         """An entity's readings."""
         with self.reading() as session:
