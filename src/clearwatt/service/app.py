@@ -21,6 +21,7 @@ from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.limits import BodyLimit, Buckets, RateLimit, SecurityHeaders
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.observation import Observe
+from clearwatt.service.overview import Overview
 from clearwatt.service.parts import Learner, Parts
 from clearwatt.service.problems import Unexpected, add_problem_handlers
 from clearwatt.service.registry import Registry
@@ -28,23 +29,28 @@ from clearwatt.service.routes import (
     commands,
     entities,
     events,
+    fleet,
     forecasts,
     intake,
     models,
     operations,
     quarantine,
+    signals,
     stream,
     zones,
 )
 from clearwatt.service.sessions import Sessions
+from clearwatt.service.signal_cache import SignalCache
 from clearwatt.service.store.base import Store
 
 ROUTERS = (
     zones,
     entities,
+    fleet,
     intake,
     forecasts,
     events,
+    signals,
     stream,
     models,
     commands,
@@ -78,16 +84,19 @@ def create_app(
         session_key: The file with the key that signs sessions; None: they end with this process.
         clock: The wall clock, in seconds since 1970.
     """
+    registry = registry or Registry(store)
     parts = Parts(
         config=config,
         store=store,
         forecaster=forecaster,
         learner=supervisor,
         metrics=metrics,
-        registry=registry or Registry(store),
+        registry=registry,
+        overview=Overview(store, registry),
         tokens=TokenBook(store),
         sessions=Sessions(session_key, clock=clock),
         feed=feed or Feed(store),
+        signals=SignalCache(store),
         clock=clock,
     )
     # The interactive pages of FastAPI load scripts from elsewhere, which the headers forbid.

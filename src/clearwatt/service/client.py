@@ -39,12 +39,12 @@ from clearwatt.service.schemas.forecasts import ForecastList, VintageList
 from clearwatt.service.schemas.history import (
     EventPage,
     QuarantinePage,
-    SignalAnswer,
     VersionAnswer,
     VersionPage,
 )
 from clearwatt.service.schemas.measurements import BatchReceipt, MeasurementSeries
 from clearwatt.service.schemas.operations import StatusAnswer
+from clearwatt.service.schemas.signals import SignalAnswer
 from clearwatt.service.schemas.weather import WeatherReceipt
 from clearwatt.service.schemas.zones import NewZone, ZoneAnswer, ZoneList
 from clearwatt.service.times import text

@@ -14,8 +14,10 @@ from clearwatt.service.config import ServiceConfig
 from clearwatt.service.feed import Feed
 from clearwatt.service.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
+from clearwatt.service.overview import Overview
 from clearwatt.service.registry import Registry
 from clearwatt.service.sessions import Sessions
+from clearwatt.service.signal_cache import SignalCache
 from clearwatt.service.store.base import Store
 from clearwatt.service.supervisor import Health
 
@@ -41,9 +43,11 @@ class Parts:
     learner: Learner
     metrics: Metrics
     registry: Registry
+    overview: Overview
     tokens: TokenBook
     sessions: Sessions
     feed: Feed
+    signals: SignalCache
     clock: Callable[[], float] = time.time
 
     @property

@@ -1,4 +1,4 @@
-"""What happened, and what the models saw of an entity."""
+"""What happened."""
 
 from __future__ import annotations
 
@@ -11,22 +11,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from clearwatt.service.parts import Here
-from clearwatt.service.ranges import check_steps, past_range
 from clearwatt.service.routes.errors import documented
-from clearwatt.service.schemas.base import numbers
 from clearwatt.service.schemas.history import (
     EventAnswer,
     EventPage,
     EventQuery,
-    SignalAnswer,
-    SignalQuery,
 )
-from clearwatt.service.signals import signals_of
-from clearwatt.service.times import texts
 
 router = APIRouter(tags=["history"])
 
-MOST_ROWS = 500_000
 _COLUMNS = ["seq", "at", "kind", "zone", "entity", "time", "actor", "message", "key", "details"]
 
 
@@ -54,6 +47,7 @@ def list_events(
         after=asked.after,
         before=asked.before,
         limit=asked.limit,
+        shared=asked.shared,
     )
     events = [EventAnswer.of(each) for each in found]
     wanted = asked.format or ("csv" if "text/csv" in request.headers.get("accept", "") else "json")
@@ -61,30 +55,6 @@ def list_events(
         return Response(_table(events), media_type="text/csv")
     more = len(events) == asked.limit
     return EventPage(events=events, next=events[-1].seq if more else None)
-
-
-@router.get("/v1/signals", responses=documented(404))
-def signals(here: Here, asked: Annotated[SignalQuery, Query()]) -> SignalAnswer:
-    """What was measured, forecast and reconstructed, beside the thresholds in force."""
-    entity = here.registry.entity(asked.entity)
-    zone = here.registry.zone(entity.zone)
-    start, end = past_range(here, zone, asked)
-    check_steps((end - start) // zone.step, MOST_ROWS)
-    found = signals_of(here.store, entity, start=start, end=end).thinned(asked.points)
-    status = here.store.statuses([zone.id]).get(zone.id)
-    content = status.content if status else {}
-    own = content.get("entities", {}).get(entity.id, {})
-    return SignalAnswer(
-        entity=entity.id,
-        unit=entity.unit,
-        times=texts(found.times),
-        measured=numbers(found.measured),
-        forecast=numbers(found.forecast),
-        error=numbers(found.error),
-        reconstruction=numbers(found.reconstruction),
-        threshold=own.get("threshold"),
-        reconstruction_threshold=(content.get("reconstruction") or {}).get("threshold"),
-    )
 
 
 def _table(events: Sequence[EventAnswer]) -> str:

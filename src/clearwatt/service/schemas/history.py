@@ -19,6 +19,9 @@ class EventQuery(Span):
 
     zone: Id | None = None
     entity: Id | None = None
+    shared: bool = Field(
+        default=False, description="With an entity: also what is about its whole zone"
+    )
     kind: list[str] = Field(default_factory=list, max_length=30)
     after: int | None = Field(default=None, ge=0, description="Numbers above this, oldest first")
     before: int | None = Field(default=None, ge=0, description="Numbers below this, newest first")
@@ -150,24 +153,3 @@ class QuarantinePage(Outgoing):
 
     readings: list[QuarantinedReading]
     next_offset: int | None
-
-
-class SignalQuery(Span):
-    """Of which entity, and in how many points at most."""
-
-    entity: Id
-    points: int = Field(default=500, ge=2, le=5000)
-
-
-class SignalAnswer(Outgoing):
-    """What the models saw: means over equal stretches where there are more rows than points."""
-
-    entity: str
-    unit: str
-    times: list[Stamp]
-    measured: list[float | None]
-    forecast: list[float | None]
-    error: list[float | None] = Field(description="Absolute, in the unit of power")
-    reconstruction: list[float | None]
-    threshold: float | None = Field(description="In force now, in the unit of power")
-    reconstruction_threshold: float | None

@@ -1,0 +1,64 @@
+"""How the thresholds of an entity have moved: a step with each model that was put into service."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from clearwatt.service.records import Component, Entity, Event
+from clearwatt.service.store.base import Store
+
+MOST_EVENTS = 1000
+"""Changes of models looked back at; an entity updates a few times a month."""
+KINDS = ("update", "activate")
+
+
+class Step(NamedTuple):
+    """From ``time`` on (None: from the beginning) errors above ``value`` count as novel."""
+
+    time: int | None
+    value: float
+
+
+def threshold_steps(
+    store: Store, entity: Entity, deployed: Mapping[Component, str | None]
+) -> dict[Component, list[Step]]:
+    """The thresholds of both components over time, the predictor's in the unit of power.
+
+    Args:
+        store: Where events and versions are.
+        entity: Whose thresholds; the representation may be its zone's.
+        deployed: The versions in service now.
+    """
+    events = store.events(entity=entity.id, shared=True, kinds=KINDS, limit=MOST_EVENTS)
+    steps: dict[Component, list[Step]] = {"autoencoder": [], "predictor": []}
+    for event in reversed(events):
+        component: Component = "predictor" if _is_predictor(event) else "autoencoder"
+        if not steps[component]:
+            steps[component] += _of_version(store, event.details.get("before"))
+        steps[component] += _after(store, event)
+    for component, version in deployed.items():
+        steps[component] = steps[component] or list(_of_version(store, version))
+    return steps
+
+
+def _is_predictor(event: Event) -> bool:
+    return str(event.details.get("after")).startswith("predictor:")
+
+
+def _after(store: Store, event: Event) -> Iterator[Step]:
+    """The threshold that a change brought."""
+    if event.kind == "update":
+        value = event.details.get("threshold_after")
+        if value is not None and math.isfinite(value):
+            yield Step(event.time, float(value))
+    else:
+        for step in _of_version(store, event.details.get("after")):
+            yield step._replace(time=event.time)
+
+
+def _of_version(store: Store, version: str | None) -> Iterator[Step]:
+    found = None if version is None else store.version(version)
+    if found is not None and math.isfinite(found.threshold):
+        yield Step(found.time, found.threshold)
