@@ -2,16 +2,114 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from collections.abc import Iterator
+from typing import NamedTuple, get_args
+from urllib.parse import urlencode
 
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from pydantic import ValidationError
+
+from clearwatt.service.dashboard.drawing import bar, sparkline, trend
 from clearwatt.service.dashboard.rendering import page
+from clearwatt.service.overview import FleetState
 from clearwatt.service.parts import Here
+from clearwatt.service.schemas.entities import Kind
+from clearwatt.service.schemas.fleet import FleetQuery
+from clearwatt.service.selection import Selection, select
 
 router = APIRouter(include_in_schema=False)
+
+SHOWN = 50
+"""Entities on a page."""
+
+TONES: dict[FleetState, str] = {
+    "degraded": "bad",
+    "awaiting approval": "warn",
+    "held": "warn",
+    "learning": "good",
+    "updating": "good",
+}
+
+
+class Column(NamedTuple):
+    """The head of a column; ``sort`` is what it can be sorted by, the usual direction first."""
+
+    name: str
+    sort: tuple[str, str] | None = None
+
+
+COLUMNS = (
+    Column("Entity", ("name", "-name")),
+    Column("State"),
+    Column("Error, last day", ("-error", "error")),
+    Column("Against the week", ("-trend", "trend")),
+    Column("Last 7 days"),
+    Column("Novelty buffer", ("-fill", "fill")),
+    Column("Last update", ("-updated", "updated")),
+)
 
 
 @router.get("/")
 def show_fleet(here: Here, request: Request) -> HTMLResponse:
     """The page."""
-    return page(request, "fleet.html", {})
+    asked = _asked(request)
+    found = select(here.overview.members(here.learner.health), asked)
+    context = {
+        "asked": asked,
+        "found": found,
+        "columns": [(each.name, *_sorting(each, asked)) for each in COLUMNS],
+        "zones": sorted(here.registry.roster.zones),
+        "kinds": get_args(Kind),
+        "states": get_args(FleetState),
+        "pages": dict(_pages(asked, found)),
+        "link": lambda **changes: link(asked, changes),
+        "tones": TONES,
+        "trend": trend,
+        "sparkline": sparkline,
+        "bar": bar,
+    }
+    return page(request, "fleet.html", context)
+
+
+def link(asked: FleetQuery, changes: dict[str, object]) -> str:
+    """The address of the page with something changed; what is as usual is left out."""
+    plain = FleetQuery(limit=SHOWN)
+    wanted = {**asked.model_dump(), **changes}
+    usual = plain.model_dump()
+    query = {name: value for name, value in wanted.items() if value != usual[name]}
+    return f"/?{urlencode(query)}" if query else "/"
+
+
+def _asked(request: Request) -> FleetQuery:
+    """What a form or a link asks for; fields that were left empty do not count."""
+    known = FleetQuery.model_fields
+    given = {name: value for name, value in request.query_params.items() if value and name in known}
+    try:
+        return FleetQuery.model_validate({"limit": SHOWN, **given})
+    except ValidationError as error:
+        found = [{**each, "loc": ("query", *each["loc"])} for each in error.errors()]
+        raise RequestValidationError(found) from None
+
+
+def _sorting(column: Column, asked: FleetQuery) -> tuple[str | None, str | None]:
+    """Where a click on a head leads, and how the column is sorted now, as ARIA says it."""
+    if column.sort is None:
+        return None, None
+    usual, other = column.sort
+    target = link(asked, {"sort": other if asked.sort == usual else usual, "offset": 0})
+    if asked.sort not in column.sort:
+        return target, None
+    return target, "descending" if asked.sort.startswith("-") else "ascending"
+
+
+def _pages(asked: FleetQuery, found: Selection) -> Iterator[tuple[str, str]]:
+    """Names and addresses of the pages beside this one."""
+    last = max(0, (found.total - 1) // asked.limit * asked.limit)
+    if asked.offset > 0:
+        yield "First", link(asked, {"offset": 0})
+        yield "Previous", link(asked, {"offset": min(last, max(0, asked.offset - asked.limit))})
+    if asked.offset < last:
+        yield "Next", link(asked, {"offset": asked.offset + asked.limit})
+        yield "Last", link(asked, {"offset": last})

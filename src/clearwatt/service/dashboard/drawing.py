@@ -1,0 +1,60 @@
+"""Small pictures inside a page: drawn by the server, said in words as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from clearwatt.service.dashboard.rendering import power
+
+WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
+ALIKE = 0.05
+"""Errors that differ by less are called the same."""
+
+
+class Trend(NamedTuple):
+    """An arrow, words, and how bad it is: "good", "warn" or nothing."""
+
+    arrow: str
+    words: str
+    tone: str
+
+
+def trend(ratio: float | None) -> Trend | None:
+    """How the error of the last day compares with that of the week."""
+    if ratio is None:
+        return None
+    if abs(ratio - 1) < ALIKE:
+        return Trend("→", "as over the week", "")
+    percent = f"{abs(ratio - 1):.0%}".replace("%", " %")
+    if ratio > 1:
+        return Trend("↑", f"{percent} above the week", "warn")
+    return Trend("↓", f"{percent} below the week", "good")
+
+
+def sparkline(values: Sequence[float | None], unit: str) -> Markup:
+    """Daily errors, the oldest first, as a line from zero up; days without any are left out."""
+    known = [(at, value) for at, value in enumerate(values) if value is not None]
+    if not known:
+        return Markup("<span class='none'>no errors yet</span>")
+    said = ", ".join(power(value, unit) if value is not None else "none" for value in values)
+    label = f"Error of each of the last {len(values)} days, the oldest first: {said}"
+    highest = max(value for _, value in known) or 1.0
+    across, up = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1), HEIGHT - 2 * MARGIN
+    points = [(MARGIN + at * across, HEIGHT - MARGIN - up * value / highest) for at, value in known]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return Markup(
+        "<svg class='spark' viewBox='0 0 {} {}' role='img' aria-label='{}'><title>{}</title>"
+        "<polyline points='{}'/><circle cx='{:.1f}' cy='{:.1f}' r='2.2'/></svg>"
+    ).format(f"{WIDTH:g}", f"{HEIGHT:g}", label, label, line, *points[-1])
+
+
+def bar(part: float, whole: float | None) -> Markup:
+    """How full something is; the words stand beside it."""
+    width = 100 * min(1.0, part / whole) if whole else 0.0
+    return Markup(
+        "<svg class='bar' viewBox='0 0 100 8' preserveAspectRatio='none' aria-hidden='true'>"
+        "<rect width='{:.1f}' height='8'/></svg>"
+    ).format(width)
