@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from clearwatt.service.dashboard import assets, fleet, health, login
+from clearwatt.service.dashboard import assets, events, fleet, health, login
 
-ROUTERS = (assets.router, login.router, fleet.router, health.router)
+ROUTERS = (assets.router, login.router, fleet.router, events.router, health.router)

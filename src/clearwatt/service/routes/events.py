@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
-from clearwatt.service.parts import Here
+from clearwatt.service.event_table import lines
+from clearwatt.service.parts import Here, Parts
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.history import (
     EventAnswer,
+    EventFilter,
     EventPage,
     EventQuery,
 )
 
 router = APIRouter(tags=["history"])
 
-_COLUMNS = ["seq", "at", "kind", "zone", "entity", "time", "actor", "message", "key", "details"]
+AT_A_TIME = 1000
+"""Events of an export that are in memory at once."""
+
+_CSV: dict[str, Any] = {"text/csv": {"schema": {"type": "string"}}}
 
 
 @router.get(
@@ -30,7 +33,7 @@ _COLUMNS = ["seq", "at", "kind", "zone", "entity", "time", "actor", "message", "
         **documented(),
         200: {
             "description": "Events, as JSON or as a table",
-            "content": {"text/csv": {"schema": {"type": "string"}}},
+            "content": _CSV,
         },
     },
 )
@@ -52,22 +55,39 @@ def list_events(
     events = [EventAnswer.of(each) for each in found]
     wanted = asked.format or ("csv" if "text/csv" in request.headers.get("accept", "") else "json")
     if wanted == "csv":
-        return Response(_table(events), media_type="text/csv")
+        return Response("".join(lines(events)), media_type="text/csv")
     more = len(events) == asked.limit
     return EventPage(events=events, next=events[-1].seq if more else None)
 
 
-def _table(events: Sequence[EventAnswer]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for event in events:
-        row = {**event.model_dump(), "details": json.dumps(event.details)}
-        writer.writerow([_harmless(row[name]) for name in _COLUMNS])
-    return text.getvalue()
+@router.get(
+    "/v1/events/export",
+    response_class=StreamingResponse,
+    responses={
+        **documented(),
+        200: {"description": "A table with a head", "content": _CSV},
+    },
+)
+def export_events(here: Here, asked: Annotated[EventFilter, Query()]) -> StreamingResponse:
+    """All events that fit, the newest first, as one file."""
+    return StreamingResponse(
+        lines(_all(here, asked)),
+        media_type="text/csv",
+        headers={"Content-Disposition": 'attachment; filename="clearwatt-events.csv"'},
+    )
 
 
-def _harmless(value: object) -> str:
-    """Text a spreadsheet does not take for a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+def _all(here: Parts, asked: EventFilter) -> Iterator[EventAnswer]:
+    before: int | None = None
+    while found := here.store.events(
+        zone=asked.zone,
+        entity=asked.entity,
+        kinds=asked.kind or None,
+        start=asked.start,
+        end=asked.end,
+        before=before,
+        limit=AT_A_TIME,
+        shared=asked.shared,
+    ):
+        yield from map(EventAnswer.of, found)
+        before = found[-1].seq

@@ -14,7 +14,7 @@ from clearwatt.service.times import optional_text, text
 VersionState = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
 
 
-class EventQuery(Span):
+class EventFilter(Span):
     """Which events; ``start`` and ``end`` bound when they were recorded."""
 
     zone: Id | None = None
@@ -23,6 +23,11 @@ class EventQuery(Span):
         default=False, description="With an entity: also what is about its whole zone"
     )
     kind: list[str] = Field(default_factory=list, max_length=30)
+
+
+class EventQuery(EventFilter):
+    """Which part of them, and in what form."""
+
     after: int | None = Field(default=None, ge=0, description="Numbers above this, oldest first")
     before: int | None = Field(default=None, ge=0, description="Numbers below this, newest first")
     limit: int = Field(default=100, ge=1, le=1000)

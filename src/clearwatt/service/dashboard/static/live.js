@@ -22,6 +22,27 @@ let missed = false; // whether something may have happened unheard
  * at most once in `every` milliseconds and never twice at the same time.
  */
 export function onChange(callback, { zone = null, every = 1000 } = {}) {
+  const ask = gathered(callback, every);
+  news.addEventListener("change", ({ detail }) => {
+    if (zone === null || detail.zone === zone) ask();
+  });
+  news.addEventListener("resumed", ask);
+}
+
+/** The same after anything was recorded in the log. */
+export function onLog(callback, { every = 1000 } = {}) {
+  const ask = gathered(callback, every);
+  news.addEventListener("log", ask);
+  news.addEventListener("resumed", ask);
+}
+
+/** Calls back with each event the service records, as /v1/events has it. */
+export function onEvent(callback) {
+  news.addEventListener("log", ({ detail }) => callback(detail));
+}
+
+/** Makes one call of several that come close together. */
+function gathered(callback, every) {
   let waiting = false;
   let busy = false;
   const run = async () => {
@@ -40,19 +61,10 @@ export function onChange(callback, { zone = null, every = 1000 } = {}) {
       }, every);
     }
   };
-  const ask = () => {
+  return () => {
     waiting = true;
     if (!busy) run();
   };
-  news.addEventListener("change", ({ detail }) => {
-    if (zone === null || detail.zone === zone) ask();
-  });
-  news.addEventListener("resumed", ask);
-}
-
-/** Calls back with each event the service records, as /v1/events has it. */
-export function onEvent(callback) {
-  news.addEventListener("log", ({ detail }) => callback(detail));
 }
 
 function tell(name, detail = null) {

@@ -1,0 +1,133 @@
+"""The log as a page: what the system did on its own and what people did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse
+
+from clearwatt.service.dashboard.rendering import page
+from clearwatt.service.parts import Here, Parts
+from clearwatt.service.schemas.history import EventAnswer
+from clearwatt.service.times import text
+
+router = APIRouter(include_in_schema=False)
+
+SHOWN = 100
+"""Events on a page."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Learning": ("update", "refused", "awaiting", "warmup", "adopt", "late", "training failed"),
+    "What people decided": (
+        *("hold", "resume", "approval", "activate", "reject", "exclude"),
+        *("release", "drop", "settings", "command refused"),
+    ),
+    "Readings": ("quarantine", "correction"),
+    "The service itself": (
+        *("started", "stopped", "learner restarted", "degraded", "damaged"),
+        *("fallback", "full", "unavailable"),
+    ),
+}
+"""Kinds of events by what they are about; each can be asked for by itself or with its group."""
+
+TONES: Mapping[str, str] = {
+    **dict.fromkeys(("refused", "awaiting", "quarantine", "fallback", "command refused"), "warn"),
+    **dict.fromkeys(("damaged", "degraded", "full", "unavailable", "learner restarted"), "bad"),
+    "training failed": "bad",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the form asks for; an empty text narrows nothing down."""
+
+    zone: str = ""
+    entity: str = ""
+    what: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the group or the kind that is asked for."""
+        return GROUPS.get(self.what) or ((self.what,) if self.what else ())
+
+    @property
+    def start(self) -> float | None:
+        """The beginning of the first day."""
+        return _midnight(self.since)
+
+    @property
+    def end(self) -> float | None:
+        """The end of the last day."""
+        last = _midnight(self.until)
+        return None if last is None else last + timedelta(days=1).total_seconds()
+
+    @property
+    def form(self) -> dict[str, str]:
+        """The parameters of the page's own address."""
+        given = (self.zone, self.entity, self.what, self.since, self.until)
+        names = ("zone", "entity", "what", "since", "until")
+        return {name: value for name, value in zip(names, given, strict=True) if value}
+
+    @property
+    def query(self) -> str:
+        """The same question to the API, as the parameters of an address."""
+        given: list[tuple[str, str]] = [("kind", kind) for kind in self.kinds]
+        given += [(n, v) for n, v in (("zone", self.zone), ("entity", self.entity)) if v]
+        bounds = (("start", self.start), ("end", self.end))
+        return urlencode(given + [(name, text(at)) for name, at in bounds if at is not None])
+
+
+@router.get("/events")
+def show_events(
+    here: Here,
+    request: Request,
+    *,
+    zone: str = "",
+    entity: str = "",
+    what: str = "",
+    since: str = "",
+    until: str = "",
+    before: Annotated[int | None, Query(ge=0)] = None,
+) -> HTMLResponse:
+    """The page; ``before`` goes back in time."""
+    choice = Choice(zone.strip(), entity.strip(), what, since, until)
+    return page(request, "events.html", _content(here, choice, before))
+
+
+def _content(here: Parts, choice: Choice, before: int | None) -> dict[str, Any]:
+    found = here.store.events(
+        zone=choice.zone or None,
+        entity=choice.entity or None,
+        kinds=choice.kinds or None,
+        start=choice.start,
+        end=choice.end,
+        before=before,
+        limit=SHOWN + 1,
+    )
+    shown = [EventAnswer.of(event) for event in found[:SHOWN]]
+    older = urlencode({**choice.form, "before": shown[-1].seq}) if len(found) > SHOWN else None
+    return {
+        "events": shown,
+        "choice": choice,
+        "groups": GROUPS,
+        "tones": TONES,
+        "zones": sorted(here.registry.roster.zones),
+        "older": older,
+        "newest": None if before is None else urlencode(choice.form),
+        "most": SHOWN,
+    }
+
+
+def _midnight(day: str) -> float | None:
+    """The first second of a day, UTC; None for a text that names none."""
+    try:
+        return datetime.combine(date.fromisoformat(day), time(), UTC).timestamp()
+    except ValueError:
+        return None
