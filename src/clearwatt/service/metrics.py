@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from clearwatt.service.fallback import Source
+from clearwatt.service.rates import Rate
 from clearwatt.service.records import Receipt
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Metrics:
             ["zone", "cause"],
             registry=self.registry,
         )
+        self.ingestion = Rate()
         self._pages: list[Page] = []
         self._ages = _Ages(clock)
         self.registry.register(self._ages)
@@ -102,6 +104,7 @@ class Metrics:
         """Count what became of a batch of readings."""
         for result, count in {**receipt._asdict(), "rejected": rejected}.items():
             self._readings.labels(result).inc(count)
+        self.ingestion.add(receipt.new + receipt.corrections)
 
     def weather_taken(self, zone: str) -> None:
         """Count a weather forecast that came in."""
@@ -121,6 +124,10 @@ class Metrics:
             self._steps.labels(source.label).inc(int(sources[source]))
         for (zone, cause), count in causes.items():
             self._fallbacks.labels(zone, cause).inc(count)
+
+    def last_forecasts(self) -> dict[str, tuple[float, int | None]]:
+        """When each zone was last forecast, and when the weather used for it was issued."""
+        return dict(self._ages.last)
 
     def collect_from(self, page: Page) -> None:
         """Have something else read at each scrape, such as `clearwatt.service.gauges.Standing`."""
@@ -148,11 +155,11 @@ class _Ages(Collector):
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._last: dict[str, tuple[float, int | None]] = {}
+        self.last: dict[str, tuple[float, int | None]] = {}
 
     def answered(self, forecast: Forecast) -> None:
         weather = None if forecast.weather is None else forecast.weather[1]
-        self._last[forecast.zone] = forecast.issued_at, weather
+        self.last[forecast.zone] = forecast.issued_at, weather
 
     def collect(self) -> Iterable[Metric]:
         """At this moment."""
@@ -167,7 +174,7 @@ class _Ages(Collector):
             "Seconds since the weather of a zone's last forecast was issued.",
             labels=["zone"],
         )
-        for zone, (issued_at, weather_issued_at) in list(self._last.items()):
+        for zone, (issued_at, weather_issued_at) in list(self.last.items()):
             forecast.add_metric([zone], now - issued_at)
             if weather_issued_at is not None:
                 weather.add_metric([zone], now - weather_issued_at)

@@ -74,6 +74,16 @@ class Member:
         return float(self.content.get("novel", 0) / (self.content.get("capacity") or math.inf))
 
 
+@dataclass(frozen=True, slots=True)
+class ZoneView:
+    """A zone's members and what its status says of the zone itself."""
+
+    zone: Zone
+    position: int
+    content: Plain
+    members: tuple[Member, ...]
+
+
 class _Mark(NamedTuple):
     """What a zone's members follow from; while it stays the same, so do they."""
 
@@ -89,33 +99,34 @@ class Overview:
         self._store, self._registry = store, registry
         self._lock = Lock()
         self._roster: Roster | None = None
-        self._zones: dict[str, tuple[_Mark, tuple[Member, ...]]] = {}
+        self._views: dict[str, tuple[_Mark, ZoneView]] = {}
 
-    def members(self, health: Health) -> list[Member]:
-        """Everybody as of now; ``health`` is the learner's, which knows of zones in trouble."""
+    def zones(self, health: Health) -> list[ZoneView]:
+        """Every zone as of now; ``health`` is the learner's, which knows of those in trouble."""
         with self._lock:
             self._bring_up_to_date(health)
-            return [member for _, members in self._zones.values() for member in members]
+            return [view for _, view in self._views.values()]
+
+    def members(self, health: Health) -> list[Member]:
+        """Everybody, in every zone."""
+        return [member for view in self.zones(health) for member in view.members]
 
     def _bring_up_to_date(self, health: Health) -> None:
         roster, positions = self._registry.roster, self._store.positions()
         if roster is not self._roster:
-            self._zones, self._roster = {}, roster
+            self._views, self._roster = {}, roster
         marks = {
             zone: _Mark(positions.get(zone), health.degraded.get(zone), zone in health.updating)
             for zone in roster.zones
         }
-        moved = [
-            zone for zone in marks if zone not in self._zones or self._zones[zone][0] != marks[zone]
-        ]
+        known = {zone: mark for zone, (mark, _) in self._views.items()}
+        moved = [zone for zone, mark in marks.items() if known.get(zone) != mark]
         if not moved:
             return
         statuses, grouped = self._store.statuses(moved), _by_zone(roster, set(moved))
         for zone in moved:
-            members = members_of(
-                roster.zones[zone], grouped[zone], statuses.get(zone), health=health
-            )
-            self._zones[zone] = marks[zone], members
+            view = view_of(roster.zones[zone], grouped[zone], statuses.get(zone), health=health)
+            self._views[zone] = marks[zone], view
 
 
 def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
@@ -126,23 +137,24 @@ def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
     return grouped
 
 
-def members_of(
+def view_of(
     zone: Zone, entities: list[Entity], status: Status | None, *, health: Health
-) -> tuple[Member, ...]:
-    """The members of a zone, by its status and what the learner says of it."""
+) -> ZoneView:
+    """A zone by its status and what the learner says of it."""
     content: Plain = status.content if status else {}
     contents: Plain = content.get("entities", {})
     error = health.degraded.get(zone.id) or content.get("error")
     trouble = f"zone {zone.id} does not get on: {error}" if error else None
     silent = _silence(content)
-    found = []
+    members = []
     for entity in entities:
         own = contents.get(entity.id, {})
         alerts = tuple(_alerts(own, zone, trouble=trouble, silent=silent))
         state = _state(own, alerts, updating=zone.id in health.updating)
         sought = f"{entity.id}\n{entity.name}".casefold()
-        found.append(Member(entity, own, state, alerts, sought))
-    return tuple(found)
+        members.append(Member(entity, own, state, alerts, sought))
+    position = status.position if status else 0
+    return ZoneView(zone, position, {**content, "error": error}, tuple(members))
 
 
 def _state(own: Plain, alerts: tuple[Alert, ...], *, updating: bool) -> FleetState:
@@ -192,4 +204,4 @@ def _silence(content: Plain) -> int:
 
 def _is_silent(own: Plain, days: int) -> bool:
     record: list[float | None] = own.get("spark") or []
-    return len(record) >= days and all(day is None for day in record[-days:])
+    return len(record) >= days and record[-days:].count(None) == days

@@ -7,11 +7,15 @@ from fastapi.responses import HTMLResponse
 
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.parts import Here
+from clearwatt.service.reporting import report
 
 router = APIRouter(include_in_schema=False)
+
+SHOWN = 200
+"""Zones on the page; those in trouble come first, and the API has them all."""
 
 
 @router.get("/health")
 def show_health(here: Here, request: Request) -> HTMLResponse:
     """The page."""
-    return page(request, "health.html", {})
+    return page(request, "health.html", {"report": report(here), "shown": SHOWN})

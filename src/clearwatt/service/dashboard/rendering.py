@@ -81,7 +81,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"asset": assets.address, "version": __version__}
-    made.filters |= {"moment": moment, "power": power, "count": count, "size": size}
+    made.filters |= {
+        "moment": moment,
+        "power": power,
+        "figures": figures,
+        "count": count,
+        "size": size,
+        "span": span,
+    }
     return made
 
 
@@ -100,13 +107,12 @@ def power(value: float | None, unit: str) -> str:
 
 
 def figures(value: float) -> str:
-    """A number to three figures, without an exponent where one can be avoided."""
-    if value == 0 or 1e-3 <= abs(value) < 1e9:
-        digits = (
-            0 if abs(value) >= 100 else (1 if abs(value) >= 10 else (2 if abs(value) >= 1 else 4))
-        )
-        return f"{value:,.{digits}f}"
-    return f"{value:.2e}"
+    """A number to three figures or so, without an exponent where one can be avoided."""
+    size = abs(value)
+    if 0 < size < 1e-3 or size >= 1e9:
+        return f"{value:.2e}"
+    digits = next((digits for least, digits in ((100, 0), (10, 1), (1, 2)) if size >= least), 3)
+    return f"{value:,.{0 if size == 0 else digits}f}"
 
 
 def count(value: float) -> str:
@@ -121,3 +127,11 @@ def size(value: float) -> str:
             return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
         value /= 1000
     return f"{value:,.1f} TB"
+
+
+def span(seconds: float) -> str:
+    """How long, in the unit that suits."""
+    for length, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -11,8 +11,9 @@ from clearwatt import __version__
 from clearwatt.service.metrics import CONTENT_TYPE
 from clearwatt.service.parts import Here
 from clearwatt.service.readiness import readiness
+from clearwatt.service.reporting import report
 from clearwatt.service.routes.errors import documented
-from clearwatt.service.schemas.operations import Health, StatusAnswer, ZoneGlance
+from clearwatt.service.schemas.operations import Health, Report, StatusAnswer, ZoneGlance
 
 router = APIRouter(tags=["operations"])
 
@@ -69,3 +70,9 @@ def status(here: Here) -> StatusAnswer:
         size_bytes=here.store.size(),
         learner=asdict(here.learner.health),
     )
+
+
+@router.get("/v1/health", responses=documented())
+def health(here: Here) -> Report:
+    """How the service fares, in numbers: what comes in, what waits, what goes out."""
+    return report(here)

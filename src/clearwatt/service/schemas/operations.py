@@ -56,3 +56,38 @@ class Health(Outgoing):
     reasons: list[str] = Field(description="Why it is not ready")
     notes: list[str] = Field(description="What does not keep it from working, but is not right")
     open: bool = Field(description="Whether no token is needed, because none exists")
+
+
+class ZoneReport(ZoneGlance):
+    """A zone, and when it was last forecast."""
+
+    updating: bool = Field(description="Whether its models are being trained")
+    forecast_at: Stamp | None = Field(description="When it was last forecast, since the start")
+    weather_at: Stamp | None = Field(description="When the weather of that forecast was issued")
+
+
+class ModelCounts(Outgoing):
+    """How many models there are."""
+
+    versions: int = Field(description="Kept, of any status")
+    deployed: int = Field(description="Entities with one in service")
+    awaiting: int = Field(description="Entities with one that awaits approval")
+
+
+class Report(Outgoing):
+    """How the service fares, in numbers."""
+
+    at: Stamp
+    ready: bool
+    reasons: list[str] = Field(description="Why it is not ready")
+    notes: list[str] = Field(description="What does not keep it from working, but is not right")
+    readings_per_second: float = Field(description="Taken in, over the last minute")
+    forecast_age_seconds: float | None = Field(description="Since any forecast was given")
+    queue: int = Field(description="Journal entries that wait to be learned from")
+    training: int = Field(description="Zones whose models are being trained")
+    size_bytes: int
+    counts: dict[str, int] = Field(description="Rows of the store")
+    models: ModelCounts
+    learner: dict[str, Any]
+    software: dict[str, str] = Field(description="Releases")
+    zones: list[ZoneReport]
