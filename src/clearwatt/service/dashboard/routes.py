@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from clearwatt.service.dashboard import assets, events, fleet, health, login
+from clearwatt.service.dashboard import assets, entity, events, fleet, health, login
 
-ROUTERS = (assets.router, login.router, fleet.router, events.router, health.router)
+ROUTERS = (
+    assets.router,
+    login.router,
+    fleet.router,
+    entity.router,
+    events.router,
+    health.router,
+)

@@ -1,0 +1,66 @@
+"""One entity: what it measured and forecast, why its models changed, and what to do about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from clearwatt.service.dashboard.rendering import page
+from clearwatt.service.parts import Here, Parts
+from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.records import Entity
+from clearwatt.service.schemas.base import Id
+from clearwatt.service.schemas.entities import EntityAnswer, entity_content
+from clearwatt.service.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
+
+router = APIRouter(include_in_schema=False)
+
+VERSIONS, QUARANTINED, EVENTS = 30, 100, 30
+"""So many of each are on the page, the newest; the API has them all."""
+
+TRAINED = frozenset({"update", "refused", "awaiting"})
+"""Events that tell of a training, with what led to it and what came of it."""
+
+
+@router.get("/entities/{entity}")
+def show_entity(here: Here, request: Request, entity: Id) -> HTMLResponse:
+    """The page."""
+    return page(request, "entity.html", _context(here, here.registry.entity(entity)))
+
+
+@router.get("/entities/{entity}/events/{number}")
+def show_event(here: Here, request: Request, entity: Id, number: int) -> HTMLResponse:
+    """Why something happened to an entity and what it changed."""
+    known = here.registry.entity(entity)
+    found = here.store.events(entity=known.id, shared=True, after=number - 1, limit=1)
+    if not found or found[0].seq != number:
+        raise UnknownIdError(f"{known.id} has no event {number}; its page lists those there are")
+    event = EventAnswer.of(found[0])
+    context = {"entity": known, "event": event, "trained": event.kind in TRAINED}
+    return page(request, "entity_event.html", context)
+
+
+def _context(here: Parts, entity: Entity) -> dict[str, Any]:
+    store, zone = here.store, here.registry.zone(entity.zone)
+    status = store.statuses([zone.id]).get(zone.id)
+    content = entity_content(entity, status)
+    return {
+        "entity": EntityAnswer.of(entity, content),
+        "zone": zone,
+        "status": status.content if status else {},
+        "shared": (status.content.get("reconstruction") if status else None) or {},
+        "span": store.span(entity.number),
+        "versions": [
+            VersionAnswer.of(each) for each in store.versions(entity=entity.id, limit=VERSIONS)
+        ],
+        "quarantine": [
+            QuarantinedReading.of(each, entity.id)
+            for each in store.quarantine(entity=entity.number, limit=QUARANTINED)
+        ],
+        "events": [
+            EventAnswer.of(each)
+            for each in store.events(entity=entity.id, shared=True, limit=EVENTS)
+        ],
+    }

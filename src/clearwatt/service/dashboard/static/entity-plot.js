@@ -1,0 +1,194 @@
+// The plot of an entity: power, both error signals with their thresholds, and what happened.
+// Plotly knows no time zones, so times go in as the clock on the viewer's wall shows them.
+import { isDark, utc } from "./page.js";
+
+const MARKS = {
+  update: { symbol: "triangle-down", name: "update" },
+  refused: { symbol: "x", name: "update refused" },
+  awaiting: { symbol: "diamond", name: "awaits approval" },
+  activate: { symbol: "star", name: "version activated" },
+  warmup: { symbol: "circle", name: "first model" },
+};
+export const MARKED = Object.keys(MARKS);
+
+const CONFIG = {
+  responsive: true,
+  displaylogo: false,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+};
+
+/** Milliseconds as the wall clock of the viewer, in the form plotly takes for a date. */
+function wall(time) {
+  const moment = new Date(time);
+  return new Date(moment - 60_000 * moment.getTimezoneOffset()).toISOString().slice(0, 23);
+}
+
+/** The milliseconds of what plotly gives for a date. */
+export function fromWall(text) {
+  return new Date(String(text).replace(" ", "T")).getTime();
+}
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const dark = isDark();
+  return {
+    ink: dark ? "#e8ecf3" : "#1a2230",
+    faint: dark ? "#a9b4c4" : "#505b6b",
+    grid: dark ? "#2b3545" : "#e1e5ec",
+    measured: dark ? "#e8ecf3" : "#1a2230",
+    forecast: dark ? "#7fbcf5" : "#0b5fa5",
+    novel: dark ? "#f3a74a" : "#b25e00",
+    bad: dark ? "#ff9c9c" : "#a81c1c",
+    ground: dark ? "#1b2330" : "#f3f5f8",
+    font: style.fontFamily,
+  };
+}
+
+function line(times, values, options) {
+  return {
+    type: "scatter",
+    mode: "lines",
+    x: times.map(wall),
+    y: values,
+    customdata: times.map(utc),
+    connectgaps: false,
+    ...options,
+  };
+}
+
+function hover(unit) {
+  return `%{y:.4~g} ${unit} <i>(%{customdata})</i>`.replace("  ", " ");
+}
+
+/** Steps of a threshold over the time shown, as a line that changes where they do. */
+function threshold(steps, view, options) {
+  const times = [];
+  const values = [];
+  for (const { time, value } of steps) {
+    const from = Math.max(time === null ? view.start : Date.parse(time), view.start);
+    if (from > view.end) break;
+    if (times.at(-1) === from) values[values.length - 1] = value;
+    else {
+      times.push(from);
+      values.push(value);
+    }
+  }
+  if (times.length) {
+    times.push(view.end);
+    values.push(values.at(-1));
+  }
+  return line(times, values, { ...options, line: { ...options.line, shape: "hv" } });
+}
+
+/** The forecast to come, apart from what a fallback says instead of the model. */
+function ahead(forecast, colour, unit) {
+  const times = forecast.times.map(Date.parse);
+  const of = (own) => forecast.values.map((value, k) => ((forecast.sources[k] === "model") === own ? value : null));
+  const common = { hovertemplate: hover(unit) };
+  const traces = [];
+  if (forecast.sources.includes("model")) {
+    traces.push(line(times, of(true), { ...common, name: "Forecast to come", line: { color: colour.forecast, width: 2.5 } }));
+  }
+  if (forecast.fallback) {
+    const name = `Fallback (${[...new Set(forecast.sources)].filter((each) => each !== "model").join(", ")})`;
+    traces.push(line(times, of(false), { ...common, name, line: { color: colour.novel, dash: "dot" } }));
+  }
+  return traces;
+}
+
+function marks(events, colour) {
+  const times = events.map((event) => Date.parse(event.time ?? event.at));
+  return {
+    type: "scatter",
+    mode: "markers",
+    name: "What happened",
+    x: times.map(wall),
+    y: events.map(() => 0.5),
+    yaxis: "y4",
+    customdata: events.map((event) => event.seq),
+    text: events.map((event, k) => {
+      const of = event.details.component ? ` of the ${event.details.component}` : "";
+      return `${MARKS[event.kind].name}${of}<br>${utc(times[k])}<br>click for why`;
+    }),
+    hovertemplate: "%{text}<extra></extra>",
+    marker: {
+      symbol: events.map((event) => MARKS[event.kind].symbol),
+      color: events.map((event) => (event.kind === "refused" ? colour.bad : colour.novel)),
+      size: 11,
+    },
+  };
+}
+
+function traces({ signals, forecast, events, quarantined, view }, colour) {
+  const times = signals.times.map(Date.parse);
+  const { unit } = signals;
+  const power = { hovertemplate: hover(unit) };
+  const limit = { line: { color: colour.bad, dash: "dash", width: 1.5 } };
+  return [
+    line(times, signals.measured, { ...power, name: "Measured", line: { color: colour.measured, width: 1.5 } }),
+    line(times, signals.forecast, { ...power, name: "Forecast", line: { color: colour.forecast, width: 1.5 } }),
+    ...(forecast ? ahead(forecast, colour, unit) : []),
+    line(quarantined.map(({ time }) => time), quarantined.map(({ value }) => value), {
+      ...power, name: "In quarantine", mode: "markers", marker: { symbol: "x-thin", size: 8, line: { color: colour.bad, width: 2 } },
+    }),
+    line(times, signals.error, { ...power, name: "Prediction error", yaxis: "y2", line: { color: colour.novel, width: 1 } }),
+    threshold(signals.thresholds, view, { ...power, ...limit, name: "Threshold of prediction", yaxis: "y2" }),
+    line(times, signals.reconstruction, { hovertemplate: hover(""), name: "Reconstruction error", yaxis: "y3", line: { color: colour.forecast, width: 1 } }),
+    threshold(signals.reconstruction_thresholds, view, { hovertemplate: hover(""), ...limit, name: "Threshold of reconstruction", yaxis: "y3" }),
+    marks(events, colour),
+  ];
+}
+
+function shade({ start, end }, colour, options = {}) {
+  return {
+    type: "rect", xref: "x", yref: "paper", x0: wall(start), x1: wall(end), y0: 0, y1: 1,
+    fillcolor: colour.bad, opacity: 0.15, line: { width: 0 }, ...options,
+  };
+}
+
+function layout({ signals, events, exclusions, chosen, view, excluding }, colour) {
+  const axis = { gridcolor: colour.grid, zerolinecolor: colour.grid, automargin: true, fixedrange: true };
+  const lines = events.map((event) => {
+    const at = wall(Date.parse(event.time ?? event.at));
+    return { type: "line", xref: "x", yref: "paper", x0: at, x1: at, y0: 0, y1: 0.955, line: { color: colour.novel, width: 1, dash: "dot" } };
+  });
+  return {
+    uirevision: "kept",
+    font: { color: colour.ink, family: colour.font, size: 13 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    margin: { l: 60, r: 10, t: 10, b: 40 },
+    hovermode: "closest",
+    hoverlabel: { bgcolor: colour.ground, font: { color: colour.ink } },
+    dragmode: excluding ? "select" : "zoom",
+    selectdirection: "h",
+    showlegend: true,
+    legend: { orientation: "h", y: -0.08, yanchor: "top" },
+    shapes: [
+      ...lines,
+      ...exclusions.map((window) => shade(window, colour)),
+      ...(chosen ? [shade(chosen, colour, { opacity: 0.25, line: { color: colour.bad, width: 2, dash: "dash" } })] : []),
+    ],
+    xaxis: { type: "date", range: [wall(view.start), wall(view.end)], gridcolor: colour.grid, anchor: "y3", uirevision: `${view.start}` },
+    yaxis4: { domain: [0.955, 1], range: [0, 1], visible: false, fixedrange: true },
+    yaxis: { ...axis, domain: [0.5, 0.95], title: { text: `Power (${signals.unit})` } },
+    yaxis2: { ...axis, domain: [0.25, 0.46], rangemode: "tozero", title: { text: `Error (${signals.unit})` } },
+    yaxis3: { ...axis, domain: [0, 0.21], rangemode: "tozero", title: { text: "Reconstruction<br>error" } },
+  };
+}
+
+/** Draws, or draws anew, everything that is known into an element. */
+export function draw(element, state) {
+  const colour = colours();
+  return window.Plotly.react(element, traces(state, colour), layout(state, colour), CONFIG);
+}
+
+/** Once plotly is there. */
+export function plotlyReady() {
+  if (window.Plotly) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const script = document.getElementById("plotly");
+    script.addEventListener("load", () => resolve());
+    script.addEventListener("error", () => reject(new Error("plotly could not be loaded")));
+  });
+}

@@ -1,0 +1,216 @@
+"""The page of an entity says what is known, offers what the viewer may do, and explains updates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from tests.service.plant import NOW, STEP, Plant
+from tests.service.web import Web
+
+from clearwatt.events import UpdateEvent
+from clearwatt.gate import Comparison, Side
+from clearwatt.service.auth import create_token
+from clearwatt.service.records import Entity, Event, Flag, Outcome, Status, Verdict
+from clearwatt.service.times import text
+
+EVIL = "<script>alert('x')</script>"
+
+
+@pytest.fixture
+def plant(tmp_path):
+    made = Plant(tmp_path)
+    made.deploy()
+    made.readings(0, NOW + STEP * np.arange(4), [1.0, 2.0, 900.0, 4.0])
+    return made
+
+
+@pytest.fixture
+def web(tmp_path, plant):
+    made = Web(tmp_path, store=plant.store, files=plant.files)
+    yield made
+    made.close()
+
+
+def page(web, path="/entities/e0", **request):
+    answer = web.ask("GET", path, **request)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/html")
+    return answer.text
+
+
+def with_status(plant, **own):
+    """Have the status say more about e0."""
+    content = plant.content()
+    content["entities"]["e0"] |= own
+    plant.store.commit(Outcome(status=Status("north", 5, 5, content)))
+
+
+def update(plant, *, kind="update", held_back=None, reason=None, number=3):
+    event = UpdateEvent(
+        component="predictor",
+        entity="e0",
+        step=900,
+        trigger="prediction",
+        threshold_before=4.25,
+        threshold_after=3.125,
+        novel=300,
+        familiar=1234,
+        replayed=150,
+        seconds=1.5,
+        accepted=kind == "update",
+        epochs=20,
+        retained_bytes=2_500_000,
+        recent_novel=40,
+        recent_readings=96,
+        novelty_error_before=6.5,
+        novelty_error_after=2.5,
+        familiarity_error_before=None,
+        familiarity_error_after=None,
+        reason=reason,
+        held_back=held_back,
+    )
+    versions = {"before": f"predictor:e0:{number - 1}", "after": f"predictor:e0:{number}"}
+    details = {**asdict(event), **versions}
+    key = f"update:predictor:e0:{number}"
+    plant.store.add_event(
+        Event(
+            key, kind, event.explanation, NOW, zone="north", entity="e0", time=NOW, details=details
+        )
+    )
+    return plant.store.events(limit=1)[0].seq
+
+
+def test_it_shows_where_the_entity_stands_with_units(web):
+    shown = page(web)
+    assert "30 of 60" in shown
+    assert "1.50 kW RMSE" in shown
+    assert "predictor:e0:0" in shown
+    assert f'data-first="{NOW}" data-last="{NOW + 3 * STEP}"' in shown
+    assert shown.count("<h1>") == 1
+
+
+def test_an_entity_without_anything_has_a_page_too(web, plant):
+    plant.store.add_entities([Entity("new", "north", "generator")])
+    shown = page(web, "/entities/new")
+    assert "No model yet" in shown
+    assert "Learn the first model" in shown
+    assert "data-first" not in shown
+
+
+def test_names_stay_text(web, plant):
+    plant.store.add_entities([Entity("odd", "north", "consumer", name=EVIL, unit="<b>kW")])
+    plant.store.add_event(Event("k", "hold", EVIL, NOW, EVIL, "north", "odd"))
+    shown = page(web, "/entities/odd")
+    number = plant.store.events(limit=1)[0].seq
+    for each in (shown, page(web, f"/entities/odd/events/{number}")):
+        assert "<script>alert" not in each
+        assert "<b>kW" not in each
+        assert "&lt;script&gt;alert" in each
+
+
+def test_buttons_are_those_that_make_sense_now(web, plant):
+    assert "/v1/entities/e0/hold" in page(web)
+    assert "/v1/entities/e0/resume" not in page(web)
+    with_status(plant, held=True, approval=True, candidate="predictor:e0:7")
+    shown = page(web)
+    assert "/v1/entities/e0/resume" in shown
+    assert "/v1/entities/e0/hold" not in shown
+    assert "/v1/models/predictor%3Ae0%3A7/reject" in shown
+    assert "Deploy without approval" in shown
+
+
+def test_a_reader_is_offered_nothing_to_change(tmp_path, plant):
+    with_status(plant, candidate="predictor:e0:7")
+    plant.store.commit(
+        Outcome(
+            status=Status("north", 6, 6, plant.content()),
+            verdicts=(Verdict(plant.entities[0].number, NOW, Flag.QUARANTINED, "stuck"),),
+        )
+    )
+    reader, operator = create_token("r", "read"), create_token("o", "operate")
+    for each in (reader, operator):
+        plant.store.add_token(each.token)
+    web = Web(tmp_path, store=plant.store, files=plant.files)
+    shown = {
+        each.token.role: page(web, headers={"Authorization": f"Bearer {each.text}"})
+        for each in (reader, operator)
+    }
+    assert "data-url" in shown["operate"]
+    assert 'type="checkbox"' in shown["operate"]
+    assert "data-url" not in shown["read"]
+    assert 'type="checkbox"' not in shown["read"]
+    assert 'id="exclude"' not in shown["read"]
+    assert "stuck" in shown["read"]
+    web.close()
+
+
+def test_quarantined_readings_and_excluded_windows_are_listed(web, plant):
+    wild = NOW + 2 * STEP
+    verdict = Verdict(plant.entities[0].number, wild, Flag.QUARANTINED, "out of range")
+    plant.store.commit(Outcome(status=Status("north", 4, 4, plant.content()), verdicts=(verdict,)))
+    with_status(plant, exclusions=[[NOW, NOW + STEP]], quarantined=1)
+    shown = page(web)
+    assert f'data-time="{text(wild)}" data-value="900.0"' in shown
+    assert "out of range" in shown
+    assert f'data-start="{text(NOW)}" data-end="{text(NOW + STEP)}"' in shown
+
+
+def test_versions_that_are_not_in_service_can_be_activated(web, plant):
+    plant.deploy("predictor:e0")
+    shown = page(web)
+    assert "/v1/models/predictor%3Ae0%3A0/activate" in shown
+    assert "/v1/models/predictor%3Ae0%3A1/activate" not in shown
+    plant.deploy("autoencoder:north")
+    assert "of every entity of zone north" in page(web)
+
+
+def test_an_update_is_explained(web, plant):
+    gate = Comparison(0.5, Side(samples=30, deployed=6.0, candidate=2.0), None)
+    number = update(plant, held_back=gate)
+    assert f"/entities/e0/events/{number}" in page(web)
+    shown = page(web, f"/entities/e0/events/{number}")
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown))
+    for part in (
+        "The prediction signal had found enough novelty: 300 novel and 1,234 familiar",
+        "40 of the last 96 readings",
+        "Threshold 4.25 kW 3.12 kW",
+        "Error on novel samples 6.50 kW 2.50 kW",
+        "Error on familiar samples – –",
+        "predictor:e0:2 predictor:e0:3",
+        "20 epochs with 150 replayed samples in 1.50 s; 2.5 MB",
+        "50 % higher",
+        "on 30 held-back novel samples: 2.00 kW against 6.00 kW",
+        "on held-back familiar samples: too few",
+    ):
+        assert part in words
+
+
+def test_a_refused_update_says_why(web, plant):
+    number = update(plant, kind="refused", reason="its mean error is worse")
+    shown = page(web, f"/entities/e0/events/{number}")
+    assert "Update refused" in shown
+    assert "its mean error is worse" in shown
+
+
+def test_an_event_of_the_whole_zone_is_on_the_page_and_that_of_another_entity_is_not(web, plant):
+    for key, entity in (("zone", None), ("other", "e1")):
+        plant.store.add_event(Event(key, "hold", f"held {key}", NOW, zone="north", entity=entity))
+    whole, other = (event.seq for event in reversed(plant.store.events(limit=2)))
+    assert f"/entities/e0/events/{whole}" in page(web)
+    assert f"/entities/e0/events/{other}" not in page(web)
+    assert "for the whole zone north" in page(web, f"/entities/e0/events/{whole}")
+    web.refused(404, "GET", f"/entities/e0/events/{other}")
+    web.refused(404, "GET", "/entities/e0/events/0")
+
+
+def test_signals_keep_peaks_and_tell_the_life_and_the_thresholds(web, plant):
+    update(plant)
+    span = {"start": text(NOW), "end": text(NOW + 4 * STEP)}
+    found = web.get("/v1/signals", entity="e0", **span, points=2, by="extremes")
+    assert found["measured"] == [1.0, 900.0]
+    assert found["life"] == {"start": text(NOW), "end": text(NOW + 4 * STEP)}
+    assert found["thresholds"] == [{"time": text(NOW), "value": 3.125}]
+    web.refused(404, "GET", "/entities/nobody")
