@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from clearwatt.component import Component
 from clearwatt.fleet import one_thread
 from clearwatt.loop import reconstructor
 from clearwatt.memory import Floats
-from clearwatt.networks import Params
+from clearwatt.networks import Network, Params
 
 Outputs = npt.NDArray[np.float64]
 
 
+class Voice(Protocol):
+    """Whatever has a network and its weights: a component, or a model as it was."""
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+
+    @property
+    def params(self) -> Params:
+        """Its weights, 1 x ..."""
+
+
 @one_thread()
 @torch.inference_mode()
-def forecasts(models: Iterable[tuple[Component, Component]], x: Floats) -> Outputs:
+def forecasts(models: Iterable[tuple[Voice, Voice]], x: Floats) -> Outputs:
     """Forecasts (n x models) for inputs (n x d) by autoencoders, each with its predictor."""
     values = torch.from_numpy(x).double()[None]
     latents: dict[int, torch.Tensor] = {}
@@ -35,7 +47,7 @@ def forecasts(models: Iterable[tuple[Component, Component]], x: Floats) -> Outpu
 
 @one_thread()
 @torch.inference_mode()
-def reconstructions(autoencoder: Component, x: Floats) -> Outputs:
+def reconstructions(autoencoder: Voice, x: Floats) -> Outputs:
     """Reconstructions (n x d) of inputs (n x d)."""
     values = torch.from_numpy(x).double()[None]
     output: Outputs = autoencoder.network.forward(_double(autoencoder.params), values)[0].numpy()

@@ -122,8 +122,8 @@ class Gate:
 def _side(deployed: Reals, candidate: Reals, held: Mask, *, usual: float) -> Side | None:
     if not held.any():
         return None
-    means = (float(errors[held].mean(dtype=np.float64)) for errors in (deployed, candidate))
-    return Side(int(held.sum()), *means, usual=usual)
+    before, after = (float(e[held].mean(dtype=np.float64)) for e in (deployed, candidate))
+    return Side(int(held.sum()), before, after, usual)
 
 
 def _scaled(side: Side | None, factor: float) -> Side | None:

@@ -124,5 +124,5 @@ def standing(client: Client) -> dict[str, object]:
     return {
         "zones": zones,
         "models": sorted(models),
-        "entities": [entity.model_dump(exclude={"live"}) for entity in entities],
+        "entities": [entity.model_dump() for entity in entities],
     }

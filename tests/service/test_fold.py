@@ -72,6 +72,10 @@ def test_how_entries_are_grouped_does_not_matter(tmp_path, world, limit):
     whole = played(tmp_path / "whole", world)
     pieces = played(tmp_path / "pieces", world, limit=limit)
     assert digest(whole) == digest(pieces)
+    assert whole.content() == pieces.content()
+    day = int(world.times[700] // 86_400 * 86_400)
+    signals = [each.store.signals("north", start=day, end=day + 1) for each in (whole, pieces)]
+    assert signals[0] == signals[1]
 
 
 def test_order_and_repetition_within_the_lateness_do_not_matter(tmp_path, world):

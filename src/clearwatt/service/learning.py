@@ -11,13 +11,13 @@ import pandas as pd
 
 from clearwatt.data.limits import Limits
 from clearwatt.data.quality import Reason, assess_readings
-from clearwatt.detection import reconstruction_errors
-from clearwatt.instance import Instance
+from clearwatt.fleet import Trained
 from clearwatt.loop import Deployment
 from clearwatt.service.findings import Findings
 from clearwatt.service.intake import Late
 from clearwatt.service.live import DAY
 from clearwatt.service.records import Flag
+from clearwatt.service.spoken import Spoken
 from clearwatt.service.weather import instants
 from clearwatt.service.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.streams import Stream
@@ -101,7 +101,7 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     readings[np.searchsorted(times, late.times), late.columns] = late.values
     x = inputs_at(state, times)
     y = _targets(state, times, readings)
-    usable = np.isfinite(x).all(axis=1) & np.isfinite(y).any(axis=1)
+    usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
     moment = None if state.rows is None else state.rows.next - state.rows.step
@@ -123,12 +123,17 @@ def inputs_at(state: ZoneState, times: Times) -> Floats:
     return state.scaling.inputs(state.zone.id, frame, instants(times))
 
 
+def covers(x: Floats) -> npt.NDArray[np.bool_]:
+    """Which rows (n) have all their inputs (n x d)."""
+    return np.asarray(np.isfinite(x).all(axis=1), np.bool_)
+
+
 def singly(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
     """Train jobs one at a time: who happens to wait together must not matter."""
     try:
         jobs = next(stream)
         while True:
-            trained = []
+            trained: list[Trained] = []
             for job in jobs:
                 trained += yield (job,)
             jobs = stream.send(trained)
@@ -143,7 +148,7 @@ def _closed(state: ZoneState) -> Closed | None:
         return None
     times = rows.open_times
     x = inputs_at(state, times)
-    settled = rows.settled(np.isfinite(x).all(axis=1), state.settings.lateness)
+    settled = rows.settled(covers(x), state.settings.lateness)
     count = settled - state.settle
     if count <= 0:
         return None
@@ -174,26 +179,26 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
     instance = state.instance
     assert instance is not None
     readings = _judged(state, findings, closed)
-    covered = np.isfinite(closed.x).all(axis=1)
-    _record(state, instance, closed, readings, covered)
-    if WHOLE_ZONE in state.held or not covered.any():
-        return
+    covered = covers(closed.x)
     times, x = closed.times[covered], closed.x[covered]
-    y = _targets(state, closed.times, readings)[covered]
-    _flag_excluded(state, findings, closed.times)
-    row, step = instance.inputs.next_row, instance.step
-    deployed = yield from singly(instance.stream(x, y))
-    _remember(state, times, instance.inputs.next_row - row)
-    moments = [int(times[each.event.step - step - 1]) for each in deployed]
-    _note(state, findings, deployed, moments)
+    spoken, deployed, step = Spoken(instance), [], instance.step
+    if WHOLE_ZONE not in state.held and len(x):
+        y = _targets(state, closed.times, readings)[covered]
+        _flag_excluded(state, findings, closed.times)
+        row = instance.inputs.next_row
+        deployed = yield from singly(instance.stream(x, y))
+        _remember(state, times, instance.inputs.next_row - row)
+    places = [each.event.step - step for each in deployed]
+    forecasts, errors = spoken.of(x, list(zip(places, deployed, strict=True)))
+    _record(state, closed.times, readings, covered, said=(forecasts, errors))
+    _note(state, findings, deployed, [int(times[place - 1]) for place in places])
 
 
 def _judged(state: ZoneState, findings: Findings, closed: Closed) -> Floats:
     """The readings without those that are not to be trusted, which are set aside."""
     bad = closed.codes > Reason.GAP
-    for column in np.flatnonzero(
-        bad.any(axis=0) | [name in state.flagged for name in state.columns]
-    ):
+    flagged = np.array([name in state.flagged for name in state.columns], np.bool_)
+    for column in np.flatnonzero(np.any(bad, axis=0) | flagged):
         name = state.columns[int(column)]
         for place in range(len(closed.times)):
             if not bad[place, column]:
@@ -224,20 +229,19 @@ def _quarantine(
 
 def _record(
     state: ZoneState,
-    instance: Instance,
-    closed: Closed,
+    times: Times,
     readings: Floats,
     covered: npt.NDArray[np.bool_],
+    *,
+    said: tuple[npt.NDArray[np.float64], Floats],
 ) -> None:
-    """Note what the deployed models say of these rows, before anything is learned from them."""
+    """Note what the models in service said of these rows before they learned from them."""
     assert state.scaling is not None
     forecasts = np.full(readings.shape, np.nan, np.float32)
     errors = np.full(len(readings), np.nan, np.float32)
-    if covered.any():
-        x = closed.x[covered]
-        forecasts[covered] = state.scaling.restore_power(instance.predict(x), state.columns)
-        errors[covered] = reconstruction_errors(x, instance.reconstruct(x).astype(np.float32))
-    state.live.record(closed.times, reconstruction=errors, forecasts=forecasts, readings=readings)
+    forecasts[covered] = state.scaling.restore_power(said[0], state.columns)
+    errors[covered] = said[1]
+    state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
 
 
 def _targets(state: ZoneState, times: Times, readings: Floats) -> Floats:

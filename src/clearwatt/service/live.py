@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Live:
-    """The last week of forecasts and their errors (n x entities), in the unit of power.
+    """The last week and more of forecasts and their errors (n x entities), in the unit of power.
 
     ``errors`` is forecast minus reading, NaN where there is no reading that counts;
     ``reconstruction`` (n) is the error of the shared representation.
@@ -46,11 +47,10 @@ class Live:
         self, times: Times, *, reconstruction: Floats, forecasts: Floats, readings: Floats
     ) -> None:
         """Take in rows as they close."""
-        first = int(np.searchsorted(self.times, times[-1] - WEEK, side="right"))
-        self.times = np.concatenate([self.times[first:], times])
-        self.reconstruction = np.concatenate([self.reconstruction[first:], reconstruction])
-        self.forecasts = np.concatenate([self.forecasts[first:], forecasts])
-        self.errors = np.concatenate([self.errors[first:], forecasts - readings])
+        self.times = np.concatenate([self.times, times])
+        self.reconstruction = np.concatenate([self.reconstruction, reconstruction])
+        self.forecasts = np.concatenate([self.forecasts, forecasts])
+        self.errors = np.concatenate([self.errors, forecasts - readings])
         self.judged = self.judged + np.isfinite(readings).sum(axis=0)
         self._touched.update(int(day) for day in np.unique(times // DAY * DAY))
 
@@ -72,7 +72,7 @@ class Live:
         ends = self.times[-1] - DAY * np.arange(7, -1, -1)
         cuts = np.searchsorted(self.times, ends, side="right")
         squares = self.errors[:, column].astype(np.float64) ** 2
-        days = [squares[start:stop] for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+        days = [squares[start:stop] for start, stop in pairwise(cuts)]
         known = [day[np.isfinite(day)] for day in days]
         return [float(np.sqrt(day.mean())) if len(day) else None for day in known]
 
@@ -84,9 +84,19 @@ class Live:
         return float(errors.mean()) if len(errors) else None
 
     def days(self, numbers: npt.NDArray[np.int64]) -> tuple[SignalDay, ...]:
-        """The days that have changed since this was last asked, to be kept."""
+        """The days that have changed since this was last asked, to be kept elsewhere.
+
+        What is older than a week is let go of then.
+        """
         touched, self._touched = sorted(self._touched), set()
-        return tuple(self._day(day, numbers) for day in touched)
+        days = tuple(self._day(day, numbers) for day in touched)
+        if len(self.times):
+            # A whole day more, because the first day of the week may be written once more.
+            old = (self.times[-1] - WEEK) // DAY * DAY
+            first = int(np.searchsorted(self.times, old))
+            self.times, self.reconstruction = self.times[first:], self.reconstruction[first:]
+            self.forecasts, self.errors = self.forecasts[first:], self.errors[first:]
+        return days
 
     def _day(self, day: int, numbers: npt.NDArray[np.int64]) -> SignalDay:
         inside = slice(*np.searchsorted(self.times, [day, day + DAY]))
