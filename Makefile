@@ -27,7 +27,7 @@ grid: $(READY)   ## simulate the regional grid, describe it, write demo/grid.htm
 	$(BIN)/clearwatt data describe $(OUT)/grid --html $(OUT)/grid.html
 
 test: $(READY)   ## the tests, under ten minutes on two cores
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(READY)  ## the proofs that take minutes
 	$(BIN)/python -m pytest -m slow
