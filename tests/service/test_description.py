@@ -67,7 +67,8 @@ def examined(web, folder, *options):
 def test_schemathesis_finds_nothing_in_the_examples_and_a_few_random_requests(web, tmp_path):
     result = examined(web, tmp_path, "--phases", "examples,fuzzing", "--max-examples", "4")
     assert result.returncode == 0, result.stdout[-5000:]
-    assert "Tested: 35" in result.stdout
+    operations = sum(len(methods) for methods in web.get("/openapi.json")["paths"].values())
+    assert f"Tested: {operations}" in result.stdout
 
 
 @pytest.mark.slow
