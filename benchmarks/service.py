@@ -41,7 +41,9 @@ def measured(options: argparse.Namespace) -> Iterator[Part]:
         minutes = options.soak or (1 if quick else 10)
         yield soak.measure(idle=20 if quick else 120, soak=60 * minutes)
     if "many" in wanted:
-        yield many.measure(zones=5 if quick else 100, meters=100)
+        yield many.measure(
+            zones=options.zones or (5 if quick else 100), meters=100, history=options.history
+        )
 
 
 def main() -> None:
@@ -69,6 +71,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=PARTS, help="some of the parts")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="under load (default 10)")
+    parser.add_argument("--zones", type=int, help="of 100 meters each, of many (default 100)")
+    parser.add_argument(
+        "--history", type=int, default=2, metavar="DAYS", help="before the day of many (default 2)"
+    )
     parser.add_argument("--quick", action="store_true", help="less of everything")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each part")
     return parser.parse_args()

@@ -16,15 +16,15 @@ GIGABYTE = 1e9
 BATCH = 1000
 
 
-def measure(*, zones: int, meters: int) -> Part:
+def measure(*, zones: int, meters: int, history: int) -> Part:
     """Warm all of them up, send them a day, and ask for the next one.
 
-    The warm-up is short (two days, a few epochs) and not part of the goals. A row is judged when
-    two hours follow it, so two hours are sent before the clock starts: they are then in a service
-    that runs all day what yesterday has left.
+    The warm-up is short (``history`` days, a few epochs) and not part of the goals. A row is judged
+    when two hours follow it, so two hours are sent before the clock starts: they are then in a
+    service that runs all day what yesterday has left.
     """
     settings = {"warmup_epochs": 3, "warmup_patience": None}
-    region = Region(zones=zones, meters=meters, days=5, settings=settings)
+    region = Region(zones, meters, history=history * ROWS, days=history + 3, settings=settings)
     readings = ROWS * zones * meters
     with serving() as service, callers(1) as pool:
         tell(f"many: warming up {zones * meters} meters of {zones} zones")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from clearwatt.service.client import Client
 from clearwatt.service.schemas.entities import NewEntity
 from clearwatt.service.schemas.zones import NewZone
 from clearwatt.service.times import texts
+from load.callers import post
 
 STEP = 900
 HOUR = 3600
@@ -117,19 +118,23 @@ def row_batches(region: Region, first: int, count: int, *, size: int) -> Iterato
 
 
 def _send_history(url: str, region: Region) -> None:
-    from load.callers import post
-
     times, values = region.rows(0, region.history)
-    stamps = texts(times)
-    bodies = []
-    for at, zone in enumerate(region.names):
-        columns = values[:, at * region.meters : (at + 1) * region.meters].T.tolist()
+    bodies = _series_batches(region.everyone, texts(times), values, size=20_000)
+    post(url, "/v1/measurements", bodies, connections=2)
+
+
+def _series_batches(
+    meters: Sequence[str], stamps: list[str], values: Floats, *, size: int
+) -> Iterator[bytes]:
+    """Bodies of about so many readings, meter by meter as history comes."""
+    at_once = max(1, size // len(stamps))
+    for start in range(0, len(meters), at_once):
+        columns = values[:, start : start + at_once].T.tolist()
         series = [
             {"entity": meter, "times": stamps, "values": column}
-            for meter, column in zip(region.meters_of(zone), columns, strict=True)
+            for meter, column in zip(meters[start : start + at_once], columns, strict=True)
         ]
-        bodies.append(json.dumps({"series": series}).encode())
-    post(url, "/v1/measurements", bodies, connections=2)
+        yield json.dumps({"series": series}).encode()
 
 
 def _zone(zone: str, region: Region) -> NewZone:
