@@ -1,0 +1,129 @@
+"""Feeding a service that may go away at any moment; what it does not acknowledge is sent again."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tests.service.processes import until
+from tests.service.running import PATIENCE, settled
+
+from clearwatt.service.client import Client, ServiceError, ServiceUnreachableError
+from clearwatt.service.connection import PASSING
+
+from .delivery import Request
+
+RETRY, AGAIN = 0.02, 0.1
+"""Seconds before the same is tried again because it failed, and although it did not."""
+DAY = ("2020-01-08T00:00:00Z", "2020-01-09T00:00:00Z")
+"""In the history, so that there is weather for it whatever was delivered."""
+
+
+class Feeder:
+    """Sends requests in order from a thread; when it may not go on, the last one again and again.
+
+    Args:
+        url: where the service is, when it is.
+        requests: all there is to be sent; whatever was sent may be sent again.
+        pause: seconds between two.
+    """
+
+    def __init__(self, url: str, requests: Sequence[Request], *, pause: float = 0.0) -> None:
+        self.url, self.requests, self._pause = url, requests, pause
+        self.acknowledged, self.refusals, self._allowed = 0, set[int](), 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="feeder")
+        self._failure: BaseException | None = None
+
+    def allow(self, requests: int) -> None:
+        """Let so many of the requests be sent, from the first on."""
+        self._allowed = min(requests, len(self.requests))
+
+    def deliver(self, requests: int | None = None) -> None:
+        """Let so many requests (or all) be sent, and wait until they are acknowledged."""
+        self.allow(len(self.requests) if requests is None else requests)
+        until(lambda: self._failure or self.acknowledged >= self._allowed, PATIENCE)
+        if self._failure is not None:
+            raise self._failure
+
+    def __enter__(self) -> Feeder:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with Client(self.url, patience=0.0) as client:
+                while not self._ended.is_set():
+                    self._step(client)
+        except BaseException as error:
+            self._failure = error
+
+    def _step(self, client: Client) -> None:
+        new = self.acknowledged < self._allowed
+        at = self.acknowledged if new else self.acknowledged - 1
+        if at >= 0 and self._sent(client, self.requests[at]):
+            self.acknowledged += new
+            self._ended.wait(self._pause if new else AGAIN)
+        else:
+            self._ended.wait(RETRY)
+
+    def _sent(self, client: Client, request: Request) -> bool:
+        try:
+            request.send(client)
+        except ServiceUnreachableError:
+            return False
+        except ServiceError as error:
+            if error.status not in PASSING:
+                raise
+            self.refusals.add(error.status)
+            return False
+        return True
+
+
+def settle(client: Client) -> None:
+    """Wait until all that arrived has been learned from."""
+    until(lambda: settled(client), PATIENCE)
+
+
+def free_port() -> str:
+    """A port for a service that is to come back at the same address."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return str(taken.getsockname()[1])
+
+
+@contextmanager
+def asking(url: str, zones: Sequence[str]) -> Iterator[list[set[str]]]:
+    """Ask for forecasts of a day all the time; gives the sources of each answer so far.
+
+    An answer other than a good one ends the block with its error.
+    """
+    answers: list[set[str]] = []
+    failures: list[BaseException] = []
+    ended = threading.Event()
+
+    def ask() -> None:
+        try:
+            with Client(url, patience=0.0) as client:
+                while not ended.wait(AGAIN / 2):
+                    for zone in zones:
+                        found = client.zone_forecasts(zone, start=DAY[0], end=DAY[1]).forecasts
+                        answers.append({source for each in found for source in each.sources})
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=ask, daemon=True, name="asking")
+    thread.start()
+    try:
+        yield answers
+    finally:
+        ended.set()
+        thread.join()
+    if failures:
+        raise failures[0]

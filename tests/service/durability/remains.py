@@ -1,0 +1,106 @@
+"""What a stopped service has left behind, as far as it must not depend on kills and timing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearwatt.instance import Instance
+from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.records import Entry, Event, WeatherIssue
+from clearwatt.service.store import Store, open_store
+from clearwatt.state import digest_of, load_state
+
+TIMING = {"started", "stopped", "learner restarted", "fallback", "full", "damaged"}
+"""Events of the service, not of what it has learned."""
+
+
+def remains(data_dir: Path, database: str | None = None) -> dict[str, Any]:
+    """Readings, journals, events, versions, statuses and the state of all models."""
+    with closing(open_store(database or data_dir / "clearwatt.db")) as store:
+        return {
+            "readings": {entity.id: _readings(store, entity.number) for entity in store.entities()},
+            "journals": {zone.id: list(_journal(store, zone.id)) for zone in store.zones()},
+            "events": dict(sorted(map(_event, _events(store)))),
+            "versions": _versions(store, ModelFiles(data_dir)),
+            "statuses": {zone: _status(status) for zone, status in store.statuses().items()},
+            "states": {zone.id: _state(data_dir, zone.id) for zone in store.zones()},
+        }
+
+
+def _readings(store: Store, entity: int) -> list[tuple[int, str, int]]:
+    found = store.readings(entity, start=0, end=2**40)
+    times, flags = found.times.tolist(), found.flags.tolist()
+    return list(zip(times, map(repr, found.values.tolist()), flags, strict=True))
+
+
+def _journal(store: Store, zone: str) -> Iterator[tuple[Any, ...]]:
+    after = 0
+    while entries := store.journal(zone, after=after):
+        yield from ((entry.seq, *_content(entry)) for entry in entries)
+        after = entries[-1].seq
+
+
+def _content(entry: Entry) -> tuple[Any, ...]:
+    content = entry.content
+    if isinstance(content, np.ndarray):
+        return ("readings", content.tobytes())
+    if isinstance(content, WeatherIssue):
+        return ("weather", content.issued_at, content.times.tobytes(), content.values.tobytes())
+    return (content.kind, content.entity, dict(content.arguments), content.actor)
+
+
+def _events(store: Store) -> Iterator[Event]:
+    after = 0
+    while page := store.events(after=after, limit=1000):
+        yield from (event for event in page if event.kind not in TIMING)
+        after = page[-1].seq
+
+
+def _event(event: Event) -> tuple[str, tuple[Any, ...]]:
+    details = {name: value for name, value in event.details.items() if name != "seconds"}
+    return event.key, (event.kind, event.zone, event.entity, event.time, event.actor, details)
+
+
+def _versions(store: Store, files: ModelFiles) -> dict[str, tuple[Any, ...]]:
+    found = {}
+    for version in store.versions():
+        weights = ""
+        if version.status == "deployed":  # others are removed in time
+            saved = files.read(version.path)
+            weights = digest_of(saved.values, saved.tensors)
+        facts = version.status, version.time, version.threshold, version.event, weights
+        found[version.id] = facts
+    return found
+
+
+def _status(status: Any) -> tuple[Any, ...]:
+    content = dict(status.content)
+    entities = content.pop("entities")
+    # Live errors are by the model in service when a row was folded, with however many others.
+    content.get("reconstruction", {}).pop("error_day", None)
+    for entity in entities.values():
+        del entity["live"], entity["spark"]
+    return status.position, status.generation, content, entities
+
+
+def _state(data_dir: Path, zone: str) -> dict[str, str]:
+    """The newest checkpoint: all that a zone needs to go on (where it is, the status tells)."""
+    newest = next(Checkpoints(data_dir).newest(zone))
+    saved = load_state(newest.folder / "zone")
+    values = {n: value for n, value in saved.values.items() if n not in ("live", "position")}
+    tensors = {n: t for n, t in saved.tensors.items() if not n.startswith("live.")}
+    return {
+        "zone": digest_of(values, tensors),
+        "instance": Instance.load(newest.folder / "instance").digest(),
+    }
+
+
+def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Compare part by part, so that a difference is told by its part."""
+    for part, content in expected.items():
+        assert found[part] == content, part
