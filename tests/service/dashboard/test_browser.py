@@ -1,0 +1,204 @@
+"""The pages in a real browser, with a real service that learns while they are open."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from tests.service.processes import until
+from tests.service.running import PATIENCE
+
+from .stage import EVIL, SPIKES, Stage
+from .visit import Visits, barriers, log_in
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+WINDOW = ("2024-01-03T00:00:00Z", "2024-01-04T00:00:00Z")
+PAGES = ("/", "/entities/farm", "/entities/evil", "/events", "/health")
+
+
+def test_log_in_and_out(visits: Visits, stage: Stage):
+    page = visits.open("/events?what=update")
+    expect(page).to_have_url(re.compile("/login"))
+    log_in(page, "cw_00000000_" + "x" * 43)
+    expect(page.get_by_role("alert")).to_contain_text("no token of this service")
+    log_in(page, stage.reader)
+    expect(page).to_have_url(f"{stage.url}/events?what=update")
+    page.get_by_role("button", name="Log out").click()
+    page.goto("/")
+    expect(page.get_by_label("Token")).to_be_visible()
+    # The browser itself notes that the first token was refused.
+    visits.complaints[:] = [each for each in visits.complaints if "401" not in each]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_is_without_barriers(visits: Visits, stage: Stage, dark: bool):
+    page = visits.open("/login", dark=dark)
+    found = {"/login": barriers(page)}
+    log_in(page, stage.operator)
+    for path in PAGES:
+        page.goto(path)
+        expect(page.locator("#live")).to_be_visible()
+        found[path] = barriers(page)
+    assert {path: each for path, each in found.items() if each} == {}
+
+
+def test_every_page_fits_a_phone(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.operator, size=(360, 740))
+    for path in PAGES:
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+
+
+def test_names_stay_text_wherever_they_are_shown(visits: Visits, stage: Stage):
+    stage.client.exclude("evil", start=WINDOW[0], end=WINDOW[1], reason=EVIL)
+    page = visits.open("/login", token=stage.operator)
+    page.goto("/")
+    expect(page.get_by_role("link", name=EVIL)).to_be_visible()
+    for path in PAGES:
+        page.goto(path)
+        expect(page.locator("#live")).to_be_visible()
+        assert page.locator("img[src=x]").count() == 0
+        assert page.evaluate("document.documentElement.dataset.owned") is None
+
+
+def updates(stage: Stage) -> set[str]:
+    return {event.key for event in stage.client.events(entity="farm", kinds=["update"]).events}
+
+
+def test_an_update_shows_on_open_pages_while_data_are_played(visits: Visits, stage: Stage):
+    fleet = visits.open("/login", token=stage.reader)
+    fleet.goto("/?q=farm")
+    log, entity = fleet.context.new_page(), fleet.context.new_page()
+    log.goto("/events?entity=farm&what=update")
+    entity.goto("/entities/farm")
+    pages = {
+        fleet: fleet.locator("tr[data-entity=farm]").get_by_text("in all"),
+        log: log.locator("#events tbody tr"),
+        entity: entity.locator("[data-part=happened] li").filter(has_text="update"),
+    }
+    for page in pages:
+        expect(page.locator("#live")).to_be_visible()
+        page.evaluate("window.opened = true")
+    before = {page: seen.all_inner_texts() for page, seen in pages.items()}
+    known = updates(stage)
+    while not updates(stage) > known and stage.plays_on():
+        pass
+    until(lambda: updates(stage) > known, PATIENCE)
+    for page, seen in pages.items():
+        expect(seen).not_to_have_text(before[page])
+        assert page.evaluate("window.opened"), "the page was loaded again"
+    expect(log.locator("#events tr.new")).not_to_have_count(0)
+
+
+def test_why_an_update_happened_and_what_it_changed(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.reader)
+    page.goto("/entities/farm")
+    update = page.locator("[data-part=happened] li a").filter(has_text="update of the predictor")
+    update.first.focus()
+    page.keyboard.press("Enter")
+    why = page.get_by_role("dialog")
+    expect(why).to_contain_text("novel")
+    expect(why).to_contain_text("predictor:farm:")
+    page.keyboard.press("Escape")
+    expect(why).to_be_hidden()
+
+
+def test_roll_a_model_back(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.operator)
+    page.goto("/entities/farm")
+    first = page.locator("tr").filter(has=page.get_by_text("predictor:farm:0", exact=True))
+    expect(first).to_contain_text("superseded")
+    first.get_by_role("button", name="Activate").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#outcomes")).to_be_empty()
+    first.get_by_role("button", name="Activate").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(page.locator("#outcomes")).to_contain_text("Done: model predictor:farm:0 is in service")
+    expect(first).to_contain_text("in service")
+    expect(page.get_by_label("Prediction", exact=True)).to_contain_text("predictor:farm:0")
+    assert stage.client.entity("farm").predictor == "predictor:farm:0"
+
+
+def test_hold_and_resume(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.operator)
+    page.goto("/entities/park")
+    state = page.locator(".facts .state")
+    page.get_by_role("button", name="Hold learning").click()
+    expect(state).to_have_text("held")
+    assert stage.client.entity("park").held
+    page.get_by_role("button", name="Resume learning").click()
+    expect(state).to_have_text("learning")
+    expect(page.locator("#outcomes")).to_contain_text("Done: park learns again")
+    assert not stage.client.entity("park").held
+
+
+def test_exclude_a_window_by_dragging(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.operator)
+    page.goto("/entities/park")
+    page.get_by_role("button", name="Whole life").click()
+    expect(page.locator("#plot-hint")).to_contain_text("Drag to zoom")
+    expect(page.locator("#plot .nsewdrag").first).to_be_visible()
+    page.get_by_role("button", name="Exclude by dragging").click()
+    box = page.locator("#plot .nsewdrag").first.bounding_box()
+    assert box is not None
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], height)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.35 * box["width"], height, steps=3)
+    page.mouse.move(box["x"] + 0.4 * box["width"], height, steps=3)
+    page.mouse.up()
+    page.get_by_role("textbox", name="Why").fill("the meter was replaced")
+    page.get_by_role("button", name="Forget and exclude").click()
+    expect(page.locator("#outcomes")).to_contain_text(re.compile(r"forgotten: [1-9]\d* samples"))
+    expect(page.locator("[data-part=exclusions] li")).to_have_count(1)
+    (window,) = stage.client.exclusions("park")
+    (event,) = stage.client.events(entity="park", kinds=["exclude"]).events
+    assert event.details["reason"] == "the meter was replaced"
+    readings = stage.client.measurements("park", start=window.start, end=window.end)
+    assert set(readings.flags) == {"excluded"}
+
+
+def test_release_what_is_in_quarantine(visits: Visits, stage: Stage):
+    assert stage.client.entity("farm").quarantined == len(SPIKES)
+    page = visits.open("/login", token=stage.operator)
+    page.goto("/entities/farm")
+    readings = page.locator("[data-part=quarantine] tbody tr")
+    expect(readings).to_have_count(len(SPIKES))
+    readings.first.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Release the selected").click()
+    expect(page.locator("#outcomes")).to_contain_text("Done")
+    expect(readings).to_have_count(len(SPIKES) - 1)
+    page.get_by_label("Select all").check()
+    page.get_by_role("button", name="Drop the selected").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(page.locator("[data-part=quarantine]")).to_contain_text("No reading is in quarantine")
+
+
+def test_who_may_only_read_is_offered_nothing_else(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.reader)
+    page.goto("/entities/farm")
+    expect(page.locator("#live")).to_be_visible()
+    assert page.locator("[data-url]").count() == 0
+    refused = page.evaluate(
+        "fetch('/v1/entities/farm/hold', {method: 'POST'}).then((answer) => answer.status)"
+    )
+    assert refused == 403
+    visits.complaints[:] = [each for each in visits.complaints if "403" not in each]
+
+
+def test_pages_recover_from_a_restart_of_the_service(visits: Visits, stage: Stage):
+    page = visits.open("/login", token=stage.reader)
+    page.goto("/events?what=started")
+    banner = page.locator("#stale")
+    expect(page.locator("#live")).to_be_visible()
+    expect(banner).to_be_hidden()
+    starts = page.locator("#events tbody tr")
+    known = starts.count()
+    stage.stop()
+    expect(banner).to_contain_text("Stale since")
+    stage.start_again()
+    expect(banner).to_be_hidden()
+    expect(starts).to_have_count(known + 1)  # and what happened meanwhile is there
+    # That nobody answered is what the browser complains of, and nothing else.
+    visits.complaints[:] = [e for e in visits.complaints if "net::ERR" not in e]
