@@ -181,13 +181,10 @@ def _alerts(own: Plain, zone: Zone, *, trouble: str | None, silent: int) -> Iter
 def _worse(own: Plain, zone: Zone) -> str | None:
     live: dict[str, Any] = own.get("live") or {}
     day, week = live.get("rmse_day"), live.get("rmse_week")
-    if day is None or week is None or live.get("n_day", 0) < ENOUGH * DAY / zone.step:
+    if day is None or not week or live.get("n_day", 0) < ENOUGH * DAY / zone.step:
         return None
-    return (
-        f"the error of the last day is {day / week:.1f} times the week's"
-        if day > WORSE * week
-        else None
-    )
+    times = day / week
+    return f"the error of the last day is {times:.1f} times the week's" if times > WORSE else None
 
 
 def _silence(content: Plain) -> int:

@@ -1,0 +1,176 @@
+"""The fleet as a page and as JSON: found, sorted, paged, and everything in it text."""
+
+import re
+from html import unescape
+
+import pytest
+from tests.service.web import NOW, Web
+
+from clearwatt.service.dashboard.fleet import SHOWN
+from clearwatt.service.records import Entity, Outcome, Status, Zone
+
+EVIL = "<script>alert(1)</script>"
+LEARNING = {"state": "learning", "predictor": "predictor:x:1", "updates": 2, "familiar": 40}
+
+
+def standing(day, week, *, novel=10, updated=NOW, **own):
+    live = {"rmse_day": day, "rmse_week": week, "n_day": 96, "n_week": 672}
+    spark = [week] * 6 + [day]
+    buffers = {"novel": novel, "capacity": 100}
+    return {**LEARNING, **buffers, "live": live, "spark": spark, "last_update": updated, **own}
+
+
+@pytest.fixture
+def web(tmp_path):
+    made = Web(tmp_path)
+    for zone in ("north", "south"):
+        made.store.add_zone(Zone(zone, 900, ("wind",)))
+    made.store.add_entities(
+        [
+            Entity("calm", "north", "generator", name="Beta"),
+            Entity("bad", "north", "consumer", name=EVIL),
+            Entity("waits", "north", "residual", unit="MW", name="Delta"),
+            Entity("dirty", "north", "generator", name="Alpha"),
+            Entity("new one", "south", "consumer"),
+        ]
+    )
+    entities = {
+        "calm": standing(9.0, 12.0, novel=90),
+        "bad": standing(25.0, 10.0, novel=50),
+        "waits": standing(4.0, 4.1, state="awaiting approval", candidate="predictor:waits:2"),
+        "dirty": standing(3.0, 2.0, quarantined=7, updated=NOW + 60),
+    }
+    content = {"state": "learning", "settings": {}, "entities": entities}
+    made.store.commit(Outcome(Status("north", 3, 1, content)))
+    yield made
+    made.close()
+
+
+def shown(web, **query):
+    """Ids on the page, in order."""
+    answer = web.ask("GET", "/", params=query)
+    assert answer.status_code == 200, answer.text
+    return re.findall(r'data-entity="([^"]+)"', answer.text)
+
+
+def row(web, entity):
+    """The words of an entity's row."""
+    text = web.ask("GET", "/").text
+    found = text.split(f'data-entity="{entity}"')[1].split("</tr>")[0]
+    return unescape(" ".join(re.sub(r"<title>.*?</title>|<[^>]*>", " ", found).split()))
+
+
+def test_those_that_need_somebody_come_first(web):
+    assert shown(web) == ["bad", "waits", "dirty", "calm", "new one"]
+    assert shown(web, alerts="true") == ["bad", "waits", "dirty"]
+
+
+def test_a_row_says_how_an_entity_stands_in_words_and_units(web):
+    calm = row(web, "calm")
+    for words in ("learning", "9.00 kW", "25 % below the week", "(12.0 kW)", "90 of 100 samples"):
+        assert words in calm
+    assert "40 familiar" in calm
+    assert "2024-06-01 00:00 UTC" in calm
+    assert "150 % above the week" in row(web, "bad")
+    assert "2.5 times the week's" in row(web, "bad")
+    assert "4.00 MW" in row(web, "waits")
+    assert "as over the week" in row(web, "waits")
+    assert "predictor:waits:2 awaits approval" in row(web, "waits")
+    assert "7 readings in quarantine" in row(web, "dirty")
+    assert "waiting" in row(web, "new one")
+    text = web.ask("GET", "/").text
+    assert "12.0 kW, 12.0 kW, 12.0 kW, 12.0 kW, 12.0 kW, 12.0 kW, 9.00 kW" in text
+    assert 'href="/entities/new%20one"' in text
+
+
+def test_names_stay_text(web):
+    text = web.ask("GET", "/", params={"q": '"><script>alert(2)</script>'}).text
+    assert "<script>" not in text
+    assert "<script>" not in web.ask("GET", "/").text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in web.ask("GET", "/").text
+
+
+def test_scripts_and_handlers_are_never_inside_a_page(web):
+    for path in ("/", "/health", "/login"):
+        answer = web.ask("GET", path, headers={"Accept": "text/html"})
+        assert re.findall(r"<script(?![^>]*\bsrc=)", answer.text) == []
+        assert re.findall(r"<[^>]+\son\w+=", answer.text) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"q": "ALPHA"}, ["dirty"]),
+        ({"q": "new"}, ["new one"]),
+        ({"zone": "south"}, ["new one"]),
+        ({"kind": "generator"}, ["dirty", "calm"]),
+        ({"state": "degraded"}, ["bad"]),
+        ({"state": "awaiting approval", "zone": "", "q": ""}, ["waits"]),
+        ({"state": "held"}, []),
+    ],
+)
+def test_the_fleet_can_be_searched_and_filtered(web, query, expected):
+    assert shown(web, **query) == expected
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("name", ["bad", "dirty", "calm", "waits", "new one"]),
+        ("-error", ["bad", "calm", "waits", "dirty", "new one"]),
+        ("-trend", ["bad", "dirty", "waits", "calm", "new one"]),
+        ("-fill", ["calm", "bad", "dirty", "waits", "new one"]),
+        ("-updated", ["dirty", "bad", "calm", "waits", "new one"]),
+        ("-zone", ["new one", "bad", "dirty", "calm", "waits"]),
+    ],
+)
+def test_the_fleet_can_be_sorted(web, sort, expected):
+    assert shown(web, sort=sort) == expected
+    answer = web.get("/v1/fleet", sort=sort)
+    assert [entity["id"] for entity in answer["entities"]] == expected
+
+
+def test_a_sorted_column_says_so_and_turns_round(web):
+    text = web.ask("GET", "/", params={"sort": "-error", "zone": "north"}).text
+    (head,) = re.findall(r'<th scope="col" aria-sort="descending"><a href="([^"]+)">', text)
+    assert unescape(head) == "/?zone=north&sort=error"
+
+
+def test_pages_are_links_that_keep_what_was_asked(web):
+    many = [Entity(f"m{number:03}", "south", "consumer") for number in range(2 * SHOWN + 5)]
+    web.app.state.parts.registry.add_entities(many)
+    query, seen = "/?zone=south&sort=-name", []
+    while query:
+        text = web.ask("GET", query).text
+        seen += re.findall(r'data-entity="([^"]+)"', text)
+        following = re.findall(r'href="([^"]+)">Next</a>', text)
+        query = unescape(following[0]) if following else None
+    assert seen == sorted([each.id for each in many] + ["new one"], reverse=True)
+    beyond = web.ask("GET", "/", params={"offset": 5000}).text
+    assert "No entity fits" in beyond
+    back = unescape(re.findall(r'href="([^"]+)">Previous</a>', beyond)[0])
+    assert 'data-entity="' in web.ask("GET", back).text
+
+
+def test_the_api_has_all_that_the_page_shows(web):
+    fleet = web.get("/v1/fleet", limit=2)
+    assert (fleet["total"], fleet["everyone"], fleet["alerts"]) == (5, 5, 3)
+    assert fleet["states"] == {
+        "degraded": 1,
+        "awaiting approval": 1,
+        "learning": 2,
+        "waiting": 1,
+    }
+    bad = fleet["entities"][0]
+    assert (bad["rmse_day"], bad["rmse_week"], bad["unit"]) == (25.0, 10.0, "kW")
+    assert bad["spark"] == [10.0] * 6 + [25.0]
+    assert (bad["novel"], bad["novelty_capacity"], bad["familiar"]) == (50, 100, 40)
+    assert bad["last_update"] == "2024-06-01T00:00:00Z"
+    assert [alert["kind"] for alert in bad["alerts"]] == ["degraded"]
+    assert "sort" in web.refused(422, "GET", "/v1/fleet?sort=luck")
+
+
+def test_a_service_without_entities_says_how_to_begin(tmp_path):
+    web = Web(tmp_path)
+    assert "POST /v1/entities" in web.ask("GET", "/").text
+    web.close()
