@@ -11,11 +11,8 @@ const MARKS = {
 };
 export const MARKED = Object.keys(MARKS);
 
-const CONFIG = {
-  responsive: true,
-  displaylogo: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-};
+// The page has its own buttons, which a keyboard reaches; plotly's would lie over the marks.
+const CONFIG = { responsive: true, displayModeBar: false };
 
 /** Milliseconds as the wall clock of the viewer, in the form plotly takes for a date. */
 function wall(time) {
@@ -102,6 +99,7 @@ function marks(events, colour) {
     type: "scatter",
     mode: "markers",
     name: "What happened",
+    showlegend: events.length > 0,
     x: times.map(wall),
     y: events.map(() => 0.5),
     yaxis: "y4",
@@ -119,6 +117,26 @@ function marks(events, colour) {
   };
 }
 
+/** Readings in quarantine; one far beyond all others is drawn at the edge of what they need. */
+function suspects(quarantined, signals, colour) {
+  const others = [...signals.measured, ...signals.forecast].filter((value) => value !== null);
+  const [low, high] = others.length ? [Math.min(...others), Math.max(...others)] : [-Infinity, Infinity];
+  const margin = others.length ? (high - low) / 10 : 0;
+  const shown = quarantined.filter(({ value }) => value !== null);
+  return line(
+    shown.map(({ time }) => time),
+    shown.map(({ value }) => Math.min(Math.max(value, low - margin), high + margin)),
+    {
+      name: "In quarantine",
+      showlegend: shown.length > 0,
+      mode: "markers",
+      text: shown.map(({ value }) => `${value} ${signals.unit}`),
+      hovertemplate: "%{text} <i>(%{customdata})</i>",
+      marker: { symbol: "x-thin", size: 8, line: { color: colour.bad, width: 2 } },
+    },
+  );
+}
+
 function traces({ signals, forecast, events, quarantined, view }, colour) {
   const times = signals.times.map(Date.parse);
   const { unit } = signals;
@@ -128,13 +146,11 @@ function traces({ signals, forecast, events, quarantined, view }, colour) {
     line(times, signals.measured, { ...power, name: "Measured", line: { color: colour.measured, width: 1.5 } }),
     line(times, signals.forecast, { ...power, name: "Forecast", line: { color: colour.forecast, width: 1.5 } }),
     ...(forecast ? ahead(forecast, colour, unit) : []),
-    line(quarantined.map(({ time }) => time), quarantined.map(({ value }) => value), {
-      ...power, name: "In quarantine", mode: "markers", marker: { symbol: "x-thin", size: 8, line: { color: colour.bad, width: 2 } },
-    }),
-    line(times, signals.error, { ...power, name: "Prediction error", yaxis: "y2", line: { color: colour.novel, width: 1 } }),
-    threshold(signals.thresholds, view, { ...power, ...limit, name: "Threshold of prediction", yaxis: "y2" }),
-    line(times, signals.reconstruction, { hovertemplate: hover(""), name: "Reconstruction error", yaxis: "y3", line: { color: colour.forecast, width: 1 } }),
-    threshold(signals.reconstruction_thresholds, view, { hovertemplate: hover(""), ...limit, name: "Threshold of reconstruction", yaxis: "y3" }),
+    suspects(quarantined, signals, colour),
+    line(times, signals.error, { ...power, name: "Prediction error", yaxis: "y2", showlegend: false, line: { color: colour.novel, width: 1 } }),
+    threshold(signals.thresholds, view, { ...power, ...limit, name: "Threshold", yaxis: "y2" }),
+    line(times, signals.reconstruction, { hovertemplate: hover(""), name: "Reconstruction error", yaxis: "y3", showlegend: false, line: { color: colour.forecast, width: 1 } }),
+    threshold(signals.reconstruction_thresholds, view, { hovertemplate: hover(""), ...limit, name: "Threshold", yaxis: "y3", showlegend: false }),
     marks(events, colour),
   ];
 }
@@ -146,7 +162,7 @@ function shade({ start, end }, colour, options = {}) {
   };
 }
 
-function layout({ signals, events, exclusions, chosen, view, excluding }, colour) {
+function layout({ signals, events, exclusions, chosen, view, excluding }, colour, narrow) {
   const axis = { gridcolor: colour.grid, zerolinecolor: colour.grid, automargin: true, fixedrange: true };
   const lines = events.map((event) => {
     const at = wall(Date.parse(event.time ?? event.at));
@@ -154,7 +170,7 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
   });
   return {
     uirevision: "kept",
-    font: { color: colour.ink, family: colour.font, size: 13 },
+    font: { color: colour.ink, family: colour.font, size: narrow ? 11 : 13 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     margin: { l: 60, r: 10, t: 10, b: 40 },
@@ -173,14 +189,15 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
     yaxis4: { domain: [0.955, 1], range: [0, 1], visible: false, fixedrange: true },
     yaxis: { ...axis, domain: [0.5, 0.95], title: { text: `Power (${signals.unit})` } },
     yaxis2: { ...axis, domain: [0.25, 0.46], rangemode: "tozero", title: { text: `Error (${signals.unit})` } },
-    yaxis3: { ...axis, domain: [0, 0.21], rangemode: "tozero", title: { text: "Reconstruction<br>error" } },
+    yaxis3: { ...axis, domain: [0, 0.21], rangemode: "tozero", title: { text: "Reconstruction error", font: { size: 11 } } },
   };
 }
 
 /** Draws, or draws anew, everything that is known into an element. */
 export function draw(element, state) {
   const colour = colours();
-  return window.Plotly.react(element, traces(state, colour), layout(state, colour), CONFIG);
+  const narrow = element.clientWidth < 600;
+  return window.Plotly.react(element, traces(state, colour), layout(state, colour, narrow), CONFIG);
 }
 
 /** Once plotly is there. */

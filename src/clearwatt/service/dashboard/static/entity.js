@@ -108,7 +108,7 @@ async function refresh() {
 }
 
 function fail(error) {
-  hint.textContent = `The plot could not be loaded: ${error.message}`;
+  hint.textContent = `This could not be loaded: ${error.message}`;
 }
 
 function press(button) {
@@ -151,7 +151,7 @@ function listenToPlot() {
   });
   plot.on("plotly_click", ({ points }) => {
     const mark = points.find((point) => point.data.yaxis === "y4");
-    if (mark) explain(mark.customdata);
+    if (mark) explain(mark.customdata).catch(fail);
   });
   plot.on("plotly_selected", (selected) => {
     const range = selected?.range?.x;
