@@ -6,6 +6,7 @@ import fcntl
 import logging
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,6 +22,7 @@ from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.service.app import create_app
 from clearwatt.service.auth import check_bind
 from clearwatt.service.config import ServiceConfig
+from clearwatt.service.dashboard.preparing import prepare
 from clearwatt.service.feed import Feed
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasts import Forecaster
@@ -123,6 +125,9 @@ def _run(
         stack.callback(supervisor.stop)
         _note(store, "started", f"the service was started, release {__version__}")
         supervisor.start()
+        pages = threading.Thread(target=prepare, args=(app.state.parts,), name="prepare-pages")
+        pages.start()
+        stack.callback(pages.join)  # it reads the store, which is closed at the end
         server.run(sockets=[listener])
 
 

@@ -61,6 +61,12 @@ def asset(name: str) -> Asset:
     )
 
 
+def read_all() -> None:
+    """Read and compress every file, so that nobody waits for it."""
+    for name in _listed():
+        asset(name)
+
+
 def address(name: str) -> str:
     """Where a file is, for a page to name; it changes with the content.
 

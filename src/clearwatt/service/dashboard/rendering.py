@@ -71,11 +71,18 @@ def page(
     return HTMLResponse(body, status_code=status, headers=HEADERS)
 
 
+def compile_all() -> None:
+    """Compile every template, so that nobody waits for it."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("clearwatt.service.dashboard"),
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

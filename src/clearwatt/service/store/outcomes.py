@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+
+from pydantic_core import from_json
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import Outcome, SignalDay, Status, Version, VersionStatus
@@ -51,7 +52,8 @@ def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, Status]
         given = session.given(texts={"zone": zones})
         sql, values = f"{sql} WHERE zone IN (SELECT given.zone FROM {given.sql})", given.values
     return {
-        zone: Status(zone, position, generation, json.loads(content))
+        # Of all zones that is megabytes, which pydantic's own reader takes a third of the time for.
+        zone: Status(zone, position, generation, from_json(content))
         for zone, position, generation, content in session.rows(sql, *values)
     }
 
