@@ -22,6 +22,10 @@ export async function refreshParts() {
 
 async function fetchPage(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  if (answer.redirected) {
+    location.assign("/login?next=" + encodeURIComponent(location.pathname + location.search));
+    throw new Error("the session is over; log in again");
+  }
   if (!answer.ok) throw new Error(`the service answered ${answer.status}`);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
@@ -34,9 +38,11 @@ function replace(shown, fresh) {
     box.checked = checked.has(box.value);
   }
   if (shown.innerHTML === fresh.innerHTML) return;
-  const scrolled = shown.scrollTop;
+  const down = shown.scrollTop;
+  const aside = shown.querySelector(".scroll")?.scrollLeft ?? 0;
   shown.replaceChildren(...document.adoptNode(fresh).childNodes);
-  shown.scrollTop = scrolled;
+  shown.scrollTop = down;
+  if (aside) shown.querySelector(".scroll")?.scrollTo({ left: aside });
   if (focused) shown.querySelector(focused)?.focus({ preventScroll: true });
 }
 
