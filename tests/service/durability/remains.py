@@ -27,7 +27,8 @@ def remains(data_dir: Path, database: str | None = None) -> dict[str, Any]:
             "journals": {zone.id: list(_journal(store, zone.id)) for zone in store.zones()},
             "events": dict(sorted(map(_event, _events(store)))),
             "versions": _versions(store, ModelFiles(data_dir)),
-            "statuses": {zone: _status(status) for zone, status in store.statuses().items()},
+            "statuses": store.statuses(),
+            "signals": {zone.id: _signals(store, zone.id) for zone in store.zones()},
             "states": {zone.id: _state(data_dir, zone.id) for zone in store.zones()},
         }
 
@@ -78,24 +79,17 @@ def _versions(store: Store, files: ModelFiles) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-def _status(status: Any) -> tuple[Any, ...]:
-    content = dict(status.content)
-    entities = content.pop("entities")
-    # Live errors are by the model in service when a row was folded, with however many others.
-    content.get("reconstruction", {}).pop("error_day", None)
-    for entity in entities.values():
-        del entity["live"], entity["spark"]
-    return status.position, status.generation, content, entities
+def _signals(store: Store, zone: str) -> list[tuple[int, bytes]]:
+    return [(each.day, each.content) for each in store.signals(zone, start=0, end=2**40)]
 
 
 def _state(data_dir: Path, zone: str) -> dict[str, str]:
-    """The newest checkpoint: all that a zone needs to go on (where it is, the status tells)."""
+    """The newest checkpoint: all that a zone needs to go on (how far it is, its status tells)."""
     newest = next(Checkpoints(data_dir).newest(zone))
     saved = load_state(newest.folder / "zone")
-    values = {n: value for n, value in saved.values.items() if n not in ("live", "position")}
-    tensors = {n: t for n, t in saved.tensors.items() if not n.startswith("live.")}
+    values = {name: value for name, value in saved.values.items() if name != "position"}
     return {
-        "zone": digest_of(values, tensors),
+        "zone": digest_of(values, saved.tensors),
         "instance": Instance.load(newest.folder / "instance").digest(),
     }
 

@@ -33,5 +33,5 @@ def test_disorder_and_duplicates_lead_to_the_same_state(twin, tmp_path):
         settle(client)
         assert service.stop() == 0
     found = remains(tmp_path / "data")
-    for part in ("readings", "versions", "states"):
+    for part in ("readings", "versions", "signals", "states"):
         assert found[part] == twin.remains[part], part
