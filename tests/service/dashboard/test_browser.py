@@ -10,8 +10,6 @@ from tests.service.running import PATIENCE
 from .stage import EVIL, SPIKES, Stage
 from .visit import Visits, barriers, log_in
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 WINDOW = ("2024-01-03T00:00:00Z", "2024-01-04T00:00:00Z")
 PAGES = ("/", "/entities/farm", "/entities/evil", "/events", "/health")
 

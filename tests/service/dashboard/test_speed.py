@@ -1,0 +1,92 @@
+"""How long people wait, in a real browser with an empty cache; the times are printed."""
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.service.web import Web, listening
+
+from clearwatt.service.config import ServiceConfig
+
+from .large import DAYS, MEMBERS, ROWS, ZONES, large_plant
+from .visit import Visits
+
+FLEET, ENTITY = 1.5, 2.0
+"""Seconds that people should wait at most, on a machine that does nothing else."""
+BUSY = 5.0
+"""How many times slower a machine may be that does other things beside."""
+ZOOM_OUT = """async () => {
+  const began = performance.now();
+  document.querySelector("[data-days=all]").click();
+  const hint = document.getElementById("plot-hint");
+  while (!hint.textContent.includes("2022")) await new Promise(requestAnimationFrame);
+  return performance.now() - began;
+}"""
+"""Milliseconds until all that was ever measured is drawn."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service that knows ten thousand entities."""
+    folder = tmp_path_factory.mktemp("large")
+    plant = large_plant(folder)
+    web = Web(folder, ServiceConfig(), store=plant.store, files=plant.files)
+    with listening(web) as url:
+        yield url
+        web.app.state.parts.feed.close()
+    web.close()
+
+
+@pytest.fixture
+def visits(address: str, browser: Browser) -> Iterator[Visits]:
+    made = Visits(browser, address)
+    yield made
+    made.close()
+    assert made.complaints == []
+
+
+def seconds_until(page: Page, condition: str) -> float:
+    """Seconds from the start of the navigation until a condition held, by the browser's clock."""
+    held = page.wait_for_function(f"() => {condition} && performance.now()")
+    return float(held.json_value()) / 1000
+
+
+def told(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    """Print what was measured, and how busy the machine was with other things."""
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    with capsys.disabled():
+        sys.stdout.write(f"\n{line}; load {load:.1f} on {cores} cores\n")
+
+
+def test_the_fleet_page_of_ten_thousand_entities_comes_at_once(visits: Visits, capsys):
+    page = visits.open("/")
+    shown = "document.readyState === 'complete' && document.querySelectorAll('tbody tr').length"
+    first = seconds_until(page, shown)
+    expect(page.locator("caption")).to_contain_text(f"of {ZONES * MEMBERS:,} entities")
+    expect(page.locator("tbody tr")).to_have_count(50)
+    page.goto("/?q=zone-42&sort=-error")
+    found = seconds_until(page, shown)
+    expect(page.locator("caption")).to_contain_text(f"of {MEMBERS} entities")
+    told(
+        capsys,
+        f"fleet of {ZONES * MEMBERS:,} entities: first view {first:.2f} s (goal {FLEET} s), "
+        f"a search {found:.2f} s",
+    )
+    assert max(first, found) < BUSY * FLEET
+
+
+def test_the_page_of_an_entity_with_two_years_behind_it_comes_soon(visits: Visits, capsys):
+    page = visits.open("/entities/e0")
+    drawn = "document.getElementById('plot-hint').textContent.includes('Drag to zoom')"
+    first = seconds_until(page, drawn)
+    whole = page.evaluate(ZOOM_OUT) / 1000
+    points = page.evaluate("document.getElementById('plot').data[0].x.length")
+    told(
+        capsys,
+        f"entity with two years of quarter-hours: page and plot {first:.2f} s, its whole life "
+        f"({points:,} points of {DAYS * ROWS:,}) {whole:.2f} s (goal {ENTITY} s each)",
+    )
+    assert points < 10_000
+    assert max(first, whole) < BUSY * ENTITY
