@@ -16,7 +16,7 @@ from clearwatt.service.outages import Outages
 from clearwatt.service.records import READING, Command, Entity, Status, Zone
 from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
 from clearwatt.service.updater import TrainingLostError
-from clearwatt.service.zone_learner import Workplace, ZoneLearner
+from clearwatt.service.zone_learner import CROWD, Workplace, ZoneLearner
 
 from .tally import Tally
 
@@ -25,6 +25,7 @@ class Here:
     """Trains at once, in this process; ``gives_up`` as an updater would that lost its workers."""
 
     gives_up = False
+    waiting = 0
 
     def submit(self, jobs):
         future = Future()
@@ -121,6 +122,23 @@ def test_what_is_folded_is_committed_and_told(station):
     assert [status.position for status in station.told] == [1, 2]
     assert positions(station) == [2], "an update has a checkpoint"
     assert station.learner.position == 2
+
+
+def test_a_warm_up_waits_while_trainings_do_and_what_came_before_it_does_not(station):
+    station.send(1, 2, 3)
+    station.command("warmup")
+    station.send(4, start=9)
+    station.trainer.waiting = CROWD
+    station.catch_up()
+    assert station.status.content["total"] == 6
+    assert station.status.content["trained"] == 0
+    assert station.learner.error is None
+    station.trainer.waiting = 0
+    station.learner.turn(station.head)  # begins, before the second it would wait is over
+    station.learner.turn(station.head)
+    station.catch_up()
+    assert station.status.content["total"] == 10
+    assert station.status.content["trained"] == 1
 
 
 def test_a_restart_folds_again_without_going_back(station):

@@ -69,6 +69,10 @@ class Pace:
         self._failures += 1
         self.not_before = time.monotonic() + wait
 
+    def postpone(self) -> None:
+        """Wait for others; nothing went wrong."""
+        self.not_before = time.monotonic() + FIRST_WAIT
+
     def doubt(self) -> None:
         """Take half as much, until what cannot be folded is alone."""
         self._doubted = max(1, self._taken // 2)

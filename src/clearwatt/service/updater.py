@@ -67,6 +67,11 @@ class Updater:
         for thread in self._threads:
             thread.start()
 
+    @property
+    def waiting(self) -> int:
+        """How many trainings wait for a worker."""
+        return self._queue.qsize()
+
     def submit(self, jobs: Sequence[Job]) -> Future[Results]:
         """Have jobs trained together; the future has the results in their order, or an error."""
         future: Future[Results] = Future()

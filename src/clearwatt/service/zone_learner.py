@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -21,11 +22,15 @@ from clearwatt.fleet import Job, Trained
 from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
 from clearwatt.service.outages import Outages
 from clearwatt.service.pace import Pace
-from clearwatt.service.records import Entity, Entry, Event, Outcome, Status, Zone
+from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Zone
 from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
 from clearwatt.service.updater import UpdaterClosedError
 from clearwatt.service.upkeep import Upkeep
 from clearwatt.streams import Stream
+
+CROWD = 2
+"""Trainings that wait for a worker, from which on no other zone begins its warm-up: what is to be
+trained is in memory, and a hundred zones may be told to begin at once."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,6 +65,10 @@ class Folds(Protocol):
 
 class Trainer(Protocol):
     """Where jobs are trained; see `clearwatt.service.updater.Updater`."""
+
+    @property
+    def waiting(self) -> int:
+        """How many trainings wait for a worker."""
 
     def submit(self, jobs: Sequence[Job]) -> Future[list[Trained]]:
         """Have jobs trained together."""
@@ -192,6 +201,11 @@ class ZoneLearner:
     def _begin(self, fold: Fold, head: int) -> None:
         store = self.place.store
         entries = self._pace.take(store, self.zone.id, after=fold.position)
+        if self.place.trainer.waiting >= CROWD:
+            entries = list(takewhile(lambda entry: not _warms_up(entry), entries))
+            if not entries:
+                self._pace.postpone()
+                return
         self._stream = fold.fold(entries, store.entities(self.zone.id))
         self._advance(self._stream, None, head=head)
 
@@ -296,6 +310,10 @@ class ZoneLearner:
 
     def _event(self, key: str, kind: str, message: str) -> Event:
         return Event(key, kind, message, time.time(), zone=self.zone.id)
+
+
+def _warms_up(entry: Entry) -> bool:
+    return isinstance(entry.content, Command) and entry.content.kind == "warmup"
 
 
 def _given_up(job: Job) -> Trained:
