@@ -76,6 +76,14 @@ def test_the_explanation_holds_the_facts(events):
     assert f"{event.replayed} replayed samples" in said
 
 
+def test_the_explanation_names_the_unit_of_what_has_one(events):
+    (event, *_) = of(events, "predictor", 1)
+    said = event.explained("kW")
+    assert f"threshold {event.threshold_before:.4g} to {event.threshold_after:.4g} kW;" in said
+    assert f"{event.novelty_error_before:.4g} to {event.novelty_error_after:.4g} kW," in said
+    assert said.count("kW") == (2 if event.familiarity_error_before is None else 3)
+
+
 def test_the_shared_autoencoder_has_no_entity(events):
     (event, *_) = of(events, "autoencoder", None)
     assert event.explanation.startswith("autoencoder: after")

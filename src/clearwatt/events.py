@@ -61,6 +61,11 @@ class UpdateEvent:
     @property
     def explanation(self) -> str:
         """Why the update came and what it did, for a person."""
+        return self.explained()
+
+    def explained(self, unit: str = "") -> str:
+        """The explanation with the unit of errors and thresholds, where they have one."""
+        unit = f" {unit}" if unit else ""
         who = self.component if self.entity is None else f"{self.component} of {self.entity}"
         why = (
             f"{who}: after {self.step} samples the {self.trigger} signal had found enough novelty: "
@@ -73,17 +78,18 @@ class UpdateEvent:
                 "service and its threshold were kept."
             )
         error = _UNIT[self.component]
+        novel = _change(self.novelty_error_before, self.novelty_error_after, unit)
+        familiar = _change(self.familiarity_error_before, self.familiarity_error_after, unit)
         return (
             f"{why} Trained {self.epochs} epochs with {self.replayed} replayed samples in "
-            f"{self.seconds:.2f} s; {error} error on novel samples "
-            f"{_change(self.novelty_error_before, self.novelty_error_after)}, on familiar samples "
-            f"{_change(self.familiarity_error_before, self.familiarity_error_after)}; threshold "
-            f"{self.threshold_before:.4g} to {self.threshold_after:.4g}; "
+            f"{self.seconds:.2f} s; {error} error on novel samples {novel}, on familiar "
+            f"samples {familiar}; "
+            f"threshold {self.threshold_before:.4g} to {self.threshold_after:.4g}{unit}; "
             f"{self.retained_bytes / 1e6:.2f} MB of the past retained."
         )
 
 
-def _change(before: float | None, after: float | None) -> str:
+def _change(before: float | None, after: float | None, unit: str) -> str:
     if before is None or after is None:
         return "none seen"
-    return f"{before:.4g} to {after:.4g}"
+    return f"{before:.4g} to {after:.4g}{unit}"

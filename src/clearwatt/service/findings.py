@@ -81,11 +81,17 @@ class Findings:
         self.event(
             f"update:{key}:{component.updates}",
             kind,
-            event.explanation,
+            event.explained(self._unit_of(component)),
             entity=None if event.entity is None else str(event.entity),
             time=time,
             details={**asdict(event), "before": before, "after": version, "unit": "power"},
         )
+
+    def _unit_of(self, component: Component) -> str:
+        """The unit of a component's errors: power has one, the representation has none."""
+        if component.name != "predictor":
+            return ""
+        return self.state.entities[str(component.entity)].unit
 
     def _version_of(self, component: Component, event: UpdateEvent, *, time: int) -> str | None:
         if event.accepted:
