@@ -15,6 +15,14 @@ function made(name, ...children) {
   return element;
 }
 
+/** When it was recorded and, where it is about readings, the time of the last of them. */
+function when(event) {
+  if (!event.time) return [timeElement(event.at)];
+  const about = made("span", "about ", timeElement(event.time));
+  about.className = "faint";
+  return [timeElement(event.at), " ", about];
+}
+
 function where(event) {
   if (!event.entity) return event.zone ?? "service";
   const link = made("a", event.entity);
@@ -25,7 +33,6 @@ function where(event) {
 function details(event) {
   const list = made("dl");
   const add = (name, content) => list.append(made("dt", name), made("dd", content));
-  if (event.time) add("time of the readings", timeElement(event.time));
   for (const [name, value] of Object.entries(event.details)) {
     add(name.replaceAll("_", " "), typeof value === "string" ? value : JSON.stringify(value));
   }
@@ -37,7 +44,7 @@ function row(event) {
   const kind = made("span", event.kind);
   kind.className = `state ${tones[event.kind] ?? ""}`;
   const cells = {
-    When: [timeElement(event.at)],
+    When: when(event),
     What: [kind],
     Where: [where(event)],
     "In words": [event.message, details(event)],
