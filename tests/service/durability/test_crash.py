@@ -134,24 +134,28 @@ def test_killed_three_times_it_ends_up_as_its_twin(twin: Twin, tmp_path):
     check_same(found, twin.remains)
 
 
+@pytest.fixture(scope="module")
+def long_twin(tmp_path_factory: pytest.TempPathFactory) -> Twin:
+    """What fifty kills are compared with, on either database."""
+    return uninterrupted(tmp_path_factory.mktemp("long-twin"), 6 * KILLS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_killed_fifty_times_it_ends_up_as_its_twin(kind, request, tmp_path):
+def test_killed_fifty_times_it_ends_up_as_its_twin(kind, request, long_twin: Twin, tmp_path):
     database = None if kind == "sqlite" else request.getfixturevalue("postgres")
+    updates = [key for key in long_twin.remains["events"] if key.startswith("update:")]
+    assert len(updates) >= 10
     rng = np.random.default_rng(KILLS)
     moments: list[Moment] = [at_any_moment(rng.uniform(0, SOON)) for _ in range(KILLS)]
     moments[2::6] = [in_training] * len(moments[2::6])
     moments[5::6] = [in_a_swap] * len(moments[5::6])
-    world = World(6 * KILLS)
-    came = survive(world, tmp_path / "data", moments, database)
-    found = remains(tmp_path / "data", database)
-    check_all_there(found, world)
-    expected = uninterrupted(tmp_path / "twin", world.blocks).remains
-    updates = [key for key in expected["events"] if key.startswith("update:")]
+    came = survive(long_twin.world, tmp_path / "data", moments, database)
     _LOG.info("%s: %d kills, %d as aimed, %d updates", kind, KILLS, came, len(updates))
     assert came > 0.9 * KILLS
-    assert len(updates) >= 10
-    check_same(found, expected)
+    found = remains(tmp_path / "data", database)
+    check_all_there(found, long_twin.world)
+    check_same(found, long_twin.remains)
 
 
 def test_killed_learners_and_workers_are_not_noticed_by_those_who_ask(twin: Twin, tmp_path):
