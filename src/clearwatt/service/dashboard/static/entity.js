@@ -36,6 +36,8 @@ let asked = 0; // a newer question makes older answers useless
 let loaded = 0;
 let later = 0;
 let listening = false;
+let dragging = false; // drawing anew would take the plot out of the viewer's hand
+let waiting = false;
 
 function follow() {
   const end = state.life?.end ?? Math.floor(Date.now() / step) * step;
@@ -74,6 +76,10 @@ async function takeLife(life) {
 }
 
 async function show() {
+  if (dragging) {
+    waiting = true;
+    return;
+  }
   readParts();
   await draw(plot, state);
   if (!listening) listenToPlot();
@@ -81,6 +87,12 @@ async function show() {
   hint.textContent = state.excluding
     ? "Drag over the plot to choose a window to forget, or fill in the form below."
     : `${local(start)} to ${local(end)}. Drag to zoom, or use the buttons.`;
+}
+
+function letGo() {
+  dragging = false;
+  if (waiting) show();
+  waiting = false;
 }
 
 /** What the parts of the page say that the plot shows too. */
@@ -242,6 +254,13 @@ document.addEventListener("change", ({ target }) => {
   for (const box of target.form.querySelectorAll("input[name=time]")) box.checked = target.checked;
 });
 document.addEventListener("clearwatt:theme", () => show());
+plot.addEventListener("pointerdown", () => {
+  dragging = true;
+}, { capture: true });
+for (const end of ["pointerup", "pointercancel"]) {
+  // Plotly hears of the end of a drag after this.
+  addEventListener(end, () => dragging && setTimeout(letGo, 100), { capture: true });
+}
 
 load().catch(fail);
 onChange(refresh, { zone, every: 2000 });
