@@ -1,5 +1,6 @@
 """A small valid data set, on disk and in memory, that tests bend out of shape."""
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,12 @@ from clearwatt.data import Dataset, Drift, Entity, Kind, load_dataset
 
 QUARTERS = [f"2024-01-01T{m // 60:02d}:{m % 60:02d}:00+00:00" for m in range(0, 180, 15)]
 HOURS = [f"2024-01-01T{hour:02d}:00:00+00:00" for hour in range(4)]
+
+
+def pytest_configure() -> None:
+    """Have processes of tests hear Ctrl-C, which a shell in the background hands down ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
