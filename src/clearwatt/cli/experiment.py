@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from clearwatt.cli import report
 from clearwatt.cli.printing import (
@@ -41,17 +41,22 @@ def register(commands: Commands) -> None:
     run.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
     run.add_argument("--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G")
     run.add_argument("--seed", type=int, metavar="S", help="of everything random in the models")
-    run.add_argument(
+    add_executor_options(run)
+    add_json_option(run)
+    run.set_defaults(run=run_experiment)
+    report.register(actions)
+
+
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    """Who does the work of a long command."""
+    parser.add_argument(
         "--executor",
         choices=("serial", "processes", "ray"),
         default="processes",
         help="who does the work (default processes)",
     )
-    run.add_argument("--workers", type=int, metavar="N", help="how many (default: one per core)")
-    run.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
-    add_json_option(run)
-    run.set_defaults(run=run_experiment)
-    report.register(actions)
+    parser.add_argument("--workers", type=int, metavar="N", help="how many (default: one per core)")
+    parser.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
 
 
 def run_experiment(options: argparse.Namespace) -> None:
@@ -88,16 +93,20 @@ def configured(options: argparse.Namespace) -> Experiment:
     values.pop("preset", None)
     experiment = adjusted(base, values, str(options.config))
     given = {name: getattr(options, name) for name in ("data", "instances", "seed")}
-    given["entities"] = _entities(options.entities)
+    given["entities"] = entity_choice(options.entities)
     chosen = {name: value for name, value in given.items() if value is not None}
     return adjusted(experiment, chosen, "options")
 
 
-def _entities(words: list[str] | None) -> object:
-    if words is None or len(words) != 1:
-        return words
-    word = words[0]
-    return int(word) if word.isdigit() else "all" if word == "all" else words
+def entity_choice(
+    words: list[str] | None,
+) -> Literal["all"] | int | tuple[str, ...] | None:
+    """What the words of ``--entities`` mean: how many, all of them, or which; None: not said."""
+    if words is None:
+        return None
+    if len(words) > 1 or not (words[0].isdigit() or words[0] == "all"):
+        return tuple(words)
+    return "all" if words[0] == "all" else int(words[0])
 
 
 def _row(trial: dict[str, Any]) -> tuple[str, ...]:

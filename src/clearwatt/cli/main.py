@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from clearwatt import __version__
-from clearwatt.cli import backup, data, experiment, forecast, replay, serve, simulate, token
+from clearwatt.cli import (
+    backup,
+    benchmark,
+    data,
+    experiment,
+    forecast,
+    replay,
+    serve,
+    simulate,
+    token,
+)
 from clearwatt.errors import ClearwattError
 
 USER_ERROR = 2
@@ -31,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"clearwatt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (simulate, data, experiment, serve, token, replay, forecast, backup):
+    for command in (simulate, data, experiment, benchmark, serve, token, replay, forecast, backup):
         command.register(commands)
     return parser
 

@@ -6,18 +6,43 @@ import sys
 import time
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-
-if TYPE_CHECKING:
-    from clearwatt.experiment.stages import Progress as Step
 
 RATE = 6e9
 """Multiply-adds a core does per second, until this run's own rate is known."""
 QUIET_SECONDS = 20.0
 """Where stderr is no terminal, a line is written at most this often."""
+
+
+class Step(Protocol):
+    """How far a stage is: pieces of work, and their cost in multiply-adds."""
+
+    @property
+    def stage(self) -> str:
+        """What is being done."""
+
+    @property
+    def done(self) -> int:
+        """Pieces that are finished."""
+
+    @property
+    def pieces(self) -> int:
+        """All of them."""
+
+    @property
+    def cost_done(self) -> float:
+        """Cost of those that are finished."""
+
+    @property
+    def cost(self) -> float:
+        """Cost of all of them."""
+
+    @property
+    def cost_after(self) -> float:
+        """A guess of what the stages after this one will cost."""
 
 
 def show_progress(steps: Iterable[Step], workers: int) -> None:

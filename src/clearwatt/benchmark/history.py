@@ -1,0 +1,175 @@
+"""What a peer is told, and when: inputs ahead of time, measurements only after their delay."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.errors import ConfigurationError, require_whole
+from clearwatt.experiment.protocol import Floats, Rows, Span, Zone
+
+
+class Samples(NamedTuple):
+    """Measured samples in order of time."""
+
+    x: Floats
+    """Inputs, n x d."""
+    y: Floats
+    """Power, n x entities; NaN where there is no measurement."""
+    times: pd.DatetimeIndex
+    """When they were, n."""
+
+    def of(self, column: int) -> tuple[Floats, Floats]:
+        """Inputs (n x d) and power (n) of the samples measured for one entity."""
+        measured = ~np.isnan(self.y[:, column])
+        return self.x[measured], self.y[measured, column]
+
+
+class Round(NamedTuple):
+    """A stretch of the stream that is forecast at once, with what is known at its first step."""
+
+    steps: slice
+    """The steps, counted from the first that is forecast."""
+    x: Floats
+    """Their inputs, n x d."""
+    known: Samples
+    """Every measured sample known by then."""
+    new: int
+    """How many of these, the last ones, were not known in the round before."""
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A zone as it unfolds: ``n`` samples, the warm-up first, then the steps to be forecast.
+
+    For a step at time t only measurements of t - delay and before are given out, also those of the
+    warm-up. Inputs are weather forecasts and the calendar, known ahead.
+
+    Args:
+        zone: its name.
+        entities: whose power is to be forecast.
+        x: inputs, n x d.
+        measured: power, n x entities; asked for through the methods, which keep to the delay.
+        clock: step of each sample on the data set's clock, n; gaps have no sample.
+        times: time of each sample, n.
+        first: the first sample that is forecast: that of the updating phase.
+        test: the first sample of the test phase.
+        day: steps of a day.
+        delay: steps until a measurement is known.
+        seed: of everything random in a peer.
+    """
+
+    zone: str
+    entities: tuple[str, ...]
+    x: Floats
+    measured: Floats = field(repr=False)
+    clock: Rows
+    times: pd.DatetimeIndex
+    first: int
+    test: int
+    day: int
+    delay: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_whole(delay=self.delay, day=self.day)
+        if self.clock[self.first] - self.delay < self.clock[0]:
+            raise ConfigurationError(
+                f"the warm-up of zone {self.zone!r} is shorter than the delay of {self.delay} "
+                "steps, so nothing would be known at the first forecast; give a shorter delay"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        zone: Zone,
+        test: Span,
+        times: pd.DatetimeIndex,
+        *,
+        day: int,
+        delay: int,
+        seed: int = 0,
+    ) -> History:
+        """Put the phases of a zone one after the other; ``times`` is the data set's clock."""
+        spans = (zone.warmup, zone.updating, test)
+        clock = np.concatenate([span.at for span in spans])
+        return cls(
+            zone=zone.name,
+            entities=zone.entities,
+            x=np.concatenate([span.x for span in spans]),
+            measured=np.concatenate([span.y for span in spans]),
+            clock=clock,
+            times=times[clock],
+            first=len(zone.warmup.at),
+            test=len(zone.warmup.at) + len(zone.updating.at),
+            day=day,
+            delay=delay,
+            seed=seed,
+        )
+
+    def only(self, columns: Sequence[int]) -> History:
+        """The same for some of the entities."""
+        names = tuple(self.entities[column] for column in columns)
+        measured = np.ascontiguousarray(self.measured[:, list(columns)])
+        return replace(self, entities=names, measured=measured)
+
+    @property
+    def steps(self) -> int:
+        """How many are forecast, in the updating and the test phase together."""
+        return len(self.x) - self.first
+
+    @property
+    def sample_bytes(self) -> int:
+        """What a sample of one entity takes to keep: four bytes for each input and the power."""
+        return 4 * (int(self.x.shape[1]) + 1)
+
+    def known(self, step: int = 0) -> Samples:
+        """Every measured sample known when a step of the stream is forecast."""
+        return self._samples(self._known_count(self.first + step))
+
+    def rounds(self, every: int = 1) -> Iterator[Round]:
+        """Go through the stream, so many clock steps at a time."""
+        require_whole(every=every)
+        start, before = self.first, 0
+        while start < len(self.x):
+            stop = int(np.searchsorted(self.clock, self.clock[start] + every))
+            count = self._known_count(start)
+            steps = slice(start - self.first, stop - self.first)
+            yield Round(steps, self.x[start:stop], self._samples(count), count - before)
+            start, before = stop, count
+
+    def lagged(self, lag: int) -> Floats:
+        """Power so many clock steps before each forecast step, steps x entities; NaN: unknown."""
+        if lag < self.delay:
+            raise ConfigurationError(
+                f"power {lag} steps before is not known yet: measurements come after {self.delay}"
+            )
+        whole = np.full((int(self.clock[-1]) + 1, len(self.entities)), np.nan, np.float32)
+        whole[self.clock] = self.measured
+        wanted = self.clock[self.first :] - lag
+        return np.where(wanted[:, None] >= 0, whole[np.maximum(wanted, 0)], np.float32(np.nan))
+
+    def fingerprint(self) -> str:
+        """Tells two histories apart by everything that forecasts and scores depend on."""
+        digest = hashlib.sha256()
+        facts = (self.zone, self.entities, self.first, self.test, self.day, self.delay, self.seed)
+        digest.update(repr(facts).encode())
+        for part in (self.x, self.measured, self.clock, self.times.asi8):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+    def _known_count(self, row: int) -> int:
+        return int(np.searchsorted(self.clock, self.clock[row] - self.delay, side="right"))
+
+    def _samples(self, count: int) -> Samples:
+        return Samples(self.x[:count], self.measured[:count], self.times[:count])
+
+
+Power = npt.NDArray[np.float64]
+"""Forecasts, steps x entities."""

@@ -1,0 +1,200 @@
+"""What came out: peers in the order of their live error, with what they cost and whom they beat."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations, permutations
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from clearwatt.atomic import write_text_atomically
+from clearwatt.benchmark.scores import Record
+from clearwatt.benchmark.significance import LEVEL, Difference, difference
+from clearwatt.errors import StateError
+
+RESULTS = "leaderboard.json"
+FORMAT, VERSION = "clearwatt-benchmark", 1
+ABOUT = ("experiment", "data", "versions", "machine")
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A peer that did not run, and why."""
+
+    peer: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One peer: means over the entities, of errors and of what it took for each.
+
+    ``wins`` counts the entities on which it has the lowest live RMSE of the updating phase,
+    ``clear_wins`` those of them on which it is significantly better than the second.
+    """
+
+    peer: str
+    label: str
+    rmse: float | None
+    mae: float | None
+    test_rmse: float | None
+    test_mae: float | None
+    pinball: float | None
+    seconds: float
+    trainings: float
+    held_bytes: float
+    wins: int
+    clear_wins: int
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One peer against another: on how many entities it is significantly better, or worse."""
+
+    peer: str
+    other: str
+    better: int
+    worse: int
+    entities: int
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """What a benchmark found.
+
+    Args:
+        about: what was run: data, phases, delay, seed, versions and machine.
+        records: every peer on every entity.
+        skipped: who could not run, and why.
+    """
+
+    about: dict[str, Any]
+    records: tuple[Record, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+    @cached_property
+    def entities(self) -> tuple[str, ...]:
+        """The entities, as the data set has them."""
+        return tuple(dict.fromkeys(record.entity for record in self.records))
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The peers, the lowest live RMSE of the updating phase first; without one, last."""
+        peers = dict.fromkeys(record.peer for record in self.records)
+        rows = [self._row([each for each in self.records if each.peer == peer]) for peer in peers]
+        return tuple(sorted(rows, key=lambda row: math.inf if row.rmse is None else row.rmse))
+
+    @cached_property
+    def duels(self) -> tuple[Duel, ...]:
+        """Every peer against every other, in the order of the table."""
+        order = [row.peer for row in self.rows]
+        found = {pair: self._differences(*pair) for pair in combinations(order, 2)}
+        return tuple(
+            _duel(peer, other, found[peer, other], 1)
+            if (peer, other) in found
+            else _duel(peer, other, found[other, peer], -1)
+            for peer, other in permutations(order, 2)
+        )
+
+    def of(self, peer: str, entity: str) -> Record:
+        """The record of one peer on one entity."""
+        return self._by_name[peer, entity]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **self.about,
+            "rows": [asdict(row) for row in self.rows],
+            "significance": {"test": "Diebold-Mariano, daily squared errors", "level": LEVEL},
+            "duels": [asdict(duel) for duel in self.duels],
+            "skipped": [asdict(each) for each in self.skipped],
+            "records": [record.to_dict() for record in self.records],
+        }
+
+    def write(self, folder: Path) -> Path:
+        """Write `leaderboard.json` into a folder."""
+        path = folder / RESULTS
+        write_text_atomically(path, json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
+        return path
+
+    @classmethod
+    def read(cls, folder: Path) -> Leaderboard:
+        """Read what `write` wrote."""
+        path = folder / RESULTS
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            if (values["format"], values["version"]) != (FORMAT, VERSION):
+                raise ValueError(f"{values['format']} version {values['version']}")
+            return cls(
+                about={key: values[key] for key in ABOUT},
+                records=tuple(Record.from_dict(each) for each in values["records"]),
+                skipped=tuple(Skipped(**each) for each in values["skipped"]),
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StateError(
+                f"{path} is no leaderboard ({error}); run 'clearwatt benchmark' again"
+            ) from error
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], Record]:
+        return {(record.peer, record.entity): record for record in self.records}
+
+    @cached_property
+    def _winners(self) -> dict[str, tuple[str, bool]]:
+        """By entity: who has the lowest live RMSE, and whether clearly so."""
+        return {entity: winner for entity in self.entities if (winner := self._winner(entity))}
+
+    def _winner(self, entity: str) -> tuple[str, bool] | None:
+        scored = [each for each in self.records if each.entity == entity]
+        ranked = sorted((each.updating.rmse, at) for at, each in enumerate(scored) if _rated(each))
+        if not ranked:
+            return None
+        best, *others = (scored[at] for _, at in ranked)
+        found = difference(best.daily, others[0].daily) if others else None
+        return best.peer, found is not None and found.clear and found.mean < 0
+
+    def _row(self, own: Sequence[Record]) -> Row:
+        won = [clear for peer, clear in self._winners.values() if peer == own[0].peer]
+        return Row(
+            peer=own[0].peer,
+            label=own[0].label,
+            rmse=_mean([each.updating.rmse for each in own]),
+            mae=_mean([each.updating.mae for each in own]),
+            test_rmse=_mean([each.test.rmse for each in own if each.test.rmse is not None]),
+            test_mae=_mean([each.test.mae for each in own if each.test.mae is not None]),
+            pinball=_mean([each.updating.pinball for each in own]),
+            seconds=fmean(each.cost.seconds for each in own),
+            trainings=fmean(each.cost.trainings for each in own),
+            held_bytes=fmean(each.cost.held_bytes for each in own),
+            wins=len(won),
+            clear_wins=sum(won),
+        )
+
+    def _differences(self, peer: str, other: str) -> list[Difference | None]:
+        return [
+            difference(self.of(peer, entity).daily, self.of(other, entity).daily)
+            for entity in self.entities
+        ]
+
+
+def _duel(peer: str, other: str, found: Sequence[Difference | None], sign: int) -> Duel:
+    means = [sign * each.mean for each in found if each is not None and each.clear]
+    better = sum(mean < 0 for mean in means)
+    return Duel(peer, other, better=better, worse=len(means) - better, entities=len(found))
+
+
+def _rated(record: Record) -> bool:
+    return record.updating.rmse is not None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean over entities; None if one of them has no figure, for it would flatter the rest."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

@@ -1,0 +1,74 @@
+"""The peers, one file each: adding one means a file here and a line in `PEERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clearwatt.benchmark.peer import Peer
+from clearwatt.benchmark.peers.clear import Clear
+from clearwatt.benchmark.peers.climatology import Climatology
+from clearwatt.benchmark.peers.lightgbm import LightGBM
+from clearwatt.benchmark.peers.network import Network
+from clearwatt.benchmark.peers.persistence import Persistence
+from clearwatt.benchmark.peers.river import River
+from clearwatt.errors import ConfigurationError
+from clearwatt.experiment.grid import INSTANCES
+
+__all__ = ["PEERS", "QUICK", "chosen_peers"]
+
+PEERS: tuple[Peer, ...] = (
+    Persistence(days=1),
+    Persistence(days=7),
+    Climatology(),
+    LightGBM("frozen"),
+    LightGBM("everything"),
+    LightGBM("window"),
+    Network("frozen"),
+    Network("fine-tuned"),
+    Network("retrained"),
+    River("linear"),
+    River("arf"),
+    River("hat"),
+    *(Clear(instance) for instance in INSTANCES),
+)
+
+QUICK = (
+    "persistence-24h",
+    "persistence-168h",
+    "climatology",
+    "lightgbm-frozen",
+    "lightgbm-window",
+    "river-linear",
+    "clear-ra",
+)
+"""Those that are done within a minute or so per entity, for a first look."""
+
+
+def chosen_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
+    """Peers by their keys or by what keys begin with ("lightgbm"), in the order of `PEERS`.
+
+    Args:
+        words: keys, beginnings of keys, "quick" for `QUICK`; None or "all" for every peer.
+    """
+    if words is None:
+        return PEERS
+    wanted = [each for word in words for each in _meant(word)]
+    return tuple(peer for peer in PEERS if peer in wanted)
+
+
+def _meant(word: str) -> list[Peer]:
+    found = [
+        peer
+        for peer in PEERS
+        if word == "all"
+        or (word == "quick" and peer.key in QUICK)
+        or peer.key == word
+        or peer.key.startswith(f"{word}-")
+    ]
+    if not found:
+        keys = ", ".join(peer.key for peer in PEERS)
+        raise ConfigurationError(
+            f"no peer {word!r}; choose from {keys}, what several begin with (such as "
+            "lightgbm), quick or all"
+        )
+    return found

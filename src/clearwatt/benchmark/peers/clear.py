@@ -1,0 +1,159 @@
+"""The six instances of CLeaR as the paper has them, in one fixed configuration each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from clearwatt.benchmark.history import History, Samples
+from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
+from clearwatt.component import Component, Model, Settings
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import INSTANCES, Configuration
+from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.models import size
+from clearwatt.experiment.presets import preset
+from clearwatt.experiment.protocol import Floats
+from clearwatt.experiment.tasks import training_cost
+from clearwatt.instance import Instance
+from clearwatt.loop import Deployment
+from clearwatt.networks import Predictor, Reconstructor
+from clearwatt.streams import Stream, drive
+from clearwatt.warmup import WarmUp
+
+PRESET = "small"
+"""The experiment's, with one architecture and one point of the grid."""
+UPDATES = 10
+"""A usual number of updates of a component, to tell beforehand how long it takes."""
+
+
+def _experiment() -> Experiment:
+    return preset(PRESET)
+
+
+class _Models(NamedTuple):
+    """What the warm-up made."""
+
+    autoencoder: Model
+    predictors: list[Model]
+
+
+@dataclass(frozen=True)
+class Clear(Peer):
+    """An instance of the paper: an autoencoder of the zone and a predictor per entity.
+
+    Args:
+        instance: its key in the experiment, such as "Ra".
+        experiment: networks, the one point of the grid and how models train. The novelty capacity
+            is scaled to the length of the data, as there.
+    """
+
+    instance: str
+    experiment: Experiment = field(default_factory=_experiment)
+    together: ClassVar[bool] = True
+
+    @property
+    def key(self) -> str:
+        """Its name on the command line."""
+        return f"clear-{self.instance.lower()}"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return f"CLeaR, {INSTANCES[self.instance].strategy}"
+
+    def forecast(self, history: History) -> Forecasts:
+        """Warm up on what is known at the first forecast, then stream all that comes later.
+
+        The stream may be handed over in one piece: what a measurement changes is put into service
+        a delay later (`live_forecasts`).
+        """
+        meter, known = Meter(history), history.known()
+        x, y = history.x[len(known.y) :], history.measured[len(known.y) :]
+        with meter.learning():
+            models = drive(self._warm_up(known, history.seed))
+            instance = self._started(history, known, models)
+            deployed = drive(instance.stream(x, y))
+        power = np.empty((history.steps, len(history.entities)))
+        for column, name in enumerate(history.entities):
+            own = [each for each in deployed if each.event.entity in (None, name)]
+            power[:, column] = _live(history, x, models, own, column)
+            meter.trainings[column] = 2 + len(own)
+            parts = (instance.autoencoder_of(column), instance.predictors[column])
+            meter.holds(column, sum(_most_held(part, own) for part in parts))
+        return Forecasts(power, meter.costs)
+
+    def seconds(self, history: History) -> float:
+        """Weights times samples times epochs; early stopping takes about a quarter of them."""
+        encoder, head = self._networks(history.x.shape[1])
+        heads, updated = len(history.entities), 2 * self._configuration(history).novelty_capacity
+        encoders = heads if self._configuration(history).strategy.synchronous else 1
+        once = [size(encoder), *[size(head)] * heads]
+        often = [*[size(encoder)] * encoders, *[size(head)] * heads]
+        start = sum(training_cost(w, history.first, self.experiment.warmup) for w in once) / 4
+        updates = sum(training_cost(w, updated, self.experiment.update) for w in often) * UPDATES
+        return (start + updates) / MULTIPLY_ADDS
+
+    def _warm_up(self, known: Samples, seed: int) -> Stream[_Models]:
+        warmup = WarmUp(self.experiment.warmup, seed=seed)
+        encoder, head = self._networks(known.x.shape[1])
+        autoencoder = yield from warmup.autoencoder(encoder, known.x)
+        predictors = yield from warmup.predictors(head, autoencoder, known.x, known.y)
+        return _Models(autoencoder, predictors)
+
+    def _networks(self, inputs: int) -> tuple[Reconstructor, Predictor]:
+        variational = INSTANCES[self.instance].family == "generative"
+        networks = self.experiment.networks
+        encoder = networks.representations(inputs, variational=variational)[0]
+        return encoder, networks.predictors(encoder.latent)[0]
+
+    def _started(self, history: History, known: Samples, models: _Models) -> Instance:
+        configuration = self._configuration(history)
+        settings = Settings(
+            strategy=configuration.strategy,
+            novelty_capacity=configuration.novelty_capacity,
+            alpha=configuration.alpha,
+            update=self.experiment.update,
+            seed=history.seed,
+        )
+        return Instance.start(
+            settings,
+            known.x,
+            known.y,
+            autoencoder=models.autoencoder,
+            predictors=models.predictors,
+            names=history.entities,
+        )
+
+    def _configuration(self, history: History) -> Configuration:
+        grid = self.experiment.grid.scaled_to(history.test - history.first)
+        return grid.configurations(self.instance)[0]
+
+
+def _live(
+    history: History, x: Floats, models: _Models, own: Sequence[Deployment], column: int
+) -> Floats:
+    """Forecasts of one entity for the steps that count; the stream begins a delay before them."""
+    forecasts = live_forecasts(
+        x,
+        autoencoder=models.autoencoder,
+        predictor=models.predictors[column],
+        deployments=own,
+        delay=history.delay,
+    )
+    return forecasts[-history.steps :]
+
+
+def _most_held(part: Component, own: Sequence[Deployment]) -> int:
+    """Bytes of the past a component held at the most: mostly, that is just before an update."""
+    events = [each.event for each in own if each.event.component == part.name]
+    if part.history is not None:  # its samples contain the buffers'
+        return max([part.retained_bytes, *(event.retained_bytes for event in events)])
+    full = [
+        event.retained_bytes + 4 * part.sample_width * (event.novel + event.familiar)
+        for event in events
+    ]
+    return max([part.retained_bytes, *full])

@@ -1,0 +1,83 @@
+"""Climatology: the mean of all measurements of the same month and hour, learned as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.benchmark.history import History, Power, Samples
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+
+MONTHS, HOURS = 12, 24
+
+
+@dataclass(frozen=True)
+class Climatology(Peer):
+    """A table of means by month and hour of the day (UTC); in months never seen, by hour alone."""
+
+    @property
+    def key(self) -> str:
+        """Its name on the command line."""
+        return "climatology"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return "climatology (month, hour)"
+
+    def forecast(self, history: History) -> Forecasts:
+        """Add up day by day."""
+        meter, table = Meter(history), _Table(len(history.entities))
+        power = np.empty((history.steps, len(history.entities)))
+        times = history.times[history.first :]
+        for each in history.rounds(history.day):
+            with meter.learning():
+                table.add(each.known, each.new)
+            power[each.steps] = table.means(times[each.steps])
+        for column in range(len(history.entities)):
+            meter.holds(column, table.bytes_per_entity)
+        return Forecasts(power, meter.costs)
+
+    def seconds(self, history: History) -> float:
+        """A fraction of a millisecond a day."""
+        return 5e-4 * history.steps / history.day
+
+
+class _Table:
+    """Sums and counts, months x hours x entities."""
+
+    def __init__(self, entities: int) -> None:
+        self._sums = np.zeros((MONTHS, HOURS, entities))
+        self._counts = np.zeros((MONTHS, HOURS, entities))
+
+    @property
+    def bytes_per_entity(self) -> int:
+        return 2 * 8 * MONTHS * HOURS
+
+    def add(self, known: Samples, new: int) -> None:
+        """Take in the last so many samples."""
+        y, cells = known.y[len(known.y) - new :], _cells(known.times[len(known.y) - new :])
+        measured = ~np.isnan(y)
+        np.add.at(self._sums, cells, np.where(measured, y, 0.0))
+        np.add.at(self._counts, cells, measured)
+
+    def means(self, times: pd.DatetimeIndex) -> Power:
+        """The mean of each time's month and hour, or of its hour, or of everything; n x m."""
+        power = np.full((len(times), self._sums.shape[2]), np.nan)
+        month, hour = _cells(times)
+        for axes in ((), (0,), (0, 1)):
+            sums = self._sums.sum(axis=axes, keepdims=True) if axes else self._sums
+            counts = self._counts.sum(axis=axes, keepdims=True) if axes else self._counts
+            table = np.full(sums.shape, np.nan)
+            np.divide(sums, counts, out=table, where=counts > 0)
+            found = np.broadcast_to(table, self._sums.shape)[month, hour]
+            power = np.where(np.isnan(power), found, power)
+        return power
+
+
+def _cells(times: pd.DatetimeIndex) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    month = times.month.to_numpy(dtype=np.int64) - 1
+    return month, times.hour.to_numpy(dtype=np.int64)

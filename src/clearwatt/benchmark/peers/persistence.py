@@ -1,0 +1,51 @@
+"""Persistence: what was measured at the same time of an earlier day, or an earlier week."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearwatt.benchmark.history import History
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+
+FURTHER = 14
+"""Days, or weeks, that are looked back through for a measurement before the mean stands in."""
+
+
+@dataclass(frozen=True)
+class Persistence(Peer):
+    """The latest known measurement that is a whole number of periods old.
+
+    Args:
+        days: the period, 1 or 7.
+    """
+
+    days: int = 1
+
+    @property
+    def key(self) -> str:
+        """Its name on the command line."""
+        return f"persistence-{24 * self.days}h"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return f"persistence {24 * self.days} h"
+
+    def forecast(self, history: History) -> Forecasts:
+        """Look up; learns nothing but the mean of the warm-up, for where nothing is known."""
+        meter, period = Meter(history), self.days * history.day
+        least = -(-history.delay // period)
+        power = np.full((history.steps, len(history.entities)), np.nan)
+        for periods in range(least, least + FURTHER):
+            unknown = np.isnan(power)
+            power[unknown] = history.lagged(periods * period)[unknown]
+        mean = np.nanmean(history.known().y, axis=0, dtype=np.float64)
+        for column in range(len(history.entities)):
+            meter.holds(column, 4 * least * period)
+        return Forecasts(np.where(np.isnan(power), mean, power), meter.costs)
+
+    def seconds(self, history: History) -> float:
+        """Next to nothing."""
+        return 1e-6 * history.steps * len(history.entities)

@@ -1,0 +1,115 @@
+"""River: models that learn from one sample at a time, as its own progressive validation does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from clearwatt.benchmark.history import History
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+
+Name = Literal["linear", "arf", "hat"]
+
+RATE = 1e-3
+"""Of the linear model; at River's default of 1e-2 it diverges on some of the series here."""
+
+
+class Learner(Protocol):
+    """What River's regressors have in common."""
+
+    def learn_one(self, x: dict[str, float], y: float) -> object:
+        """Take in a sample."""
+
+    def predict_one(self, x: dict[str, float]) -> float:
+        """Forecast one."""
+
+
+@dataclass(frozen=True)
+class River(Peer):
+    """A model of each entity, with River's default settings unless said otherwise.
+
+    Before each forecast it learns from the measurements that have arrived since the last, which is
+    River's progressive validation with delayed labels.
+
+    Args:
+        model: "linear" regression of standardised inputs, an adaptive random forest ("arf"), or a
+            Hoeffding adaptive tree ("hat").
+    """
+
+    model: Name = "linear"
+    package: ClassVar[str | None] = "river"
+
+    @property
+    def key(self) -> str:
+        """Its name on the command line."""
+        return f"river-{self.model}"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        names = {
+            "linear": f"linear, standardised, rate {RATE:g}",
+            "arf": "adaptive random forest",
+            "hat": "Hoeffding adaptive tree",
+        }
+        return f"River, {names[self.model]}"
+
+    def forecast(self, history: History) -> Forecasts:
+        """Learn what has arrived, forecast the next, for each step."""
+        meter, names = Meter(history), [f"x{at}" for at in range(history.x.shape[1])]
+        power = np.empty((history.steps, len(history.entities)))
+        for column in range(len(history.entities)):
+            learner = _MODELS[self.model](history.seed)
+            for each in history.rounds():
+                start = len(each.known.y) - each.new
+                with meter.learning():
+                    for x, y in zip(
+                        each.known.x[start:].tolist(),
+                        each.known.y[start:, column].tolist(),
+                        strict=True,
+                    ):
+                        if not math.isnan(y):
+                            learner.learn_one(dict(zip(names, x, strict=True)), y)
+                (row,) = each.x.tolist()
+                power[each.steps, column] = learner.predict_one(dict(zip(names, row, strict=True)))
+        return Forecasts(power, meter.costs)
+
+    def seconds(self, history: History) -> float:
+        """By the sample."""
+        each = {"linear": 1e-4, "hat": 4e-4, "arf": 4e-3}[self.model]
+        return each * len(history.x) * len(history.entities)
+
+
+def _linear(seed: int) -> Learner:
+    from river import linear_model, optim, preprocessing
+
+    model: Any = preprocessing.StandardScaler() | linear_model.LinearRegression(
+        optimizer=optim.SGD(RATE)
+    )
+    learner: Learner = model
+    return learner
+
+
+def _forest(seed: int) -> Learner:
+    from river import forest
+
+    learner: Learner = forest.ARFRegressor(seed=seed)
+    return learner
+
+
+def _tree(seed: int) -> Learner:
+    from river import tree
+
+    learner: Learner = tree.HoeffdingAdaptiveTreeRegressor(seed=seed)
+    return learner
+
+
+_MODELS: Mapping[Name, Callable[[int], Learner]] = {
+    "linear": _linear,
+    "arf": _forest,
+    "hat": _tree,
+}

@@ -1,0 +1,66 @@
+"""Two pictures: what an error costs in past data held, and in processor time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clearwatt.benchmark.leaderboard import Leaderboard, Row
+from clearwatt.benchmark.sheets import size
+from clearwatt.data.traces import Figure, Panel, text
+
+# Kinds of peers, by what their keys begin with; the hues are told apart by colour-blind eyes too.
+_COLOURS = {
+    "clear": "#d55e00",
+    "lightgbm": "#0072b2",
+    "mlp": "#a67c00",
+    "river": "#00876a",
+}
+_OTHER = "#7f8a98"
+
+# Labels on different sides of neighbours stay readable.
+_SIDES = ("top center", "bottom center", "middle right", "middle left")
+
+
+def cost_panels(board: Leaderboard) -> list[Panel]:
+    """Live error against past data held, and against processor time, a dot for each peer."""
+    return [
+        Panel(
+            "Live RMSE against past data held per entity (who holds none is at the left edge)",
+            _plane(board, lambda row: row.held_bytes, "past data held [bytes]"),
+        ),
+        Panel(
+            "Live RMSE against processor time for learning per entity",
+            _plane(board, lambda row: row.seconds, "processor time for learning [s]"),
+        ),
+    ]
+
+
+def _plane(board: Leaderboard, cost: Callable[[Row], float], title: str) -> Figure:
+    rows = [row for row in board.rows if row.rmse is not None]
+    least = min((cost(row) for row in rows if cost(row) > 0), default=1.0)
+    dots = [_dot(row, max(cost(row), least / 3), _SIDES[at % 4]) for at, row in enumerate(rows)]
+    layout = {
+        "height": 430,
+        "showlegend": False,
+        "margin": {"l": 60, "r": 40, "b": 50},
+        "xaxis": {"type": "log", "title": {"text": title}},
+        "yaxis": {"title": {"text": "live RMSE, updating phase"}},
+    }
+    return {"data": dots, "layout": layout}
+
+
+def _dot(row: Row, across: float, side: str) -> Figure:
+    colour = _COLOURS.get(row.peer.partition("-")[0], _OTHER)
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [across],
+        "y": [row.rmse],
+        "text": [text(row.peer)],
+        "textposition": side,
+        "textfont": {"color": colour, "size": 11},
+        "cliponaxis": False,
+        "marker": {"color": colour, "size": 10},
+        "hovertemplate": f"{text(row.label)}<br>live RMSE %{{y:.4f}}<br>holds "
+        f"{size(row.held_bytes)}, learns {row.seconds:.1f} s<extra></extra>",
+    }

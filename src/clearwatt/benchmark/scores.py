@@ -1,0 +1,130 @@
+"""How good forecasts were: errors of each phase, the pinball loss, and the loss of every day."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.benchmark.history import History
+from clearwatt.benchmark.peer import Cost, Forecasts, Peer
+from clearwatt.errors import StateError
+
+Series = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PhaseScore:
+    """Live errors over a phase; None where nothing was measured or a forecast is not finite."""
+
+    rmse: float | None
+    mae: float | None
+    pinball: float | None
+    """Mean over the quantiles a peer gives; None if it gives none."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One peer on one entity.
+
+    ``daily`` is the mean squared error of each day of the updating phase, None where nothing was
+    measured; peers are compared by it, day by day.
+    """
+
+    peer: str
+    label: str
+    entity: str
+    zone: str
+    updating: PhaseScore
+    test: PhaseScore
+    cost: Cost
+    daily: tuple[float | None, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Record:
+        """The record back."""
+        try:
+            return cls(
+                **{
+                    **values,
+                    "updating": PhaseScore(**values["updating"]),
+                    "test": PhaseScore(**values["test"]),
+                    "cost": Cost(**values["cost"]),
+                    "daily": tuple(values["daily"]),
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise StateError(f"a record of a benchmark is incomplete ({error!r})") from error
+
+
+def records(peer: Peer, history: History, forecasts: Forecasts) -> list[Record]:
+    """Score every entity of a history."""
+    wanted = history.measured[history.first :].astype(np.float64)
+    cut = history.test - history.first
+    found = []
+    for column, entity in enumerate(history.entities):
+        power = forecasts.power[:, column]
+        quantiles = {level: each[:, column] for level, each in forecasts.quantiles.items()}
+        scores = [
+            _score(
+                wanted[part, column], power[part], {q: each[part] for q, each in quantiles.items()}
+            )
+            for part in (slice(None, cut), slice(cut, None))
+        ]
+        days = (history.clock[history.first : history.test] - history.clock[history.first]) // (
+            history.day
+        )
+        found.append(
+            Record(
+                peer=peer.key,
+                label=peer.label,
+                entity=entity,
+                zone=history.zone,
+                updating=scores[0],
+                test=scores[1],
+                cost=forecasts.costs[column],
+                daily=_daily(wanted[:cut, column] - power[:cut], days),
+            )
+        )
+    return found
+
+
+def pinball(wanted: Series, quantiles: Mapping[float, Series]) -> float:
+    """The pinball loss, mean over the levels and over the measured steps."""
+    losses = []
+    for level, given in quantiles.items():
+        below = wanted - given
+        losses.append(np.nanmean(np.maximum(level * below, (level - 1) * below)))
+    return float(np.mean(losses))
+
+
+def _score(wanted: Series, power: Series, quantiles: Mapping[float, Series]) -> PhaseScore:
+    errors = (wanted - power)[~np.isnan(wanted)]
+    if not len(errors):
+        return PhaseScore(None, None, None)
+    with np.errstate(over="ignore", invalid="ignore"):  # of forecasts that went out of bounds
+        rmse, mae = math.sqrt(np.square(errors).mean()), float(np.abs(errors).mean())
+    loss = pinball(wanted, quantiles) if quantiles else None
+    return PhaseScore(_finite(rmse), _finite(mae), _finite(loss))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _daily(errors: Series, days: npt.NDArray[np.int64]) -> tuple[float | None, ...]:
+    """The mean squared error of each day, rounded: a thousand days are kept for each record."""
+    measured = ~np.isnan(errors)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        length = int(days[-1]) + 1
+        sums = np.bincount(days[measured], np.square(errors[measured]), length)
+        means = sums / np.bincount(days[measured], minlength=length)
+    return tuple(float(f"{each:.6g}") if math.isfinite(each) else None for each in means)

@@ -1,0 +1,105 @@
+"""``clearwatt benchmark``: continual learning against what people use today."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearwatt.cli.experiment import add_executor_options, entity_choice
+from clearwatt.cli.printing import (
+    add_json_option,
+    print_json,
+    print_lines,
+    print_tables,
+    progress,
+)
+from clearwatt.cli.time_left import show_progress
+from clearwatt.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from clearwatt.benchmark.leaderboard import Leaderboard
+    from clearwatt.benchmark.run import Benchmark
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def register(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "benchmark",
+        help="compare with persistence, LightGBM, River and plain networks",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--data", required=True, metavar="DATA", help="'simulated', a catalogue name, or a folder"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of results")
+    parser.add_argument(
+        "--peers",
+        nargs="+",
+        metavar="PEER",
+        help="some of them, or families such as lightgbm; 'quick' for a first look (default all)",
+    )
+    parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
+    parser.add_argument(
+        "--delay", type=float, default=24.0, metavar="H", help="hours until a measurement is known"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of everything random")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown instead of tables")
+    add_executor_options(parser)
+    add_json_option(parser)
+    parser.set_defaults(run=run_benchmark)
+
+
+def run_benchmark(options: argparse.Namespace) -> None:
+    """Run what is not done yet, and print who is best."""
+    from clearwatt.benchmark.leaderboard import Leaderboard
+    from clearwatt.benchmark.page import PAGE, write_page
+    from clearwatt.benchmark.run import run
+    from clearwatt.compute import executor
+    from clearwatt.data import load_dataset
+
+    benchmark = configured(options)
+    with progress(f"loading {options.data}"):
+        dataset = load_dataset(options.data)
+    with executor(
+        options.executor, workers=options.workers, address=options.ray_address
+    ) as compute:
+        show_progress(run(benchmark, dataset, options.out, compute=compute), compute.workers)
+    board = Leaderboard.read(options.out)
+    write_page(board, options.out / PAGE)
+    _print(board, options)
+
+
+def configured(options: argparse.Namespace) -> Benchmark:
+    """What the options ask for."""
+    import pandas as pd
+
+    from clearwatt.benchmark.peers import chosen_peers
+    from clearwatt.benchmark.run import Benchmark
+
+    if not (math.isfinite(options.delay) and options.delay > 0):
+        raise ConfigurationError(f"--delay is {options.delay}; give hours, more than 0")
+    entities = entity_choice(options.entities)
+    return Benchmark(
+        peers=chosen_peers(options.peers),
+        entities="all" if entities is None else entities,
+        delay=pd.Timedelta(hours=options.delay),
+        seed=options.seed,
+    )
+
+
+def _print(board: Leaderboard, options: argparse.Namespace) -> None:
+    from clearwatt.benchmark.page import PAGE
+    from clearwatt.benchmark.sheets import main_sheet, markdown, skipped_lines
+    from clearwatt.data.sheets import terminal_table
+
+    if options.json:
+        print_json(board.to_dict())
+    elif options.markdown:
+        print_lines([markdown(main_sheet(board))])
+    else:
+        print_tables([terminal_table(main_sheet(board))])
+        print_lines([*skipped_lines(board), f"the page is {options.out / PAGE}"])

@@ -1,0 +1,101 @@
+"""What is asked of every peer: no look ahead, a forecast for every step, honest costs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clearwatt.benchmark.peers import PEERS, QUICK, chosen_peers
+from clearwatt.benchmark.peers.clear import Clear
+from clearwatt.benchmark.peers.network import Network
+from clearwatt.errors import ConfigurationError
+from clearwatt.experiment.architectures import Networks
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import Grid
+from clearwatt.fleet import Training
+
+SMALL = Experiment(
+    networks=Networks((2,), (12,), (4,), (1e-6,), (2,), (12,)),
+    grid=Grid((100,), (1.3,), (1e4,), (1.0,), (3,)),
+    warmup=Training(epochs=30, patience=10),
+    update=Training(epochs=5, patience=None),
+)
+
+
+def quick(peer):
+    """The same peer with models that train in a moment."""
+    if isinstance(peer, Clear):
+        return replace(peer, experiment=SMALL)
+    if isinstance(peer, Network):
+        training = Training(epochs=30, patience=10)
+        update = Training(epochs=5, patience=None)
+        return replace(peer, every=200, width=12, training=training, update=update)
+    return peer
+
+
+@pytest.fixture(scope="module", params=PEERS, ids=lambda peer: peer.key)
+def peer(request):
+    found = quick(request.param)
+    if found.missing():
+        pytest.skip(found.missing())
+    return found
+
+
+@pytest.fixture(scope="module")
+def forecasts(peer, coast):
+    return peer.forecast(coast)
+
+
+def test_every_step_of_every_entity_is_forecast(forecasts, coast):
+    assert forecasts.power.shape == (coast.steps, 2)
+    assert np.isfinite(forecasts.power).all()
+    assert len(forecasts.costs) == 2
+
+
+def test_no_forecast_depends_on_what_is_measured_within_its_delay(peer, forecasts, coast):
+    step = 350
+    changed = coast.measured.copy()
+    changed[coast.clock > coast.clock[coast.first + step] - coast.delay] += 5
+    again = peer.forecast(replace(coast, measured=changed))
+    # Models that train stacked may round differently with what else is in the stack.
+    np.testing.assert_allclose(again.power[: step + 1], forecasts.power[: step + 1], atol=1e-3)
+
+
+def test_it_forecasts_better_than_the_mean(peer, forecasts, coast):
+    if peer.key.startswith("persistence"):
+        pytest.skip("the farm's power is drawn anew each hour: yesterday's says nothing about it")
+    wanted = coast.measured[coast.first : coast.first + 250]  # before the farm grows
+    said = forecasts.power[:250]
+    mean = np.nanmean(coast.known().y, axis=0)
+    errors = np.sqrt(np.nanmean(np.square(wanted - said), axis=0))
+    assert (errors <= 1.05 * np.sqrt(np.nanmean(np.square(wanted - mean), axis=0))).all()
+
+
+def test_a_gap_in_the_weather_stops_nobody(peer, hills):
+    assert np.isfinite(peer.forecast(hills).power).all()
+
+
+def test_costs_are_counted(peer, forecasts, coast):
+    for cost in forecasts.costs:
+        assert cost.seconds >= 0
+        assert 0 <= cost.held_bytes <= 3 * len(coast.x) * coast.sample_bytes
+    assert peer.seconds(coast) > 0
+
+
+def test_peers_are_chosen_by_key_by_family_and_all():
+    assert chosen_peers(None) == chosen_peers(["all"]) == PEERS
+    assert [peer.key for peer in chosen_peers(["river-arf", "persistence"])] == [
+        "persistence-24h",
+        "persistence-168h",
+        "river-arf",
+    ]
+    assert tuple(peer.key for peer in chosen_peers(["quick"])) == QUICK
+
+
+def test_keys_are_unique():
+    assert len({peer.key for peer in PEERS}) == len({peer.label for peer in PEERS}) == len(PEERS)
+
+
+def test_an_unknown_peer_is_told_with_those_there_are():
+    with pytest.raises(ConfigurationError, match=r"no peer 'prophet'.*lightgbm-weekly"):
+        chosen_peers(["prophet"])
