@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.service.running import small_grid
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.client.deliveries import (
@@ -16,8 +17,6 @@ from clearwatt.service.client.deliveries import (
     zones_of,
 )
 from clearwatt.service.folding.weather import Knots
-
-from .running import small_grid
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,13 @@ import socket
 import threading
 
 import pytest
+from tests.service.processes import until
+from tests.service.running import PATIENCE, SETTINGS, running, small_grid, standing
 
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.service.client import Client
 from clearwatt.service.client.deliveries import Disorder
 from clearwatt.service.client.replay import MOST_READINGS, Plan, Replay
-
-from .processes import until
-from .running import PATIENCE, SETTINGS, running, small_grid, standing
 
 HOUR = 3600
 

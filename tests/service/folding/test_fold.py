@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.journals import STEP, Service, World, digest
 
 from clearwatt.service.folding.learning import inputs_at, singly
 from clearwatt.service.records import READING, Flag
 from clearwatt.streams import drive
-
-from .journals import STEP, Service, World, digest
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 
 from clearwatt.service.forecasting.coverage import UNISSUED, Coverage, cover
 from clearwatt.service.records import WeatherIssue
 from clearwatt.service.store.base import StoreUnavailableError
-
-from .plant import DAY, HOUR, NOW, STEP, Plant
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 
 from clearwatt.service.forecasting.fallback import Source, substitute
 from clearwatt.service.records import Flag, Outcome, Status, Verdict
 from clearwatt.service.store.base import StoreUnavailableError
-
-from .plant import DAY, HOUR, NOW, STEP, Plant
 
 TIMES = np.arange(NOW, NOW + 6 * HOUR, STEP)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.journals import Service, World
+from tests.service.plant import DAY, HOUR, NOW, SIZE, STEP, Plant
 
 from clearwatt.errors import DataError
 from clearwatt.service.folding.weather import instants
@@ -17,9 +19,6 @@ from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.problems import UnknownIdError
 from clearwatt.service.store.base import StoreUnavailableError
 from clearwatt.service.web.gauges import Standing
-
-from .journals import Service, World
-from .plant import DAY, HOUR, NOW, SIZE, STEP, Plant
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.plant import NOW, STEP, Plant
 
 from clearwatt.service.forecasting.recorder import Recorder
 from clearwatt.service.records import Event, Vintage
 from clearwatt.service.store.base import StoreFullError
-
-from .plant import NOW, STEP, Plant
 
 DEADLINE = 10.0
 

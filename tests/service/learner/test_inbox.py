@@ -5,10 +5,9 @@ import signal
 from multiprocessing import Pipe
 
 import pytest
+from tests.service.processes import until
 
 from clearwatt.service.learner.inbox import Inbox
-
-from .processes import until
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.processes import alive, niced, until
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.files import Checkpoints, ModelFiles
@@ -23,9 +24,7 @@ from clearwatt.service.records import READING, Command, Entity, Zone
 from clearwatt.service.store import open_store
 from clearwatt.streams import drive
 
-from .processes import alive, niced, until
-
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 ROOT = HERE.parents[1]
 LONG = 4_000
 """Epochs of a training that takes some seconds: long enough to be caught at it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.service.processes import alive, until
 
 from clearwatt.service.learner import supervisor as module
 from clearwatt.service.learner.process import LearnerConfig
@@ -12,9 +13,7 @@ from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.records import Command, Zone
 from clearwatt.service.store import StoreFullError, open_store
 
-from .processes import alive, until
-
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 
 
 @pytest.fixture

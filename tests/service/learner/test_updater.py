@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tests.service.processes import alive, niced, spawned, until
 
 from clearwatt.compute import ATTEMPTS
 from clearwatt.errors import ConfigurationError, MissingExtraError
@@ -19,8 +20,6 @@ from clearwatt.service.learner.updater import (
     Updater,
     UpdaterClosedError,
 )
-
-from .processes import alive, niced, spawned, until
 
 NETWORK = Predictor(inputs=3, width=8, layers=1)
 FOREVER = 10_000_000

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.service.tally import Tally
 
 from clearwatt.fleet import train
 from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
@@ -17,8 +18,6 @@ from clearwatt.service.learner.updater import TrainingLostError
 from clearwatt.service.learner.zone_learner import CROWD, Workplace, ZoneLearner
 from clearwatt.service.records import READING, Command, Entity, Status, Zone
 from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
-
-from .tally import Tally
 
 
 class Here:

@@ -1,12 +1,11 @@
 """Who may ask: roles over HTTP, and what no token protects from pages of other sites."""
 
 import pytest
+from tests.service.web import Web
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.store.base import StoreUnavailableError
 from clearwatt.service.web.auth import create_token
-
-from .web import Web
 
 
 @pytest.fixture

@@ -5,15 +5,14 @@ import io
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.service.journals import Service, World
+from tests.service.plant import DAY, NOW, Plant
+from tests.service.web import Web, reading
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.store.base import StoreFullError, StoreUnavailableError
 from clearwatt.service.times import text
 from clearwatt.service.web.app import create_app
-
-from .journals import Service, World
-from .plant import DAY, NOW, Plant
-from .web import Web, reading
 
 ZONE = {"id": "north", "step": 900, "variables": ["wind", "sun"], "timezone": "Europe/Berlin"}
 PARK = {"id": "park", "zone": "north", "kind": "generator", "capacity": 50.0, "name": "Park №1"}

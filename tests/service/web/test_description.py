@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.service.plant import Plant
+from tests.service.web import Web, listening
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.web.auth import create_token
-
-from .plant import Plant
-from .web import Web, listening
 
 # What no description can say is left out: that an end is after a start, or a reading on a step.
 CHECKS = ",".join(

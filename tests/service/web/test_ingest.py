@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from tests.service.web import NOW, STEP, Web, reading
 
 from clearwatt.service.times import text
-
-from .web import NOW, STEP, Web, reading
 
 DAY = 86_400
 

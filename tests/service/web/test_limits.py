@@ -2,13 +2,12 @@
 
 import httpx
 import pytest
+from tests.service.web import Web, listening
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.web.auth import create_token
 from clearwatt.service.web.limits import HEADERS, MOST_CALLERS, Buckets
-
-from .web import Web, listening
 
 LIMIT = 20_000
 

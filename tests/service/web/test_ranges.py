@@ -1,13 +1,12 @@
 """Which times are meant where a question does not say."""
 
 import pytest
+from tests.service.web import NOW, STEP, Web
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import Outcome, Status
 from clearwatt.service.schemas.base import Span
 from clearwatt.service.web.ranges import AHEAD, REPLAYED, check_steps, forecast_range, past_range
-
-from .web import NOW, STEP, Web
 
 DAY = 86_400
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.service.web import NOW, Web
 
 from clearwatt.service.times import text
-
-from .web import NOW, Web
 
 DAY = 86_400
 
