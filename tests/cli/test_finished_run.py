@@ -23,7 +23,7 @@ from clearwatt.experiment.run import run
 from clearwatt.fleet import Training
 from clearwatt.instance import Instance
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.fold import ZoneFold
+from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.store import open_store
 from clearwatt.streams import drive
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clearwatt.fleet import train
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.fold import ZoneFold
+from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.records import (
     READING,
     Command,

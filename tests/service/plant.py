@@ -14,6 +14,7 @@ from clearwatt.data.scaling import Extrema, Scaling
 from clearwatt.instance import Instance
 from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.service.files import ModelFiles
+from clearwatt.service.folding.zone_state import scaling_values
 from clearwatt.service.records import (
     READING,
     Entity,
@@ -24,7 +25,6 @@ from clearwatt.service.records import (
     Zone,
 )
 from clearwatt.service.store import open_store
-from clearwatt.service.zone_state import scaling_values
 from clearwatt.snapshot import pack_version
 from clearwatt.strategies import GenerativeReplay, RecentReplay
 

@@ -9,7 +9,7 @@ from clearwatt.cli import main
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.service.backup import back_up, read_backup, restore
 from clearwatt.service.client import Client
-from clearwatt.service.replay import Plan, Replay
+from clearwatt.service.client.replay import Plan, Replay
 from clearwatt.service.store import open_store
 
 from .processes import until

@@ -31,13 +31,13 @@ def lines(stream: io.StringIO) -> list[dict[str, object]]:
 
 
 def test_a_record_is_one_line_with_its_fields(stream):
-    logging.getLogger("clearwatt.service.learner").warning(
+    logging.getLogger("clearwatt.service.learner.process").warning(
         "update took %d s\nand then some", 4, extra={"zone": "north", "updates": 3}
     )
     (line,) = lines(stream)
     assert line["event"] == "update took 4 s\nand then some"
     assert line["level"] == "warning"
-    assert line["logger"] == "clearwatt.service.learner"
+    assert line["logger"] == "clearwatt.service.learner.process"
     assert (line["zone"], line["updates"]) == ("north", 3)
     assert str(line["ts"]).endswith("Z")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clearwatt.service.auth import role_needed
 from clearwatt.service.problems import CODES
+from clearwatt.service.web.auth import role_needed
 
 from .web import Web
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from clearwatt.service import feed as feeds
-from clearwatt.service.auth import create_token
-from clearwatt.service.feed import Feed
 from clearwatt.service.records import Event
+from clearwatt.service.web import feed as feeds
+from clearwatt.service.web.auth import create_token
+from clearwatt.service.web.feed import Feed
 
 from .web import Web, listening
 
@@ -86,7 +86,7 @@ def test_a_listener_that_was_cut_off_hears_what_it_missed(web, how):
 
 def test_a_stream_ends_with_the_token_that_opened_it(web, monkeypatch):
     monkeypatch.setattr(feeds, "BEAT", 0.05)
-    monkeypatch.setattr("clearwatt.service.auth.REFRESH", 0.05)
+    monkeypatch.setattr("clearwatt.service.web.auth.REFRESH", 0.05)
     made = create_token("guest", "read")
     web.store.add_token(made.token)
     with hearing(web, {"Authorization": f"Bearer {made.text}"}) as told:
@@ -98,7 +98,7 @@ def test_a_stream_ends_with_the_token_that_opened_it(web, monkeypatch):
 
 def test_a_stream_without_a_token_ends_when_the_first_one_is_made(web, monkeypatch):
     monkeypatch.setattr(feeds, "BEAT", 0.05)
-    monkeypatch.setattr("clearwatt.service.auth.REFRESH", 0.05)
+    monkeypatch.setattr("clearwatt.service.web.auth.REFRESH", 0.05)
     with hearing(web) as told:
         next(told)
         web.store.add_token(create_token("first", "read").token)

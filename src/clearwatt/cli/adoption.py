@@ -11,16 +11,16 @@ from urllib.parse import quote
 import numpy as np
 
 from clearwatt.cli.finished_run import FinishedRun, WarmZone
-from clearwatt.service.deliveries import (
+from clearwatt.service.client.deliveries import (
     entities_of,
     readings_between,
     seconds,
     weather_issues,
     zones_of,
 )
+from clearwatt.service.folding.starting import keep_model
 from clearwatt.service.records import Command, Entity
 from clearwatt.service.settings import ZoneSettings
-from clearwatt.service.starting import keep_model
 from clearwatt.service.store.base import Store
 
 ACTOR = "clearwatt serve --from"

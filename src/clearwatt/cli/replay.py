@@ -26,7 +26,7 @@ from clearwatt.cli.service import ADDRESS, add_token_option, require_service, to
 if TYPE_CHECKING:
     from clearwatt.data import Dataset
     from clearwatt.errors import ClearwattError
-    from clearwatt.service.replay import Plan, Progress
+    from clearwatt.service.client.replay import Plan, Progress
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> None:
     """Play the data set and print what was sent."""
     require_service()
     from clearwatt.service.client import Client
-    from clearwatt.service.replay import Replay
+    from clearwatt.service.client.replay import Replay
 
     plan = _plan(options)
     dataset = _chosen(options)
@@ -112,8 +112,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    from clearwatt.service.deliveries import Disorder
-    from clearwatt.service.replay import Plan
+    from clearwatt.service.client.deliveries import Disorder
+    from clearwatt.service.client.replay import Plan
     from clearwatt.service.settings import ZoneSettings
 
     settings = dict(options.set)

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _serving(options: argparse.Namespace) -> Serving:
     from clearwatt.service.config import ServiceConfig
-    from clearwatt.service.learner import LearnerConfig
+    from clearwatt.service.learner.process import LearnerConfig
     from clearwatt.service.serve import Serving
 
     limits = {name: getattr(options, name) for name in ("max_body", "rate", "burst")}

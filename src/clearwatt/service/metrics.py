@@ -17,12 +17,12 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from clearwatt.service.fallback import Source
+from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.rates import Rate
 from clearwatt.service.records import Receipt
 
 if TYPE_CHECKING:
-    from clearwatt.service.answers import Forecast
+    from clearwatt.service.forecasting.answers import Forecast
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
@@ -130,7 +130,7 @@ class Metrics:
         return dict(self._ages.last)
 
     def collect_from(self, page: Page) -> None:
-        """Have something else read at each scrape, such as `clearwatt.service.gauges.Standing`."""
+        """Have something else read at each scrape, such as `Standing` of `web.gauges`."""
         self._pages.append(page)
 
     def render(self) -> bytes:

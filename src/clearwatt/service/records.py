@@ -226,7 +226,7 @@ class Vintage:
     """A forecast as given: which models said what when; values (n) start at ``start``.
 
     ``sources`` (n) says for each step where it came from: 0 is the model, others are fallbacks (see
-    `clearwatt.service.fallback.Source`).
+    `clearwatt.service.forecasting.fallback.Source`).
     """
 
     entity: str

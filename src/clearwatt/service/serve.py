@@ -19,22 +19,22 @@ from fastapi import FastAPI
 
 from clearwatt import __version__
 from clearwatt.errors import ClearwattError, ConfigurationError
-from clearwatt.service.app import create_app
-from clearwatt.service.auth import check_bind
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.dashboard.preparing import prepare
-from clearwatt.service.feed import Feed
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.forecasts import Forecaster
-from clearwatt.service.gauges import Standing
-from clearwatt.service.learner import LearnerConfig
+from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.learner.process import LearnerConfig
+from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Event
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import open_store
 from clearwatt.service.store.base import ConflictError, Store
-from clearwatt.service.supervisor import Supervisor
+from clearwatt.service.web.app import create_app
+from clearwatt.service.web.auth import check_bind
+from clearwatt.service.web.feed import Feed
+from clearwatt.service.web.gauges import Standing
 
 GRACE = 10
 """Seconds that requests under way may still take when the service is told to stop."""

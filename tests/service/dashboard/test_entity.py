@@ -12,9 +12,9 @@ from tests.service.web import Web
 
 from clearwatt.events import UpdateEvent
 from clearwatt.gate import Comparison, Side
-from clearwatt.service.auth import create_token
 from clearwatt.service.records import Entity, Event, Flag, Outcome, Status, Verdict
 from clearwatt.service.times import text
+from clearwatt.service.web.auth import create_token
 
 EVIL = "<script>alert('x')</script>"
 

@@ -11,7 +11,7 @@ from tests.service.processes import until
 from tests.service.running import PATIENCE, settled
 
 from clearwatt.service.client import Client, ServiceError, ServiceUnreachableError
-from clearwatt.service.connection import PASSING
+from clearwatt.service.client.connection import PASSING
 
 from .delivery import Request
 

@@ -14,7 +14,7 @@ from tests.service.processes import alive, niced, spawned, until
 from tests.service.running import PATIENCE, Running, running
 
 from clearwatt.service.client import Client
-from clearwatt.service.updater import NICENESS
+from clearwatt.service.learner.updater import NICENESS
 
 from .conftest import Twin, uninterrupted
 from .delivery import HISTORY, HOUR, START, ZONES, Readings, World, in_order

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.parts import Here, Parts
 from clearwatt.service.problems import UnknownIdError
 from clearwatt.service.records import Entity
 from clearwatt.service.schemas.base import Id
 from clearwatt.service.schemas.entities import EntityAnswer, entity_content
 from clearwatt.service.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
+from clearwatt.service.web.parts import Here, Parts
 
 router = APIRouter(include_in_schema=False)
 

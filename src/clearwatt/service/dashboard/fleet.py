@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from clearwatt.service.dashboard.drawing import bar, sparkline, trend
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.overview import FleetState
-from clearwatt.service.parts import Here
 from clearwatt.service.schemas.entities import Kind
 from clearwatt.service.schemas.fleet import FleetQuery
-from clearwatt.service.selection import Selection, select
+from clearwatt.service.web.overview import FleetState
+from clearwatt.service.web.parts import Here
+from clearwatt.service.web.selection import Selection, select
 
 router = APIRouter(include_in_schema=False)
 

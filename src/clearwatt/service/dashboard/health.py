@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.parts import Here
-from clearwatt.service.reporting import report
+from clearwatt.service.web.parts import Here
+from clearwatt.service.web.reporting import report
 
 router = APIRouter(include_in_schema=False)
 

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from clearwatt.service.dashboard.rendering import page, viewer
-from clearwatt.service.parts import Here, Parts
 from clearwatt.service.problems import problem
 from clearwatt.service.records import Token
-from clearwatt.service.sessions import COOKIE, LASTS, is_same_origin, local_path
+from clearwatt.service.web.parts import Here, Parts
+from clearwatt.service.web.sessions import COOKIE, LASTS, is_same_origin, local_path
 
 router = APIRouter(include_in_schema=False)
 

@@ -6,7 +6,7 @@ import logging
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.dashboard import assets, rendering
-from clearwatt.service.parts import Parts
+from clearwatt.service.web.parts import Parts
 
 _LOG = logging.getLogger(__name__)
 

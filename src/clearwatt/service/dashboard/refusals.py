@@ -8,8 +8,8 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clearwatt.service.auth import Caller
 from clearwatt.service.dashboard.rendering import page
+from clearwatt.service.web.auth import Caller
 
 HEADINGS = {
     404: "There is nothing here",

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 
-from clearwatt.service.orders import order_entity, order_zone
-from clearwatt.service.parts import By, Here
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Accepted, Id, Nothing
 from clearwatt.service.schemas.commands import Approval, Exclusion, Warmup
 from clearwatt.service.schemas.entities import EntityAnswer, WindowList, entity_content
+from clearwatt.service.web.orders import order_entity, order_zone
+from clearwatt.service.web.parts import By, Here
 
 router = APIRouter(tags=["commands"], responses=documented(404, 507))
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from clearwatt.service.parts import Here
 from clearwatt.service.records import Entity, Plain
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Id
@@ -22,6 +21,7 @@ from clearwatt.service.schemas.entities import (
     Registered,
     entity_content,
 )
+from clearwatt.service.web.parts import Here
 
 router = APIRouter(tags=["entities"])
 

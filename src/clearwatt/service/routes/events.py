@@ -8,8 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from clearwatt.service.event_table import lines
-from clearwatt.service.parts import Here, Parts
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.history import (
     EventAnswer,
@@ -17,6 +15,8 @@ from clearwatt.service.schemas.history import (
     EventPage,
     EventQuery,
 )
+from clearwatt.service.web.event_table import lines
+from clearwatt.service.web.parts import Here, Parts
 
 router = APIRouter(tags=["history"])
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.parts import Here
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.fleet import FleetPage, FleetQuery
-from clearwatt.service.selection import select
+from clearwatt.service.web.parts import Here
+from clearwatt.service.web.selection import select
 
 router = APIRouter(tags=["entities"])
 

@@ -7,8 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from clearwatt.errors import DataError
-from clearwatt.service.parts import Here, Parts
-from clearwatt.service.ranges import check_steps, forecast_range, past_range
 from clearwatt.service.records import Entity
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.forecasts import (
@@ -19,7 +17,9 @@ from clearwatt.service.schemas.forecasts import (
     VintageList,
     VintageQuery,
 )
-from clearwatt.service.threads import compute_alone
+from clearwatt.service.web.parts import Here, Parts
+from clearwatt.service.web.ranges import check_steps, forecast_range, past_range
+from clearwatt.service.web.threads import compute_alone
 
 router = APIRouter(tags=["forecasts"])
 

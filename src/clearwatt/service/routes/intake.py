@@ -6,9 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.ingest import batch_entities, check_batch
-from clearwatt.service.parts import Here
-from clearwatt.service.ranges import check_steps, past_range
 from clearwatt.service.records import Flag, Receipt
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import numbers
@@ -21,7 +18,10 @@ from clearwatt.service.schemas.measurements import (
 )
 from clearwatt.service.schemas.weather import NewWeather, WeatherReceipt
 from clearwatt.service.times import text, texts
-from clearwatt.service.weather_intake import check_weather
+from clearwatt.service.web.ingest import batch_entities, check_batch
+from clearwatt.service.web.parts import Here
+from clearwatt.service.web.ranges import check_steps, past_range
+from clearwatt.service.web.weather_intake import check_weather
 
 router = APIRouter()
 

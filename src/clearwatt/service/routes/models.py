@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.orders import known_version, order_version
-from clearwatt.service.parts import By, Here
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Accepted, VersionId
 from clearwatt.service.schemas.history import VersionAnswer, VersionPage, VersionQuery
+from clearwatt.service.web.orders import known_version, order_version
+from clearwatt.service.web.parts import By, Here
 
 router = APIRouter(tags=["models"])
 

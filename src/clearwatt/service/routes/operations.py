@@ -9,11 +9,11 @@ from fastapi import APIRouter, Response
 
 from clearwatt import __version__
 from clearwatt.service.metrics import CONTENT_TYPE
-from clearwatt.service.parts import Here
-from clearwatt.service.readiness import readiness
-from clearwatt.service.reporting import report
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.operations import Health, Report, StatusAnswer, ZoneGlance
+from clearwatt.service.web.parts import Here
+from clearwatt.service.web.readiness import readiness
+from clearwatt.service.web.reporting import report
 
 router = APIRouter(tags=["operations"])
 

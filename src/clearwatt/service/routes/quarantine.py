@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.orders import order_readings
-from clearwatt.service.parts import By, Here
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.commands import AcceptedList, Items
 from clearwatt.service.schemas.history import QuarantinedReading, QuarantinePage, QuarantineQuery
+from clearwatt.service.web.orders import order_readings
+from clearwatt.service.web.parts import By, Here
 
 router = APIRouter(tags=["quarantine"])
 

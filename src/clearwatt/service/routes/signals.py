@@ -6,15 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.parts import Here, Parts
-from clearwatt.service.ranges import check_steps, past_range
 from clearwatt.service.records import Entity
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import numbers
 from clearwatt.service.schemas.entities import Window, entity_content
 from clearwatt.service.schemas.signals import SignalAnswer, SignalQuery, ThresholdStep
-from clearwatt.service.thresholds import threshold_steps
 from clearwatt.service.times import text, texts
+from clearwatt.service.web.parts import Here, Parts
+from clearwatt.service.web.ranges import check_steps, past_range
+from clearwatt.service.web.thresholds import threshold_steps
 
 router = APIRouter(tags=["history"])
 

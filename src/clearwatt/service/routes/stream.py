@@ -12,12 +12,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
-from clearwatt.service.auth import Caller
-from clearwatt.service.feed import News
-from clearwatt.service.parts import By, Here, Parts
 from clearwatt.service.problems import RETRY_AFTER, problem
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.history import EventAnswer, StreamQuery
+from clearwatt.service.web.auth import Caller
+from clearwatt.service.web.feed import News
+from clearwatt.service.web.parts import By, Here, Parts
 
 router = APIRouter(tags=["history"])
 

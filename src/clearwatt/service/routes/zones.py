@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
-from clearwatt.service.orders import order_zone
-from clearwatt.service.parts import By, Here, Parts
 from clearwatt.service.records import Zone
 from clearwatt.service.routes.errors import documented
 from clearwatt.service.schemas.base import Accepted, Id
 from clearwatt.service.schemas.zones import NewZone, SomeSettings, ZoneAnswer, ZoneList
 from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.web.orders import order_zone
+from clearwatt.service.web.parts import By, Here, Parts
 
 router = APIRouter(tags=["zones"])
 

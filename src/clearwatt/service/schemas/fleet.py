@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from clearwatt.service.overview import AlertKind, FleetState, Member
 from clearwatt.service.schemas.base import Id, Outgoing, Page, Stamp
 from clearwatt.service.schemas.entities import Kind
 from clearwatt.service.times import optional_text
+from clearwatt.service.web.overview import AlertKind, FleetState, Member
 
 Sort = Literal[
     "alerts",

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from clearwatt.service.answers import Forecast
-from clearwatt.service.fallback import Source
+from clearwatt.service.forecasting.answers import Forecast
+from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.records import Vintage
 from clearwatt.service.schemas.base import Id, Outgoing, Span, Stamp, Time, numbers
 from clearwatt.service.times import optional_text, text, texts

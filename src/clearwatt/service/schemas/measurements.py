@@ -33,7 +33,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# Items are checked by `clearwatt.service.ingest`, in columns and, if asked for, one by one.
+# Items are checked by `clearwatt.service.web.ingest`, in columns and, if asked for, one by one.
 _ITEM = _object({"entity": _ID, "time": _TEXT_TIME, "value": _VALUE})
 _SERIES = _object(
     {

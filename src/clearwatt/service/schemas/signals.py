@@ -8,8 +8,8 @@ from pydantic import Field
 
 from clearwatt.service.schemas.base import Id, Outgoing, Span, Stamp
 from clearwatt.service.schemas.entities import Window
-from clearwatt.service.thresholds import Step
 from clearwatt.service.times import optional_text
+from clearwatt.service.web.thresholds import Step
 
 
 class SignalQuery(Span):

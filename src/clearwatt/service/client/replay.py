@@ -1,0 +1,266 @@
+"""Playing a data set into a running service as if it were live.
+
+The service is asked where it stands first, and whatever it has already is recognised by it, so a
+replay that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from clearwatt.data import Dataset
+from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.service.client.calls import Client, Series
+from clearwatt.service.client.deliveries import (
+    DAY,
+    Disorder,
+    entities_of,
+    readings_between,
+    seconds,
+    weather_issues,
+    zones_of,
+)
+from clearwatt.service.records import Readings, WeatherIssue
+from clearwatt.service.schemas.base import Accepted
+from clearwatt.service.schemas.entities import NewEntity
+from clearwatt.service.schemas.zones import NewZone
+from clearwatt.service.times import seconds as parsed
+from clearwatt.service.times import text, texts
+
+Stage = Literal["history", "warm-up", "live"]
+
+WARMUP_SHARE = 10_000 / 67_764
+"""Of a data set, as in the paper."""
+MOST_READINGS = 5_000
+"""Readings a request holds at most."""
+TICK = 0.1
+"""Seconds between requests at least, where steps come faster than that."""
+POLL = 0.5
+"""Seconds between two looks at a warm-up."""
+REGISTERED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a data set is played.
+
+    Args:
+        speed: how many times faster than real time; infinite for as fast as the service takes it.
+        warmup: leading steps that are sent as history to learn from; None for the paper's share.
+        disorder: how untidily readings arrive.
+        settings: how its zones learn, where they differ from the service's own settings.
+    """
+
+    speed: float = math.inf
+    warmup: int | None = None
+    disorder: Disorder = field(default_factory=Disorder)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.speed > 0:
+            raise ConfigurationError(f"speed is {self.speed}; give a number above 0, or 'max'")
+
+    def history(self, steps: int) -> int:
+        """How many leading steps of a data set are its history."""
+        length = round(steps * WARMUP_SHARE) if self.warmup is None else self.warmup
+        if not 0 <= length <= steps:
+            raise ConfigurationError(
+                f"a warm-up of {length} steps does not fit a data set of {steps}; take fewer"
+            )
+        return length
+
+    def steps_at_once(self, step: int, entities: int) -> int:
+        """How many steps are sent together."""
+        if math.isinf(self.speed):
+            return max(1, MOST_READINGS // entities)
+        return max(1, math.ceil(self.speed * TICK / step))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a replay is: the time of the data set reached, and what was sent so far."""
+
+    stage: Stage
+    time: int
+    start: int
+    end: int
+    elapsed: float
+    sent: int = 0
+    new: int = 0
+    duplicates: int = 0
+    corrections: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Readings sent per second."""
+        return self.sent / self.elapsed if self.elapsed else 0.0
+
+
+class Replay:
+    """Registers a data set's zones and entities, sends its history, has it learned, plays on."""
+
+    def __init__(self, client: Client, dataset: Dataset, plan: Plan) -> None:
+        self._client, self._dataset, self._plan = client, dataset, plan
+        self._times = seconds(dataset.times)
+        self._step = int(dataset.step.total_seconds())
+        self._history = plan.history(len(self._times))
+        self._issues = deque(weather_issues(dataset))
+        self._began = time.monotonic()
+        self._counts = {"sent": 0, "new": 0, "duplicates": 0, "corrections": 0}
+
+    def run(self) -> Iterator[Progress]:
+        """Play; yields after everything that was sent."""
+        self._began = time.monotonic()
+        self._register()
+        first = self._resumed_at()
+        self._skip_weather(first)
+        yield from self._play("history", first, self._history)
+        yield from self._warm_up()
+        yield from self._play("live", max(first, self._history), len(self._times))
+        yield self._progress("live", len(self._times) - 1)
+
+    def _register(self) -> None:
+        for zone in zones_of(self._dataset):
+            self._client.add_zone(
+                NewZone(
+                    id=zone.id,
+                    step=zone.step,
+                    variables=list(zone.variables),
+                    name=zone.name,
+                    settings=dict(self._plan.settings),
+                )
+            )
+        entities = [
+            NewEntity(
+                id=entity.id,
+                zone=entity.zone,
+                kind=entity.kind,
+                capacity=entity.capacity,
+                unit=entity.unit,
+                name=entity.name,
+                extra=dict(entity.extra),
+            )
+            for entity in entities_of(self._dataset)
+        ]
+        for first in range(0, len(entities), REGISTERED_AT_ONCE):
+            self._client.add_entities(entities[first : first + REGISTERED_AT_ONCE])
+
+    def _resumed_at(self) -> int:
+        """The first step to send: a while before the newest reading of the zone furthest back."""
+        marks = [self._client.zone(zone).watermark for zone in self._dataset.zones]
+        known = [parsed(mark) for mark in marks if mark is not None]
+        if len(known) < len(marks):
+            return 0
+        # A step may have been cut in two by the end of a request, and its window be shuffled.
+        newest = min(known) - max(DAY, 2 * self._plan.disorder.within)
+        return int(np.searchsorted(self._times, newest))
+
+    def _skip_weather(self, first: int) -> None:
+        """Leave out what was issued, and so sent, well before the readings to go on with."""
+        since = int(self._times[first]) - 3 * DAY if first < len(self._times) else math.inf
+        while first and self._issues and self._issues[0].issued_at < since:
+            self._issues.popleft()
+
+    def _play(self, stage: Stage, first: int, stop: int) -> Iterator[Progress]:
+        together = self._steps_at_once(stage)
+        began, start = time.monotonic(), first
+        while first < stop:
+            # Windows lie on the same clock in every run, so that each is shuffled the same.
+            until = min((first // together + 1) * together, stop)
+            if stage == "live":
+                self._await(began, int(self._times[until - 1] - self._times[start]) + self._step)
+            self._send_weather(until)
+            readings = readings_between(self._dataset, first, until)
+            self._send_readings(self._plan.disorder.applied(readings, first // together))
+            yield self._progress(stage, until - 1)
+            first = until
+
+    def _steps_at_once(self, stage: Stage) -> int:
+        plan = self._plan if stage == "live" else Plan()
+        together = plan.steps_at_once(self._step, len(self._dataset.entities))
+        return max(together, -(-self._plan.disorder.within // self._step))
+
+    def _await(self, began: float, streamed: int) -> None:
+        """Wait until so many seconds of the stream have passed at the speed wanted."""
+        due = began + streamed / self._plan.speed
+        time.sleep(max(0.0, due - time.monotonic()))
+
+    def _send_weather(self, until: int) -> None:
+        """Send what was issued by the end of the last step before ``until``."""
+        now = int(self._times[until - 1]) + self._step
+        while self._issues and self._issues[0].issued_at <= now:
+            self._send_issue(self._issues.popleft())
+
+    def _send_issue(self, issue: WeatherIssue) -> None:
+        names = [str(name) for name in self._dataset.weather[issue.zone].columns]
+        self._client.send_weather(
+            issue.zone,
+            issued_at=text(issue.issued_at),
+            times=texts(issue.times),
+            values=dict(zip(names, issue.values.T.tolist(), strict=True)),
+        )
+
+    def _send_readings(self, readings: Readings) -> None:
+        for part in np.array_split(readings, -(-len(readings) // MOST_READINGS)):
+            receipt = self._client.send_measurements(_series(part, self._dataset.names))
+            self._counts["sent"] += len(part)
+            for name in ("new", "duplicates", "corrections"):
+                self._counts[name] += getattr(receipt, name)
+
+    def _warm_up(self) -> Iterator[Progress]:
+        """Have every entity without a model learn from its history, and wait for it."""
+        if not self._history:
+            return
+        pending = [zone for zone in self._dataset.zones if self._waits(zone)]
+        commands = [self._client.warmup(zone=zone) for zone in pending]
+        while commands := [command for command in commands if not self._is_done(command)]:
+            yield self._progress("warm-up", self._history - 1)
+            time.sleep(POLL)
+
+    def _waits(self, zone: str) -> bool:
+        return self._client.entities(zone=zone, state="waiting", limit=1).total > 0
+
+    def _is_done(self, command: Accepted) -> bool:
+        kinds = ("warmup", "command refused")
+        for event in self._client.events(zone=command.zone, kinds=kinds).events:
+            if event.key == command.event:
+                if event.kind == "command refused" and not self._learns(command.zone):
+                    raise DataError(f"zone {command.zone!r} cannot warm up: {event.message}")
+                return True
+        return False
+
+    def _learns(self, zone: str) -> bool:
+        """Whether a zone has models; entities without a history may stay behind."""
+        return self._client.zone(zone).encoder is not None
+
+    def _progress(self, stage: Stage, at: int) -> Progress:
+        return Progress(
+            stage=stage,
+            time=int(self._times[at]),
+            start=int(self._times[0]),
+            end=int(self._times[-1]),
+            elapsed=time.monotonic() - self._began,
+            **self._counts,
+        )
+
+
+def _series(readings: Readings, names: tuple[str, ...]) -> list[Series]:
+    """Readings by entity, each in the order in which they arrive."""
+    order = np.argsort(readings["entity"], kind="stable")
+    readings = readings[order]
+    cuts = np.flatnonzero(np.diff(readings["entity"])) + 1
+    return [
+        Series(
+            entity=names[int(part["entity"][0])],
+            times=texts(part["time"]),
+            values=part["value"].tolist(),
+        )
+        for part in np.split(readings, cuts)
+    ]

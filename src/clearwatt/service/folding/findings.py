@@ -1,0 +1,140 @@
+"""What a piece of folding finds out, gathered until it is committed as one outcome."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from clearwatt.component import Component
+from clearwatt.events import UpdateEvent
+from clearwatt.service.files import ModelFiles
+from clearwatt.service.folding.status import status_content
+from clearwatt.service.folding.zone_state import ZoneState
+from clearwatt.service.records import Event, Flag, Outcome, Status, Verdict, Version, VersionStatus
+from clearwatt.snapshot import pack_version
+
+_NOT_DEPLOYED = {True: "awaiting", False: "refused"}
+
+
+class Findings:
+    """Events, versions and verdicts since the last outcome; model files are written at once."""
+
+    def __init__(self, state: ZoneState, files: ModelFiles) -> None:
+        self.state, self.files = state, files
+        self.events: list[Event] = []
+        self.versions: list[Version] = []
+        self.verdicts: list[Verdict] = []
+
+    def outcome(self) -> Outcome:
+        """Everything found, to be committed; gathering starts anew."""
+        state = self.state
+        found = Outcome(
+            status=Status(state.zone.id, state.position, state.generation, status_content(state)),
+            events=tuple(self.events),
+            versions=tuple(self.versions),
+            verdicts=tuple(self.verdicts),
+            signals=state.live.days(state.numbers),
+        )
+        self.events, self.versions, self.verdicts = [], [], []
+        return found
+
+    def event(
+        self,
+        key: str,
+        kind: str,
+        message: str,
+        *,
+        actor: str = "system",
+        entity: str | None = None,
+        time: int | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Note that something happened in the zone."""
+        self.events.append(
+            Event(
+                key=key,
+                kind=kind,
+                message=message,
+                at=clock.time(),
+                actor=actor,
+                zone=self.state.zone.id,
+                entity=entity,
+                time=time,
+                details=details or {},
+            )
+        )
+
+    def verdict(self, entity: str, time: int, flag: Flag, reason: str = "") -> None:
+        """Note what is to be thought of a reading."""
+        self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
+
+    def update(self, component: Component, event: UpdateEvent, *, time: int) -> None:
+        """Note an update: its event and, unless it was refused, its model."""
+        key = self.state.key(component)
+        size = 1.0 if component.name == "autoencoder" else self.state.power_size(str(event.entity))
+        event = event.scaled(size)
+        before = self.state.deployed.get(key)
+        version = self._version_of(component, event, time=time)
+        kind = "update" if event.accepted else _NOT_DEPLOYED[version is not None]
+        self.event(
+            f"update:{key}:{component.updates}",
+            kind,
+            event.explained(self._unit_of(component)),
+            entity=None if event.entity is None else str(event.entity),
+            time=time,
+            details={**asdict(event), "before": before, "after": version, "unit": "power"},
+        )
+
+    def _unit_of(self, component: Component) -> str:
+        """The unit of a component's errors: power has one, the representation has none."""
+        if component.name != "predictor":
+            return ""
+        return self.state.entities[str(component.entity)].unit
+
+    def _version_of(self, component: Component, event: UpdateEvent, *, time: int) -> str | None:
+        if event.accepted:
+            return self.deploy(component, time=time, event=True)
+        candidate = component.candidate
+        if candidate is None or candidate.number != component.updates:
+            return None
+        return self._keep(component, "awaiting", time=time, event=True)
+
+    def deploy(self, component: Component, *, time: int | None, event: bool = False) -> str:
+        """Keep a component's model and name it as the one in service."""
+        version = self._keep(component, "deployed", time=time, event=event)
+        self.put_into_service(component, version)
+        return version
+
+    def put_into_service(self, component: Component, version: str) -> None:
+        """Name the version that a component now runs."""
+        self.state.deployed[self.state.key(component)] = version
+        self.state.generation += 1
+
+    def _keep(
+        self, component: Component, status: VersionStatus, *, time: int | None, event: bool
+    ) -> str:
+        key = self.state.key(component)
+        version = f"{key}:{component.updates}"
+        model = component if status == "deployed" else component.candidate
+        assert model is not None
+        path = self.files.write(version, *pack_version(model))
+        entity = None if component.entity is None else str(component.entity)
+        size = self.state.power_size(entity) if entity and component.name == "predictor" else 1.0
+        self.versions.append(
+            Version(
+                id=version,
+                component=component.name,
+                zone=self.state.zone.id,
+                entity=entity,
+                number=component.updates,
+                status=status,
+                at=clock.time(),
+                time=time,
+                threshold=float(model.threshold) * size,
+                path=path,
+                event=f"update:{version}" if event else None,
+            )
+        )
+        return version

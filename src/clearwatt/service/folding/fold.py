@@ -1,0 +1,110 @@
+"""Folding a zone's journal into models: the same loop as the experiment's, driven by what arrives.
+
+State is a function of the journal alone. However entries are grouped, whenever the process is
+killed and started again, the same entries in the same order lead to the same models, thresholds,
+buffers and counts. Readings are gathered and learned from in rows as these close; what changes the
+order of learning (a late reading, a correction, weather, a command) first has all rows learned that
+were closed before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from clearwatt.errors import StateError
+from clearwatt.service.files import ModelFiles
+from clearwatt.service.folding.commands import obey
+from clearwatt.service.folding.findings import Findings
+from clearwatt.service.folding.intake import Intake
+from clearwatt.service.folding.learning import advance, learn_late
+from clearwatt.service.folding.zone_state import ZoneState
+from clearwatt.service.records import Command, Entity, Entry, Flag, Outcome, WeatherIssue, Zone
+from clearwatt.service.store.base import Store
+from clearwatt.streams import Stream
+
+CHECKPOINT_ROWS = 2_000
+"""Rows learned after which a checkpoint is due even without an update."""
+
+
+class ZoneFold:
+    """A zone and the way its journal changes it.
+
+    A fold that is abandoned half-way leaves the object in no defined state: load it again.
+    """
+
+    def __init__(self, zone: Zone, *, store: Store, files: ModelFiles) -> None:
+        self._attach(ZoneState(zone), store, files)
+
+    def _attach(self, state: ZoneState, store: Store, files: ModelFiles) -> None:
+        self.state, self.store, self.files = state, store, files
+        self.findings = Findings(state, files)
+        self._checkpoint_at = (self._learned, state.generation, len(state.columns))
+        self._commanded = False
+
+    @property
+    def position(self) -> int:
+        """The number of the last entry folded."""
+        return self.state.position
+
+    @property
+    def due_checkpoint(self) -> bool:
+        """Whether enough has happened that folding it again would take long."""
+        steps, generation, columns = self._checkpoint_at
+        return (
+            self._commanded
+            or self.state.generation != generation
+            or len(self.state.columns) != columns
+            or self._learned - steps >= CHECKPOINT_ROWS
+        )
+
+    @property
+    def _learned(self) -> int:
+        return 0 if self.state.instance is None else self.state.instance.step
+
+    def fold(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+        """Take entries in, in order; yields what is to be trained, returns what came of it."""
+        self.state.know(entities)
+        for entry in entries:
+            yield from self._take(entry)
+            self.state.position = entry.seq
+        yield from advance(self.state, self.findings)
+        return self.findings.outcome()
+
+    def _take(self, entry: Entry) -> Stream[None]:
+        if isinstance(entry.content, np.ndarray):
+            intake = Intake(self.state, entry.content)
+            if intake.reorders:
+                yield from advance(self.state, self.findings)
+            for name, time in intake.corrected:  # a verdict on the old value says nothing now
+                self.findings.verdict(name, time, Flag.ACCEPTED)
+            intake.enter()
+            yield from learn_late(self.state, self.findings, intake.late(), key=f"{entry.seq}")
+            return
+        yield from advance(self.state, self.findings)
+        if isinstance(entry.content, WeatherIssue):
+            self.state.knots.add(entry.content)
+        elif isinstance(entry.content, Command):
+            yield from obey(entry.content, entry.seq, self.state, self.findings, self.store)
+            self._commanded = True
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint; the position is part of it."""
+        self.state.save(folder)
+        self._checkpoint_at = (self._learned, self.state.generation, len(self.state.columns))
+        self._commanded = False
+
+    @classmethod
+    def load(cls, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> ZoneFold:
+        """Read a checkpoint; anything missing or damaged is a StateError."""
+        try:
+            state = ZoneState.load(folder, zone)
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, StateError):
+                raise
+            raise StateError(f"the checkpoint {folder.name} is incomplete ({error!r})") from error
+        fold = cls.__new__(cls)
+        fold._attach(state, store, files)
+        return fold

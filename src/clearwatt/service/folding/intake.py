@@ -1,0 +1,109 @@
+"""Readings of one journal entry on their way into a zone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.service.folding.zone_state import ZoneState
+from clearwatt.service.records import Readings
+
+Positions = npt.NDArray[np.int64]
+
+
+class Late(NamedTuple):
+    """Readings that came after their row had closed: columns (n), times (n), values (n)."""
+
+    columns: Positions
+    times: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+
+
+class Intake:
+    """One entry's readings, sorted by what is to become of them.
+
+    Whether a reading is late is decided by the newest reading before this entry, never by how far
+    folding has got, so that it does not depend on how entries are grouped.
+    """
+
+    def __init__(self, state: ZoneState, readings: Readings) -> None:
+        self.state = state
+        column_of = {int(number): column for column, number in enumerate(state.numbers)}
+        numbers = readings["entity"]
+        columns = np.array([column_of.get(int(number), -1) for number in numbers], np.int64)
+        learns = columns >= 0
+        self._waiting = readings[~learns]
+        self._columns = columns[learns]
+        self._times = np.ascontiguousarray(readings["time"][learns], np.int64)
+        self._values = readings["value"][learns].astype(np.float32)
+        self._late = np.zeros(len(self._times), np.bool_)
+        self._known = np.zeros(len(self._times), np.bool_)
+        self._mended = np.zeros(len(self._times), np.bool_)
+        if state.rows is not None:
+            self._late = state.rows.too_late(self._times, state.settings.lateness)
+            self._known = state.rows.known(self._columns, self._times)
+
+    @property
+    def corrected(self) -> list[tuple[str, int]]:
+        """Entities and times whose reading was replaced after its row had closed."""
+        if self.state.rows is None:
+            return []
+        closed = self._known & (self._times < self.state.rows.next)
+        return [
+            (self.state.columns[int(self._columns[place])], int(self._times[place]))
+            for place in np.flatnonzero(closed)
+        ]
+
+    @property
+    def reorders(self) -> bool:
+        """Whether rows that are closed by now must be learned before this is taken in."""
+        return bool((self._late | self._known).any())
+
+    def enter(self) -> None:
+        """Put what is in time into its rows, correct what was known, set aside what waits."""
+        for number in np.unique(self._waiting["entity"]):
+            part = self._waiting[self._waiting["entity"] == number]
+            self.state.waiting.setdefault(int(number), []).append(part)
+        rows = self.state.rows
+        if rows is None:
+            return
+        closed = self._times < rows.next
+        self._mend_quarantine(closed)
+        fits = ~self._late & ~(closed & ~self._known)
+        for place in np.flatnonzero(self._known & closed & ~self._mended):
+            self._correct(int(place))
+        rows.put(self._columns[fits], self._times[fits], self._values[fits])
+
+    def late(self) -> Late:
+        """What must be learned beside the rows."""
+        rows = self.state.rows
+        if rows is None:
+            return Late(self._columns[:0], self._times[:0], self._values[:0])
+        closed = self._times < rows.next
+        streamed = np.isin(self._times, self.state.row_times)
+        beside = (self._late | closed) & ~self._known & ~(streamed & (self._times < rows.start))
+        beside |= self._mended
+        beside &= np.isfinite(self._values)
+        return Late(self._columns[beside], self._times[beside], self._values[beside])
+
+    def _mend_quarantine(self, closed: npt.NDArray[np.bool_]) -> None:
+        """What was set aside and is now corrected was never learned from: it comes late."""
+        for place in np.flatnonzero(self._known & closed):
+            name = self.state.columns[int(self._columns[place])]
+            held = self.state.quarantined.get(name, {})
+            self._mended[place] = held.pop(int(self._times[place]), None) is not None
+
+    def _correct(self, place: int) -> None:
+        """Replace what was learned; without a value, forget it."""
+        state, instance = self.state, self.state.instance
+        assert instance is not None
+        name = state.columns[int(self._columns[place])]
+        numbers = np.flatnonzero(state.row_times == self._times[place])
+        value = float(self._values[place]) / state.power_size(name)
+        if not np.isfinite(value):
+            instance.forget(numbers, [name])
+            return
+        for number in numbers:
+            instance.correct(int(number), name, value)

@@ -1,0 +1,291 @@
+"""Learning from closed rows: quality, live errors, the instance's loop, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.data.limits import Limits
+from clearwatt.data.quality import Reason, assess_readings
+from clearwatt.fleet import Trained
+from clearwatt.loop import Deployment
+from clearwatt.service.folding.findings import Findings
+from clearwatt.service.folding.intake import Late
+from clearwatt.service.folding.live import DAY
+from clearwatt.service.folding.spoken import Spoken
+from clearwatt.service.folding.weather import instants
+from clearwatt.service.folding.zone_state import RULES, WHOLE_ZONE, ZoneState
+from clearwatt.service.records import Flag
+from clearwatt.streams import Stream
+
+Times = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+class Closed(NamedTuple):
+    """Rows that close: times (n), inputs (n x d), readings (n x entities), verdicts (same)."""
+
+    times: Times
+    x: Floats
+    readings: Floats
+    codes: npt.NDArray[np.uint8]
+
+    def part(self, start: int, stop: int) -> Closed:
+        """Some of them."""
+        piece = slice(start, stop)
+        return Closed(self.times[piece], self.x[piece], self.readings[piece], self.codes[piece])
+
+
+def advance(state: ZoneState, findings: Findings) -> Stream[None]:
+    """Learn from every row that is closed by now."""
+    closed = _closed(state)
+    if closed is None or state.rows is None:
+        return
+    for start, stop in _pieces(closed.times, _longest(state)):
+        yield from _learn(state, findings, closed.part(start, stop))
+    state.rows.close(len(closed.times), keep=state.keep)
+    state.knots.forget_before(state.rows.start)
+
+
+def learn_late(state: ZoneState, findings: Findings, late: Late, *, key: str) -> Stream[None]:
+    """Learn from readings whose rows have closed, beside the stream."""
+    if len(late.times) == 0 or state.instance is None:
+        return
+    plausible = np.array(
+        [
+            _in_range(state, column, value)
+            for column, value in zip(late.columns, late.values, strict=True)
+        ]
+    )
+    for column, moment, value, good in zip(
+        late.columns, late.times, late.values, plausible, strict=True
+    ):
+        name = state.columns[int(column)]
+        if good:
+            findings.verdict(name, int(moment), Flag.LATE, "came after its row had closed")
+        else:
+            _quarantine(
+                state,
+                findings,
+                name,
+                moment=int(moment),
+                value=float(value),
+                reason=Reason.OUT_OF_RANGE,
+            )
+    for column in np.unique(late.columns):
+        name, count = state.columns[int(column)], int((late.columns == column).sum())
+        findings.event(
+            f"late:{state.zone.id}:{key}:{name}",
+            "late",
+            f"{count} readings of {name} came later than {state.settings.lateness} s behind the "
+            "newest of the zone; they are learned from beside the stream",
+            entity=name,
+            time=int(late.times[late.columns == column].max()),
+            details={"readings": count},
+        )
+    kept = Late(late.columns[plausible], late.times[plausible], late.values[plausible])
+    yield from learn_beside(state, findings, kept)
+
+
+def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[None]:
+    """Judge and buffer readings with the models of today; their rows have passed."""
+    instance = state.instance
+    if instance is None or state.scaling is None or len(late.times) == 0:
+        return
+    times = np.unique(late.times)
+    readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
+    readings[np.searchsorted(times, late.times), late.columns] = late.values
+    x = inputs_at(state, times)
+    y = _targets(state, times, readings)
+    usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
+    if not usable.any():
+        return
+    moment = None if state.rows is None else state.rows.next - state.rows.step
+    before = instance.inputs.next_row
+    for start in range(0, int(usable.sum()), _longest(state)):
+        piece = slice(start, start + _longest(state))
+        deployed = yield from singly(instance.late(x[usable][piece], y[usable][piece]))
+        _note(state, findings, deployed, [moment or int(times[-1])] * len(deployed))
+    _remember(state, times[usable], instance.inputs.next_row - before)
+
+
+def inputs_at(state: ZoneState, times: Times) -> Floats:
+    """The inputs (n x d) at these times, by what the zone learns from; NaN where uncovered."""
+    assert state.scaling is not None
+    frame = state.knots.frame(int(times[0]), int(times[-1])) if len(times) else None
+    if frame is None or len(frame) == 0:
+        width = len(state.scaling.columns(state.zone.id))
+        return np.full((len(times), width), np.nan, np.float32)
+    return state.scaling.inputs(state.zone.id, frame, instants(times))
+
+
+def covers(x: Floats) -> npt.NDArray[np.bool_]:
+    """Which rows (n) have all their inputs (n x d)."""
+    return np.asarray(np.isfinite(x).all(axis=1), np.bool_)
+
+
+def singly(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
+    """Train jobs one at a time: who happens to wait together must not matter."""
+    try:
+        jobs = next(stream)
+        while True:
+            trained: list[Trained] = []
+            for job in jobs:
+                trained += yield (job,)
+            jobs = stream.send(trained)
+    except StopIteration as stop:
+        deployed: list[Deployment] = stop.value
+        return deployed
+
+
+def _closed(state: ZoneState) -> Closed | None:
+    rows = state.rows
+    if rows is None or state.instance is None or len(rows.open_times) == 0:
+        return None
+    times = rows.open_times
+    x = inputs_at(state, times)
+    settled = rows.settled(covers(x), state.settings.lateness)
+    count = settled - state.settle
+    if count <= 0:
+        return None
+    first = len(rows.values) - len(times)
+    known = rows.values[: first + settled]
+    frame = pd.DataFrame(known, index=instants(rows.times[: len(known)]), columns=state.columns)
+    codes = assess_readings(frame, state.described, RULES).codes
+    piece = slice(first, first + count)
+    return Closed(times[:count], x[:count], rows.values[piece].copy(), codes[piece])
+
+
+def _longest(state: ZoneState) -> int:
+    """Rows learned at once at most: no component can update twice within them."""
+    assert state.instance is not None
+    return state.instance.settings.novelty_capacity
+
+
+def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
+    """Cut rows at midnight and where they become too many."""
+    cuts = [0]
+    for place in range(1, len(times)):
+        if times[place] // DAY != times[place - 1] // DAY or place - cuts[-1] >= longest:
+            cuts.append(place)
+    return list(zip(cuts, [*cuts[1:], len(times)], strict=True))
+
+
+def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]:
+    instance = state.instance
+    assert instance is not None
+    readings = _judged(state, findings, closed)
+    covered = covers(closed.x)
+    times, x = closed.times[covered], closed.x[covered]
+    spoken, deployed, step = Spoken(instance), [], instance.step
+    if WHOLE_ZONE not in state.held and len(x):
+        y = _targets(state, closed.times, readings)[covered]
+        _flag_excluded(state, findings, closed.times)
+        row = instance.inputs.next_row
+        deployed = yield from singly(instance.stream(x, y))
+        _remember(state, times, instance.inputs.next_row - row)
+    places = [each.event.step - step for each in deployed]
+    forecasts, errors = spoken.of(x, list(zip(places, deployed, strict=True)))
+    _record(state, closed.times, readings, covered, said=(forecasts, errors))
+    _note(state, findings, deployed, [int(times[place - 1]) for place in places])
+
+
+def _judged(state: ZoneState, findings: Findings, closed: Closed) -> Floats:
+    """The readings without those that are not to be trusted, which are set aside."""
+    bad = closed.codes > Reason.GAP
+    flagged = np.array([name in state.flagged for name in state.columns], np.bool_)
+    for column in np.flatnonzero(np.any(bad, axis=0) | flagged):
+        name = state.columns[int(column)]
+        for place in range(len(closed.times)):
+            if not bad[place, column]:
+                state.flagged.discard(name)
+                continue
+            reason = Reason(int(closed.codes[place, column]))
+            value, moment = float(closed.readings[place, column]), int(closed.times[place])
+            _quarantine(state, findings, name, moment=moment, value=value, reason=reason)
+    return np.where(bad, np.float32(np.nan), closed.readings)
+
+
+def _quarantine(
+    state: ZoneState, findings: Findings, name: str, *, moment: int, value: float, reason: Reason
+) -> None:
+    state.quarantined.setdefault(name, {})[moment] = value
+    findings.verdict(name, moment, Flag.QUARANTINED, reason.label)
+    if name not in state.flagged:  # one event for the beginning, not one per reading
+        state.flagged.add(name)
+        findings.event(
+            f"quarantine:{name}:{moment}",
+            "quarantine",
+            f"readings of {name} are set aside from here on: {reason.label}",
+            entity=name,
+            time=moment,
+            details={"reason": reason.label},
+        )
+
+
+def _record(
+    state: ZoneState,
+    times: Times,
+    readings: Floats,
+    covered: npt.NDArray[np.bool_],
+    *,
+    said: tuple[npt.NDArray[np.float64], Floats],
+) -> None:
+    """Note what the models in service said of these rows before they learned from them."""
+    assert state.scaling is not None
+    forecasts = np.full(readings.shape, np.nan, np.float32)
+    errors = np.full(len(readings), np.nan, np.float32)
+    forecasts[covered] = state.scaling.restore_power(said[0], state.columns)
+    errors[covered] = said[1]
+    state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
+
+
+def _targets(state: ZoneState, times: Times, readings: Floats) -> Floats:
+    """Readings as they are learned from: scaled, without what is held or excluded."""
+    assert state.scaling is not None
+    y = state.scaling.scale_power(readings, state.columns)
+    for column, name in enumerate(state.columns):
+        if name in state.held:
+            y[:, column] = np.nan
+        y[state.excluded(name, times), column] = np.nan
+    return y
+
+
+def _flag_excluded(state: ZoneState, findings: Findings, times: Times) -> None:
+    if not state.exclusions:
+        return
+    for name in state.columns:
+        for moment in times[state.excluded(name, times)]:
+            findings.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
+
+
+def _remember(state: ZoneState, times: Times, count: int) -> None:
+    """Note the times of new rows of the instance; a frozen one keeps none."""
+    state.row_times = np.concatenate([state.row_times, times[:count]])
+
+
+def _note(
+    state: ZoneState, findings: Findings, deployed: Sequence[Deployment], moments: Sequence[int]
+) -> None:
+    assert state.instance is not None
+    state.instance.events = ()  # they are in the store from here on
+    for deployment, moment in zip(deployed, moments, strict=True):
+        event = deployment.event
+        component = next(
+            part
+            for part in state.components
+            if part.name == event.component and part.entity == event.entity
+        )
+        state.updated[state.key(component)] = moment
+        findings.update(component, event, time=moment)
+
+
+def _in_range(state: ZoneState, column: int, value: float) -> bool:
+    entity = state.described[int(column)]
+    limits: Limits = RULES.limits(entity)
+    size = entity.capacity
+    return size is None or limits.low * size <= value <= limits.high * size

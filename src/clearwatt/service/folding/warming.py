@@ -1,0 +1,186 @@
+"""The warm-up of entities from what the service has received: arrays, scaling, first models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.component import Model
+from clearwatt.data.quality import assess_readings
+from clearwatt.data.scaling import Scaling, fit_scaling
+from clearwatt.data.schema import Dataset
+from clearwatt.errors import DataError
+from clearwatt.fleet import Training
+from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.service.folding.weather import instants
+from clearwatt.service.folding.zone_state import RULES, describe
+from clearwatt.service.records import Entity, Readings, Zone
+from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.times import text as written
+from clearwatt.streams import Stream
+from clearwatt.warmup import WarmUp
+
+Series = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+"""Times (n) and readings (n) of one entity."""
+
+FEWEST_SAMPLES = 100
+"""Usable readings an entity must have before it can learn."""
+
+
+LONGEST_HISTORY = 400_000
+"""Steps a warm-up may span (eleven years of quarter hours); one odd old reading is no history."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a warm-up learns from: times (n), inputs (n x d), scaled targets (n x entities).
+
+    ``codes`` (m x entities) are the quality verdicts on ``power``, the readings on their clock (m).
+    """
+
+    scaling: Scaling
+    times: npt.NDArray[np.int64]
+    x: npt.NDArray[np.float32]
+    y: npt.NDArray[np.float32]
+    clock: npt.NDArray[np.int64]
+    power: npt.NDArray[np.float32]
+    codes: npt.NDArray[np.uint8]
+
+
+class Models(NamedTuple):
+    """First models of a zone: its representation and the predictors of some entities."""
+
+    autoencoder: Model
+    predictors: list[Model]
+
+
+def on_clock(readings: Readings, *, step: int, start: int | None, end: int | None) -> Series:
+    """Readings of one entity in order of time, the last of each time, within start <= t <= end."""
+    times, values = readings["time"], readings["value"]
+    inside = np.ones(len(times), np.bool_)
+    if start is not None:
+        inside &= times >= start
+    if end is not None:
+        inside &= times <= end
+    times, values = times[inside], values[inside]
+    order = np.argsort(times, kind="stable")
+    times, values = times[order], values[order]
+    last = np.append(times[1:] != times[:-1], True)[: len(times)]
+    return times[last], values[last].astype(np.float32)
+
+
+def prepare(
+    entities: Sequence[Entity],
+    series: Sequence[Series],
+    *,
+    weather: pd.DataFrame,
+    zone: Zone,
+    scaling: Scaling | None,
+    extend: bool,
+) -> Prepared:
+    """Arrange the history of entities of one zone.
+
+    Args:
+        entities: who.
+        series: their readings.
+        weather: of that time.
+        zone: their zone.
+        scaling: what the zone or the models brought along are used to, if anything.
+        extend: whether a given scaling gets the sizes of these entities from their history.
+    """
+    clock, power = _arranged(entities, series, zone.step)
+    _check_lengths(clock, weather)
+    described = tuple(describe(entity) for entity in entities)
+    frame = pd.DataFrame(power, index=instants(clock), columns=[e.id for e in entities])
+    report = assess_readings(frame, described, RULES)
+    frame = frame.where(report.ok)
+    if scaling is None or extend:
+        dataset = Dataset("warm-up", frame, {zone.id: weather}, described)
+        fitted = fit_scaling(dataset, timezone=zone.timezone)
+        known = fitted if scaling is None else scaling
+        scaling = replace(known, power={**known.power, **fitted.power})
+    x = scaling.inputs(zone.id, weather, instants(clock))
+    y = scaling.scale_power(frame.to_numpy(), [entity.id for entity in entities])
+    usable = np.isfinite(x).all(axis=1)
+    _check_samples(entities, y[usable])
+    return Prepared(scaling, clock[usable], x[usable], y[usable], clock, power, report.codes)
+
+
+def _arranged(
+    entities: Sequence[Entity], series: Sequence[Series], step: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    filled = [times for times, _ in series if len(times)]
+    if not filled:
+        raise DataError(
+            f"there are no readings of {', '.join(e.id for e in entities)} in that time; send its "
+            "history to /v1/measurements first"
+        )
+    first = min(int(times[0]) for times in filled)
+    last = max(int(times[-1]) for times in filled)
+    if (last - first) // step > LONGEST_HISTORY:
+        raise DataError(
+            f"the history of {', '.join(e.id for e in entities[:5])} begins at {written(first)}, "
+            f"more than {LONGEST_HISTORY} steps before it ends; give a later start"
+        )
+    clock = np.arange(first, last + 1, step, dtype=np.int64)
+    power = np.full((len(clock), len(entities)), np.nan, np.float32)
+    for column, (times, values) in enumerate(series):
+        power[(times - first) // step, column] = values
+    return clock, power
+
+
+def train(
+    settings: ZoneSettings, prepared: Prepared, *, representation: Model | None, offset: int
+) -> Stream[Models]:
+    """Train the zone's representation, unless it has one, and a predictor per entity.
+
+    Args:
+        settings: sizes, epochs and seed.
+        prepared: what to learn from.
+        representation: the zone's autoencoder, if it exists.
+        offset: how many entities of the zone learn already; keeps seeds apart.
+    """
+    training = Training(
+        epochs=settings.warmup_epochs,
+        patience=settings.warmup_patience,
+        learning_rate=settings.learning_rate,
+    )
+    warmup = WarmUp(training=training, split=settings.split, seed=settings.seed + offset)
+    if representation is None:
+        inputs = prepared.x.shape[1]
+        kind = VariationalAutoencoder if settings.strategy == "GenerativeReplay" else Autoencoder
+        network = kind(
+            inputs=inputs, latent=settings.latent, width=settings.width, layers=settings.layers
+        )
+        representation = yield from warmup.autoencoder(network, prepared.x)
+    predictor = Predictor(inputs=settings.latent, width=settings.width, layers=settings.layers)
+    predictors = yield from warmup.predictors(predictor, representation, prepared.x, prepared.y)
+    return Models(representation, predictors)
+
+
+def _check_lengths(clock: npt.NDArray[np.int64], weather: pd.DataFrame) -> None:
+    if len(clock) < 2:
+        raise DataError("one reading is no history; send at least a few weeks to learn from")
+    if len(weather) < 2:
+        raise DataError(
+            "there is no weather for the time of these readings; send it to /v1/weather first"
+        )
+
+
+def _check_samples(entities: Sequence[Entity], y: npt.NDArray[np.float32]) -> None:
+    counts = np.isfinite(y).sum(axis=0)
+    few = [
+        f"{entity.id} has {count}"
+        for entity, count in zip(entities, counts, strict=True)
+        if count < FEWEST_SAMPLES
+    ]
+    if few:
+        raise DataError(
+            f"{', '.join(few[:5])} readings that can be learned from (measured, plausible, with "
+            f"weather); a warm-up needs {FEWEST_SAMPLES}"
+        )

@@ -1,0 +1,241 @@
+"""All that folding a zone's journal has led to, and its way to disk and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+
+from clearwatt.component import Component
+from clearwatt.data.quality import QualityRules
+from clearwatt.data.scaling import Extrema, Scaling
+from clearwatt.data.schema import Entity as Described
+from clearwatt.data.schema import Kind
+from clearwatt.instance import Instance
+from clearwatt.service.folding.live import Live
+from clearwatt.service.folding.rows import Rows
+from clearwatt.service.folding.weather import Knots
+from clearwatt.service.records import READING, Entity, Readings, Zone
+from clearwatt.service.settings import ZoneSettings
+from clearwatt.state import Saved, load_state, save_state
+
+RULES = QualityRules()
+WHOLE_ZONE = ""
+"""The key under which an exclusion or a hold of the whole zone is kept."""
+
+
+class ZoneState:
+    """A zone as its journal has made it; `ZoneFold` is the only one to change it.
+
+    ``columns`` are the entities that learn, in the order of the instance's predictors; ``waiting``
+    holds the readings of the others (by number) until their warm-up; ``row_times`` gives the time
+    of each row number of the instance.
+    """
+
+    def __init__(self, zone: Zone) -> None:
+        self.zone = zone
+        self.settings = ZoneSettings.read(dict(zone.settings))
+        self.position = 0
+        self.generation = 0
+        self.entities: dict[str, Entity] = {}
+        self.columns: list[str] = []
+        self.knots = Knots(zone.variables)
+        self.rows: Rows | None = None
+        self.waiting: dict[int, list[Readings]] = {}
+        self.quarantined: dict[str, dict[int, float]] = {}
+        self.flagged: set[str] = set()
+        self.held: set[str] = set()
+        self.exclusions: dict[str, list[tuple[int, int]]] = {}
+        self.deployed: dict[str, str] = {}
+        self.updated: dict[str, int] = {}
+        self.warming: set[str] = set()
+        self.instance: Instance | None = None
+        self.scaling: Scaling | None = None
+        self.row_times: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self.live = Live(zone.id)
+
+    def know(self, entities: Iterable[Entity]) -> None:
+        """Learn who is registered; it changes nothing that has been folded."""
+        self.entities = {entity.id: entity for entity in entities}
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The store's numbers of the columns."""
+        return np.array([self.entities[name].number for name in self.columns], np.int64)
+
+    @property
+    def described(self) -> tuple[Described, ...]:
+        """The columns as the quality checks know them."""
+        return tuple(describe(self.entities[name]) for name in self.columns)
+
+    @property
+    def keep(self) -> int:
+        """How many closed rows must stay at hand: for quality checks, and for late readings."""
+        past = int(RULES.lookback.total_seconds()) + self.settings.lateness
+        return past // self.zone.step + self.settle + 1
+
+    @property
+    def settle(self) -> int:
+        """How many further rows it takes until the verdict on a reading is final."""
+        step = pd.Timedelta(seconds=self.zone.step)
+        longest = max(
+            (RULES.settles_after(entity, step) for entity in self.described),
+            default=pd.Timedelta(0),
+        )
+        return -int(-longest.total_seconds() // self.zone.step)
+
+    def component(self, name: str) -> Component | None:
+        """The component kept under "autoencoder:..." or "predictor:..."."""
+        return next((part for part in self.components if self.key(part) == name), None)
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """Every component of the instance."""
+        if self.instance is None:
+            return ()
+        return (*self.instance.autoencoders, *self.instance.predictors)
+
+    def key(self, component: Component) -> str:
+        """A name for a component that no other has, in any zone."""
+        if component.name == "predictor":
+            return f"predictor:{component.entity}"
+        return ":".join(["autoencoder", self.zone.id, *_given(component.entity)])
+
+    def excluded(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which times an entity must not learn from."""
+        windows = [*self.exclusions.get(name, []), *self.exclusions.get(WHOLE_ZONE, [])]
+        inside = np.zeros(len(times), np.bool_)
+        for start, end in windows:
+            inside |= (times >= start) & (times < end)
+        return inside
+
+    def power_size(self, name: str) -> float:
+        """What 1 means for an entity, in its unit."""
+        return 1.0 if self.scaling is None else self.scaling.power[name]
+
+    def save(self, folder: Path) -> None:
+        """Write everything needed to go on."""
+        tensors = {
+            "knots.times": torch.from_numpy(self.knots.times.copy()),
+            "knots.issued": torch.from_numpy(self.knots.issued.copy()),
+            "knots.values": torch.from_numpy(self.knots.values.copy()),
+            "row_times": torch.from_numpy(self.row_times.copy()),
+            **{f"live.{name}": tensor for name, tensor in self.live.tensors().items()},
+        }
+        for number, parts in self.waiting.items():
+            held = np.concatenate(parts)
+            tensors[f"waiting.{number}.times"] = torch.from_numpy(held["time"].copy())
+            tensors[f"waiting.{number}.values"] = torch.from_numpy(held["value"].copy())
+        if self.rows is not None:
+            tensors["rows.values"] = torch.from_numpy(self.rows.values.copy())
+            tensors["rows.reported"] = torch.from_numpy(self.rows.reported.astype(np.uint8))
+        save_state(folder / "zone", self._values(), tensors)
+        if self.instance is not None:
+            self.instance.save(folder / "instance")
+
+    def _values(self) -> dict[str, Any]:
+        rows = self.rows
+        return {
+            "zone": self.zone.id,
+            "position": self.position,
+            "generation": self.generation,
+            "settings": self.settings.plain(),
+            "columns": self.columns,
+            "rows": rows and [rows.step, rows.start, rows.next, rows.watermark],
+            "quarantined": {
+                name: [[time, value] for time, value in sorted(readings.items())]
+                for name, readings in self.quarantined.items()
+            },
+            "flagged": sorted(self.flagged),
+            "held": sorted(self.held),
+            "exclusions": {name: list(each) for name, each in self.exclusions.items()},
+            "deployed": self.deployed,
+            "updated": self.updated,
+            "scaling": None if self.scaling is None else scaling_values(self.scaling),
+            "live": self.live.values(),
+            "learns": self.instance is not None,
+        }
+
+    @classmethod
+    def load(cls, folder: Path, zone: Zone) -> ZoneState:
+        """Read a zone back; anything missing or damaged is a StateError."""
+        saved = load_state(folder / "zone")
+        state = cls(zone)
+        state._restore(saved)
+        if saved.values["learns"]:
+            state.instance = Instance.load(folder / "instance")
+        return state
+
+    def _restore(self, saved: Saved) -> None:
+        values, tensors = saved.values, saved.tensors
+        self.position, self.generation = values["position"], values["generation"]
+        self.settings = ZoneSettings.read(values["settings"])
+        self.columns = list(values["columns"])
+        self.knots.times = tensors["knots.times"].numpy()
+        self.knots.issued = tensors["knots.issued"].numpy()
+        self.knots.values = tensors["knots.values"].numpy()
+        self.row_times = tensors["row_times"].numpy()
+        self.quarantined = {
+            name: {int(time): float(value) for time, value in readings}
+            for name, readings in values["quarantined"].items()
+        }
+        self.flagged, self.held = set(values["flagged"]), set(values["held"])
+        self.exclusions = {
+            name: [(int(start), int(end)) for start, end in windows]
+            for name, windows in values["exclusions"].items()
+        }
+        self.deployed, self.updated = dict(values["deployed"]), dict(values["updated"])
+        self.scaling = None if values["scaling"] is None else read_scaling(values["scaling"])
+        self.live.restore(values["live"], tensors)
+        for name, tensor in tensors.items():
+            if name.startswith("waiting.") and name.endswith(".times"):
+                number = int(name.split(".")[1])
+                held = np.empty(len(tensor), READING)
+                held["entity"], held["time"] = number, tensor.numpy()
+                held["value"] = tensors[f"waiting.{number}.values"].numpy()
+                self.waiting[number] = [held]
+        if values["rows"] is not None:
+            step, start, following, watermark = values["rows"]
+            self.rows = Rows(step=step, start=start, columns=len(self.columns))
+            self.rows.next, self.rows.watermark = following, watermark
+            self.rows.values = tensors["rows.values"].numpy()
+            self.rows.reported = tensors["rows.reported"].numpy().astype(np.bool_)
+
+
+def describe(entity: Entity) -> Described:
+    """An entity as the data layer knows it."""
+    return Described(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
+
+
+def scaling_values(scaling: Scaling) -> dict[str, Any]:
+    """A scaling as JSON values."""
+    weather = {
+        zone: {name: [each.low, each.high] for name, each in variables.items()}
+        for zone, variables in scaling.weather.items()
+    }
+    return {
+        "weather": weather,
+        "power": dict(scaling.power),
+        "timezone": scaling.timezone,
+        "max_gap": scaling.max_gap.total_seconds(),
+    }
+
+
+def read_scaling(values: dict[str, Any]) -> Scaling:
+    """A scaling from JSON values."""
+    weather = {
+        zone: {name: Extrema(*bounds) for name, bounds in variables.items()}
+        for zone, variables in values["weather"].items()
+    }
+    return Scaling(
+        weather, values["power"], values["timezone"], pd.Timedelta(seconds=values["max_gap"])
+    )
+
+
+def _given(entity: int | str | None) -> list[str]:
+    return [] if entity is None else [str(entity)]

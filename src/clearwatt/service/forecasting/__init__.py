@@ -1,0 +1,1 @@
+"""Forecasts by the deployed models, or by a fallback that says so."""

@@ -1,0 +1,123 @@
+"""The weather forecasts are made from: for each time the latest issue that covers it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clearwatt.data.inputs import CALENDAR_COLUMNS
+from clearwatt.data.scaling import Scaling
+from clearwatt.errors import ClearwattError
+from clearwatt.service.folding.weather import instants
+from clearwatt.service.records import WeatherIssue, Zone
+from clearwatt.service.store.base import Store
+
+Times = npt.NDArray[np.int64]
+UNISSUED = -1
+KEPT = 8
+"""Ranges kept per zone: whoever asks for one entity soon asks for its neighbours."""
+LONGEST_KEPT = 2000
+"""Steps of the longest range that is kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """Model inputs (n x d) for times (n); NaN where no issue gives a variable.
+
+    ``issued`` (n) is when the weather of each time was issued, `UNISSUED` where it is incomplete;
+    ``trouble`` says why, if the weather could not be read at all.
+    """
+
+    times: Times
+    x: npt.NDArray[np.float32]
+    issued: Times
+    trouble: str | None = None
+
+    @property
+    def complete(self) -> npt.NDArray[np.bool_]:
+        """Which times have every input (n)."""
+        return np.not_equal(self.issued, UNISSUED)
+
+
+class Coverage:
+    """A zone's inputs for the ranges last asked for, kept until its weather changes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._lock = store, Lock()
+        self._kept: dict[str, dict[tuple[int, int], tuple[Scaling, Inputs]]] = {}
+        self._changes: Counter[str] = Counter()
+
+    def inputs(self, zone: Zone, scaling: Scaling, times: Times) -> Inputs:
+        """Inputs for times (n, ascending); without a store that answers they have none."""
+        key, changes = (int(times[0]), int(times[-1])), self._changes[zone.id]
+        kept = self._kept.get(zone.id, {}).get(key)
+        if kept is not None and kept[0] is scaling:
+            return kept[1]
+        try:
+            issues = self._store.weather(zone.id, start=key[0], end=key[1] + 1)
+            found = cover(zone, scaling, issues, times)
+        except ClearwattError as error:
+            return Inputs(times, *_nothing(zone, times), trouble=str(error))
+        with self._lock:
+            # What was read before the weather changed must not be kept after it.
+            if changes == self._changes[zone.id] and len(times) <= LONGEST_KEPT:
+                ranges = self._kept.setdefault(zone.id, {})
+                ranges.pop(key, None)
+                ranges[key] = scaling, found
+                while len(ranges) > KEPT:
+                    del ranges[next(iter(ranges))]
+        return found
+
+    def changed(self, zone: str) -> None:
+        """Forget what is kept of a zone."""
+        with self._lock:
+            self._changes[zone] += 1
+            self._kept.pop(zone, None)
+
+
+def cover(zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: Times) -> Inputs:
+    """Inputs for times (n) from any number of issues.
+
+    Each time is interpolated within one issue, the latest that covers it: a value between a
+    morning's and an evening's run would be neither's. Only where none does are they read as one.
+    """
+    moments = instants(times)
+    x, issued = _nothing(zone, times)
+    for issued_at, frame in _frames(zone, issues):
+        still = np.flatnonzero(issued == UNISSUED)
+        found = scaling.inputs(zone.id, frame, moments[still])
+        whole = ~np.isnan(found).any(axis=1)
+        better = np.isnan(found).sum(axis=1) < np.isnan(x[still]).sum(axis=1)
+        x[still[better]] = found[better]
+        issued[still[whole]] = issued_at
+        if whole.all():
+            break
+    return Inputs(times, x, issued)
+
+
+def _nothing(zone: Zone, times: Times) -> tuple[npt.NDArray[np.float32], Times]:
+    width = len(zone.variables) + len(CALENDAR_COLUMNS)
+    return np.full((len(times), width), np.nan, np.float32), np.full(len(times), UNISSUED)
+
+
+def _frames(zone: Zone, issues: Sequence[WeatherIssue]) -> Iterator[tuple[int, pd.DataFrame]]:
+    """Issues, the latest first, and then all of them merged, as issued by the latest."""
+    latest_first = sorted(issues, key=lambda issue: issue.issued_at, reverse=True)
+    for issue in latest_first:
+        yield issue.issued_at, _frame(zone, issue.times, issue.values)
+    if len(latest_first) > 1:
+        times, chosen = np.unique(
+            np.concatenate([issue.times for issue in latest_first]), return_index=True
+        )
+        values = np.concatenate([issue.values for issue in latest_first])[chosen]
+        yield latest_first[0].issued_at, _frame(zone, times, values)
+
+
+def _frame(zone: Zone, times: Times, values: npt.NDArray[np.float32]) -> pd.DataFrame:
+    return pd.DataFrame(values, index=instants(times), columns=list(zone.variables))

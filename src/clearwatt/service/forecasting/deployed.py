@@ -1,0 +1,238 @@
+"""The models a zone forecasts with: stacked, in single precision, never changed once made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from clearwatt.component import Model
+from clearwatt.data.scaling import Scaling
+from clearwatt.errors import DataError, StateError
+from clearwatt.loop import reconstructor
+from clearwatt.networks import Network, Params, stack
+from clearwatt.service.folding.zone_state import read_scaling
+from clearwatt.service.forecasting.library import Found
+from clearwatt.service.records import Status
+
+BLOCK = 64
+"""Entities per stack: few enough that one update copies little."""
+AT_ONCE = 8
+"""Models computed in one product: their values stay in the cache, which halves the time."""
+
+
+class Versions(NamedTuple):
+    """The versions that forecast an entity."""
+
+    encoder: str
+    predictor: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bank:
+    """Versions (m) of one shape, their weights stacked (m x ...)."""
+
+    ids: tuple[str, ...]
+    network: Network
+    params: Params
+
+    def members(self) -> Iterator[tuple[str, Found]]:
+        """Each version by its id, without copying its weights."""
+        for at, version in enumerate(self.ids):
+            params = {name: tensor[at : at + 1] for name, tensor in self.params.items()}
+            yield version, Found(version, Model(self.network, params))
+
+    def double(self, members: Sequence[int]) -> Params:
+        """Weights of some members in the precision forecasts are computed in."""
+        chosen = list(members)
+        return {name: tensor[chosen].double() for name, tensor in self.params.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Entities (m) answered in one go; they share one encoder or have one each."""
+
+    entities: tuple[str, ...]
+    encoders: Bank
+    predictors: Bank
+
+    @property
+    def shared(self) -> bool:
+        """Whether one encoder serves them all."""
+        return len(self.encoders.ids) == 1
+
+    def forecast(self, x: Tensor, members: Sequence[int]) -> Iterator[Tensor]:
+        """Scaled forecasts (k x n) of some members, a few at a time, for inputs (1 x n x d)."""
+        encoder = reconstructor(self.encoders.network)
+        latent = encoder.encode(self.encoders.double([0]), x) if self.shared else None
+        for start in range(0, len(members), AT_ONCE):
+            some = members[start : start + AT_ONCE]
+            seen = encoder.encode(self.encoders.double(some), x) if latent is None else latent
+            yield self.predictors.network.forward(self.predictors.double(some), seen)[:, :, 0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deployed:
+    """What a zone forecasts with at one generation.
+
+    ``reasons`` says why an entity has no model, ``trouble`` why the zone has none at all.
+    """
+
+    generation: int
+    scaling: Scaling | None = None
+    blocks: tuple[Block, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    trouble: str | None = None
+
+    def why_none(self, entity: str) -> str:
+        """Why an entity has no model."""
+        waiting = f"{entity} has no model yet; send its history and ask for a warm-up"
+        return self.reasons.get(entity) or self.trouble or waiting
+
+    def versions(self, entity: str) -> Versions | None:
+        """The versions that forecast an entity; None if none do."""
+        if entity not in self.places:
+            return None
+        block, member = self.places[entity]
+        banks = self.blocks[block].encoders, self.blocks[block].predictors
+        encoder, predictor = (bank.ids[member % len(bank.ids)] for bank in banks)
+        return Versions(encoder, predictor)
+
+    @torch.inference_mode()
+    def forecast(
+        self, x: npt.NDArray[np.float32], entities: Sequence[str]
+    ) -> npt.NDArray[np.float64]:
+        """Scaled forecasts (k x n) of entities that have a model, for inputs (n x d).
+
+        Computed in double precision, as `Instance.predict` does.
+        """
+        values = torch.from_numpy(np.ascontiguousarray(x)).double()[None]
+        result = np.empty((len(entities), len(x)))
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for row, entity in enumerate(entities):
+            block, member = self.places[entity]
+            wanted.setdefault(block, []).append((row, member))
+        for block, pairs in wanted.items():
+            rows, members = zip(*pairs, strict=True)
+            found = np.concatenate(
+                [t.numpy() for t in self.blocks[block].forecast(values, members)]
+            )
+            result[list(rows)] = found
+        return result
+
+    def models(self) -> dict[str, Found]:
+        """Every version in use by its id, so that the next generation need not read it again."""
+        banks = (bank for block in self.blocks for bank in (block.encoders, block.predictors))
+        return {version: found for bank in banks for version, found in bank.members()}
+
+
+class _Member(NamedTuple):
+    entity: str
+    encoder: Found
+    predictor: Found
+
+
+def deploy(
+    status: Status, find: Callable[[str], Found], *, previous: Deployed | None = None
+) -> Deployed:
+    """Make what a status says is deployed ready to forecast.
+
+    Args:
+        status: where the zone stands.
+        find: reads a version (`Library.find`); StateError if neither it nor an earlier one can be.
+        previous: what was deployed so far; what it has in common is not read or copied again.
+    """
+    content = status.content
+    if not content.get("scaling"):
+        return Deployed(status.generation)
+    scaling = read_scaling(content["scaling"])
+    builder = _Builder(find, previous or Deployed(-1), width=len(scaling.columns(status.zone)))
+    entities = list(content["entities"].items())
+    for start in range(0, len(entities), BLOCK):
+        members = []
+        for entity, its in entities[start : start + BLOCK]:
+            versions = its.get("encoder") or content.get("encoder"), its.get("predictor")
+            member = builder.member(entity, *versions, known=entity in scaling.power)
+            members += [member] if member else []
+        builder.add(members)
+    return builder.done(status.generation, scaling)
+
+
+class _Builder:
+    """Collects members and stacks those of one shape."""
+
+    def __init__(self, find: Callable[[str], Found], previous: Deployed, *, width: int) -> None:
+        self._find, self._width = find, width
+        self._known = previous.models()
+        banks = [bank for block in previous.blocks for bank in (block.encoders, block.predictors)]
+        self._banks = {bank.ids: bank for bank in banks}
+        self._blocks: list[Block] = []
+        self._reasons: dict[str, str] = {}
+
+    def member(
+        self, entity: str, encoder: str | None, predictor: str | None, *, known: bool
+    ) -> _Member | None:
+        if encoder is None or predictor is None or not known:
+            return None
+        try:
+            member = _Member(entity, self._load(encoder), self._load(predictor))
+            _check(member, self._width)
+        except (StateError, DataError) as error:
+            self._reasons[entity] = str(error)
+            return None
+        return member
+
+    def add(self, members: Sequence[_Member]) -> None:
+        groups: dict[tuple[Network, Network], list[_Member]] = {}
+        for each in members:
+            shape = each.encoder.model.network, each.predictor.model.network
+            groups.setdefault(shape, []).append(each)
+        for group in groups.values():
+            encoders = list({each.encoder.version: each.encoder for each in group}.values())
+            self._blocks.append(
+                Block(
+                    tuple(each.entity for each in group),
+                    self._bank(encoders if len(encoders) == 1 else [e.encoder for e in group]),
+                    self._bank([each.predictor for each in group]),
+                )
+            )
+
+    def done(self, generation: int, scaling: Scaling) -> Deployed:
+        places = {
+            entity: (at, member)
+            for at, block in enumerate(self._blocks)
+            for member, entity in enumerate(block.entities)
+        }
+        frozen = MappingProxyType(self._reasons), MappingProxyType(places)
+        return Deployed(generation, scaling, tuple(self._blocks), *frozen)
+
+    def _load(self, version: str) -> Found:
+        if version not in self._known:
+            # Under the id asked for: a damaged encoder is looked for once, not per entity.
+            self._known[version] = self._find(version)
+        return self._known[version]
+
+    def _bank(self, members: Sequence[Found]) -> Bank:
+        ids = tuple(member.version for member in members)
+        if ids not in self._banks:
+            params = stack([member.model.params for member in members])
+            self._banks[ids] = Bank(ids, members[0].model.network, params)
+        return self._banks[ids]
+
+
+def _check(member: _Member, width: int) -> None:
+    """Refuse models that do not fit the inputs or each other."""
+    encoder = reconstructor(member.encoder.model.network)
+    if encoder.inputs != width or member.predictor.model.network.inputs != encoder.latent:
+        raise StateError(
+            f"{member.encoder.version} ({encoder.inputs} inputs, {encoder.latent} latent) and "
+            f"{member.predictor.version} ({member.predictor.model.network.inputs} inputs) do not "
+            f"fit the zone's {width} inputs; activate versions that do"
+        )

@@ -1,0 +1,84 @@
+"""What each zone forecasts with now, loaded when first asked for and swapped when it changes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from threading import Lock
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.forecasting.deployed import Deployed, deploy
+from clearwatt.service.forecasting.library import Files, Library
+from clearwatt.service.store.base import Store
+
+RETRY = 5.0
+"""Seconds after which a swap that failed is tried again."""
+RECHECK = 30.0
+"""Seconds after which a zone is looked at unasked: a learner that is killed between committing and
+saying so must not leave an old model in service."""
+_UNKNOWN = -1
+_log = logging.getLogger(__name__)
+
+
+class Deployments:
+    """The deployed models of every zone that was asked for.
+
+    Whoever has got a `Deployed` goes on with it; a swap is the assignment of the next one.
+    """
+
+    def __init__(
+        self, store: Store, files: Files, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._library = Library(store, files, clock=clock)
+        self._current: dict[str, Deployed] = {}
+        self._due: dict[str, float] = {}
+        self._locks: dict[str, Lock] = {}
+        self._guard = Lock()
+
+    def of(self, zone: str) -> Deployed:
+        """What a zone forecasts with; nothing, and why, while it cannot be read."""
+        if time.monotonic() > self._due.get(zone, 0.0):
+            self._load(zone, unless_done=True)
+        trouble = "the models cannot be read now; the log says why"
+        return self._current.get(zone) or Deployed(_UNKNOWN, trouble=trouble)
+
+    def reload(self, zone: str, *, generation: int | None = None) -> None:
+        """Swap in what the learner has committed for a zone, if anyone has asked for it.
+
+        Most commits change no model: with the generation of the one heard of, nothing is read then.
+        """
+        current = self._current.get(zone)
+        if current is not None and current.generation != generation:
+            self._load(zone)
+
+    def refresh(self) -> None:
+        """Look again at every zone that was asked for."""
+        for zone in list(self._current):
+            self._load(zone)
+
+    def _load(self, zone: str, *, unless_done: bool = False) -> None:
+        with self._lock(zone):
+            if unless_done and time.monotonic() <= self._due.get(zone, 0.0):
+                return  # another thread was faster
+            try:
+                self._current[zone] = self._newest(zone)
+                self._due[zone] = time.monotonic() + RECHECK
+            except ClearwattError as error:
+                # The models in service go on; a store that is away comes back.
+                self._due[zone] = time.monotonic() + RETRY
+                _log.warning("models not loaded", extra={"zone": zone, "reason": str(error)})
+
+    def _newest(self, zone: str) -> Deployed:
+        previous = self._current.get(zone)
+        status = self._store.statuses([zone]).get(zone)
+        if status is None:
+            return previous or Deployed(_UNKNOWN)
+        if previous is not None and previous.generation == status.generation:
+            return previous
+        return deploy(status, self._library.find, previous=previous)
+
+    def _lock(self, zone: str) -> Lock:
+        with self._guard:
+            return self._locks.setdefault(zone, Lock())

@@ -1,0 +1,137 @@
+"""Answers requests for forecasts: whoever asks, whatever is missing, while models are swapped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import DataError
+from clearwatt.service.forecasting.answers import Cause, Forecast, ZoneRequest
+from clearwatt.service.forecasting.coverage import Coverage
+from clearwatt.service.forecasting.deployed import Deployed
+from clearwatt.service.forecasting.deployments import Deployments
+from clearwatt.service.forecasting.library import Files
+from clearwatt.service.forecasting.recorder import Recorder
+from clearwatt.service.metrics import Metrics
+from clearwatt.service.records import Entity, Event, Zone
+from clearwatt.service.registry import Registry
+from clearwatt.service.store.base import Store
+from clearwatt.service.times import text
+
+__all__ = ["Forecast", "Forecaster"]
+
+EVENT_INTERVAL = 3600
+"""Seconds in which one event per zone and cause tells of fallbacks."""
+
+
+class Forecaster:
+    """Forecasts by what is deployed; safe to call from several threads.
+
+    It reads models, weather and readings and changes none of them. Its owner says when the learner
+    has committed (`reload`) and when weather has arrived (`weather_changed`).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        files: Files,
+        *,
+        registry: Registry | None = None,
+        metrics: Metrics | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.metrics = metrics or Metrics()
+        self.recorder = Recorder(store)
+        self._store, self._clock = store, clock
+        self._registry = registry or Registry(store)
+        self._deployments = Deployments(store, files, clock=clock)
+        self._coverage = Coverage(store)
+        self._told: dict[tuple[str, Cause], int] = {}
+
+    def forecast(self, entities: Sequence[str], start: int, end: int) -> list[Forecast]:
+        """Forecast entities for the steps of their zones with start <= time < end, in their order.
+
+        Raises:
+            UnknownIdError: an entity is not registered.
+            DataError: there is no step in the range.
+        """
+        began = time.perf_counter()
+        found: dict[str, Forecast] = {}
+        for zone, members in self._by_zone(entities).items():
+            request = self._request(self._registry.zone(zone), members, start, end)
+            found |= {forecast.entity: forecast for forecast in request.answered(self._store)}
+        self.recorder.record([forecast.vintage for forecast in found.values()])
+        self._tell(found.values())
+        self.metrics.forecasts_answered(found.values(), seconds=time.perf_counter() - began)
+        return [found[name] for name in entities]
+
+    def reload(self, zone: str, *, generation: int | None = None) -> None:
+        """Put into service what the learner has committed for a zone, unless it is already."""
+        self._deployments.reload(zone, generation=generation)
+
+    def refresh(self) -> None:
+        """Look again at every zone that was asked for, after the learner was away."""
+        self._deployments.refresh()
+
+    def weather_changed(self, zone: str) -> None:
+        """Forget what is kept of a zone's weather."""
+        self._coverage.changed(zone)
+
+    def deployed(self, zone: str) -> Deployed:
+        """What a zone forecasts with now."""
+        return self._deployments.of(zone)
+
+    def close(self) -> None:
+        """Write what waits to be recorded."""
+        self.recorder.close()
+
+    def _request(self, zone: Zone, entities: Sequence[Entity], start: int, end: int) -> ZoneRequest:
+        times = _steps(zone, start, end)
+        deployed, inputs = self._deployments.of(zone.id), None
+        if deployed.scaling is not None:
+            inputs = self._coverage.inputs(zone, deployed.scaling, times)
+        return ZoneRequest(zone, tuple(entities), times, deployed, inputs, self._clock())
+
+    def _by_zone(self, names: Sequence[str]) -> dict[str, list[Entity]]:
+        """The entities asked for, each once, by their zones."""
+        grouped: dict[str, list[Entity]] = {}
+        for name in dict.fromkeys(names):
+            entity = self._registry.entity(name)
+            grouped.setdefault(entity.zone, []).append(entity)
+        return grouped
+
+    def _tell(self, forecasts: Iterable[Forecast]) -> None:
+        """Leave one event per zone and cause in an interval, however many answers fell back."""
+        now = self._clock()
+        for forecast in forecasts:
+            for missing in forecast.missing:
+                about = (forecast.zone, missing.cause)
+                interval = int(now // EVENT_INTERVAL)
+                if self._told.get(about) == interval:
+                    continue
+                self._told[about] = interval
+                event = Event(
+                    key=f"fallback:{forecast.zone}:{missing.cause}:{interval}",
+                    kind="fallback",
+                    message=f"a fallback answers for {forecast.entity}: {missing.reason}",
+                    at=now,
+                    zone=forecast.zone,
+                    entity=forecast.entity,
+                    time=missing.start,
+                    details={"cause": missing.cause, "start": missing.start, "end": missing.end},
+                )
+                self.recorder.note(event)
+
+
+def _steps(zone: Zone, start: int, end: int) -> npt.NDArray[np.int64]:
+    """The steps of a zone's clock with start <= time < end."""
+    first = -(-start // zone.step) * zone.step
+    if first >= end:
+        raise DataError(
+            f"no step of {zone.step} s lies from {text(start)} to before {text(end)}; "
+            "ask for a longer range"
+        )
+    return np.arange(first, end, zone.step, dtype=np.int64)

@@ -1,0 +1,155 @@
+"""The learner: the one process that folds journals into models; it may be killed at any moment."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import connection, parent_process
+from pathlib import Path
+
+from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.learner.inbox import Inbox
+from clearwatt.service.learner.outages import Outages
+from clearwatt.service.learner.rounds import Rounds
+from clearwatt.service.learner.updater import Updater, UpdaterName, check_updater
+from clearwatt.service.learner.zone_learner import Folds, Workplace
+from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
+
+NICENESS = 5
+"""Folding gives way to forecasts, training to both."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """What a learner needs to know; it is sent to its process.
+
+    Args:
+        data_dir: Where models and checkpoints are.
+        database: A PostgreSQL URL, or the path of an SQLite file; by default one in the data
+            directory. Its password is not shown.
+        updater: Where models are trained.
+        workers: How many trainings at once; by default one per core but one.
+        ray_address: Of the Ray cluster to join.
+        log_level: The least level that is logged.
+        folds: What journals are folded into, if not `ZoneFold`.
+    """
+
+    data_dir: Path
+    database: str | None = None
+    updater: UpdaterName = "processes"
+    workers: int | None = None
+    ray_address: str | None = None
+    log_level: str = "info"
+    folds: Folds | None = None
+
+    def __post_init__(self) -> None:
+        check_updater(self.updater, self.workers, self.ray_address)
+
+    def __repr__(self) -> str:
+        return f"LearnerConfig(data_dir={str(self.data_dir)!r}, updater={self.updater!r})"
+
+
+def main(config: LearnerConfig, pipe: connection.Connection) -> None:
+    """Be the learner until told to stop, or until the parent is gone.
+
+    Hears ("wake",) when there is something to fold, and ("stop",). Tells ("changed", zone,
+    position, generation) after each commit, and ("heartbeat", `Heartbeat`) every second.
+    """
+    _settle_in(config)
+    inbox = Inbox(pipe)
+    with _locked(config.data_dir / "learner.lock", inbox) as locked:
+        store = _opened(config, inbox) if locked else None
+        if store is not None:
+            with closing(store):
+                _learn(config, store, pipe, inbox)
+
+
+def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inbox: Inbox) -> None:
+    def tell(*message: object) -> None:
+        with suppress(OSError):  # the parent is gone: this process is about to be, too
+            pipe.send(message)
+
+    with closing(
+        Updater(config.updater, workers=config.workers, address=config.ray_address)
+    ) as updater:
+        place = Workplace(
+            store=store,
+            files=ModelFiles(config.data_dir),
+            checkpoints=Checkpoints(config.data_dir),
+            trainer=updater,
+            folds=config.folds or _zone_folds(),
+            outages=Outages(store),
+            tell=lambda status: tell("changed", status.zone, status.position, status.generation),
+            wake=inbox.wake,
+        )
+        rounds = Rounds(place, inbox=inbox, tell=lambda beat: tell("heartbeat", beat))
+        rounds.run()
+        rounds.finish()
+
+
+def _settle_in(config: LearnerConfig) -> None:
+    """Make the process what it is to be: nice, single-threaded, gone with its parent."""
+    import torch
+
+    from clearwatt.service.logs import configure_logging
+
+    configure_logging(config.log_level)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    os.nice(NICENESS)
+    torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)  # at once: another service may be waiting for the data directory
+
+
+@contextmanager
+def _locked(path: Path, inbox: Inbox) -> Iterator[bool]:
+    """Be the only learner of a data directory, once a dying predecessor is gone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        while not (locked := _lock(file.fileno())) and not inbox.stopped:
+            inbox.wait(0.1)
+        yield locked
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _opened(config: LearnerConfig, inbox: Inbox) -> Store | None:
+    """The store, once it answers; None: told to stop before."""
+    from clearwatt.service.store import open_store
+
+    wait = _FIRST_WAIT
+    while not inbox.stopped:
+        try:
+            return open_store(config.database or config.data_dir / "clearwatt.db")
+        except (StoreFullError, StoreUnavailableError) as error:
+            _LOG.error("store not opened", extra={"retry_s": wait}, exc_info=error)
+            inbox.wait(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+    return None
+
+
+def _zone_folds() -> Folds:
+    from clearwatt.service.folding.fold import ZoneFold
+
+    return ZoneFold

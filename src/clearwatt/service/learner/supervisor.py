@@ -1,0 +1,214 @@
+"""The web process's side of the learner: start it, hear from it, start it again if it dies."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.learner.process import LearnerConfig, main
+from clearwatt.service.learner.rounds import Heartbeat
+from clearwatt.service.records import Event
+
+Changed = Callable[[str, int, int], None]
+"""Called with a zone, its position and its generation after each commit of the learner's."""
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds before a learner that died is started again: more each time."""
+
+STEADY = 60.0
+"""Seconds after which a learner is taken to be well: its next death is a first one again."""
+
+STOP_WITHIN = 10.0
+"""Seconds that a learner has to stop by itself."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the learner fares, as its parent knows it.
+
+    Attributes:
+        alive: Whether there is a process.
+        restarts: How often it had to be started again.
+        heartbeat_age: Seconds since it was last heard of; None: not yet.
+        queue: Journal entries that wait to be folded.
+        training: Zones that wait for a training.
+        degraded: Zones that do not get on, with the reason.
+        outage: Why it cannot write ("full", "unavailable"); None: it can.
+        updating: Those zones that wait for a training.
+    """
+
+    alive: bool
+    restarts: int
+    heartbeat_age: float | None
+    queue: int = 0
+    training: int = 0
+    degraded: dict[str, str] = field(default_factory=dict)
+    outage: str | None = None
+    updating: tuple[str, ...] = ()
+
+
+class Supervisor:
+    """Keeps one learner running from `start` to `stop`.
+
+    Args:
+        config: The learner's.
+        changed: Called after each commit, from a thread of this object.
+        record: Keeps an event, such as ``store.add_event``.
+    """
+
+    def __init__(
+        self, config: LearnerConfig, *, changed: Changed, record: Callable[[Event], None]
+    ) -> None:
+        self._config, self._changed, self._record = config, changed, record
+        self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._learner: _Process | None = None
+        self._restarts = 0
+        self._beat: tuple[float, Heartbeat] | None = None
+        self._watcher = threading.Thread(target=self._watch, daemon=True, name="watch-learner")
+        self._messenger = threading.Thread(target=self._pass_on, daemon=True, name="wake-learner")
+
+    def start(self) -> None:
+        """Start the learner and go on; it is ready some seconds later."""
+        self._watcher.start()
+        self._messenger.start()
+
+    def stop(self) -> None:
+        """Have the learner finish what it can in seconds, and end it."""
+        self._stopping.set()
+        self._woken.set()
+        if self._watcher.ident is None:
+            return
+        self._watcher.join(STOP_WITHIN)
+        learner = self._learner
+        if learner is not None:
+            _LOG.warning("learner did not stop by itself", extra={"seconds": STOP_WITHIN})
+            learner.process.kill()
+        self._watcher.join()
+        self._woken.set()  # there is nobody left to pass anything on to
+        self._messenger.join()
+
+    def wake(self) -> None:
+        """Tell the learner that something has arrived; never waits."""
+        self._woken.set()
+
+    @property
+    def pid(self) -> int | None:
+        """The learner's process, if there is one."""
+        learner = self._learner
+        return None if learner is None else learner.process.pid
+
+    @property
+    def health(self) -> Health:
+        """How the learner fares."""
+        alive, beat = self._learner is not None, self._beat
+        if beat is None:
+            return Health(alive, self._restarts, None)
+        at, last = beat
+        return Health(
+            alive=alive,
+            restarts=self._restarts,
+            heartbeat_age=time.monotonic() - at,
+            queue=last.queue,
+            training=last.training,
+            degraded=last.degraded,
+            outage=last.outage,
+            updating=last.updating,
+        )
+
+    def _watch(self) -> None:
+        """Start the learner, listen to it until it is gone, and start it again."""
+        wait = FIRST_WAIT
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            code = self._live()
+            if self._stopping.is_set():
+                return
+            wait = FIRST_WAIT if time.monotonic() - started > STEADY else wait
+            self._tell_restart(code, wait)
+            self._stopping.wait(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def _live(self) -> int | None:
+        """One learner's life; returns its exit code."""
+        learner = self._learner = _Process(self._config)
+        self._woken.set()  # what came before it was there, "stop" included
+        with suppress(EOFError, OSError):
+            while True:
+                self._hear(learner.pipe.recv())
+        code = learner.gone()
+        self._learner = None
+        return code
+
+    def _hear(self, message: tuple[Any, ...]) -> None:
+        match message:
+            case ("heartbeat", Heartbeat() as beat):
+                self._beat = time.monotonic(), beat
+            case ("changed", str(zone), int(position), int(generation)):
+                try:
+                    self._changed(zone, position, generation)
+                except Exception as error:  # a listener's trouble must not deafen the service
+                    _LOG.error("change not taken in", extra={"zone": zone}, exc_info=error)
+
+    def _pass_on(self) -> None:
+        """Send what is to be told, so that whoever wakes the learner never waits for it."""
+        while True:
+            self._woken.wait()
+            self._woken.clear()
+            stopping, learner = self._stopping.is_set(), self._learner
+            if learner is not None:
+                learner.tell("stop" if stopping else "wake")
+            if stopping and not self._watcher.is_alive():
+                return
+
+    def _tell_restart(self, code: int | None, wait: float) -> None:
+        self._restarts += 1
+        what = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        _LOG.error("learner died", extra={"how": what, "retry_s": wait})
+        now = time.time()
+        event = Event(
+            key=f"learner restarted:{int(now * 1000)}",
+            kind="learner restarted",
+            message=f"the learner died ({what}) and is started again; forecasts went on",
+            at=now,
+            details={"exit_code": code, "wait_s": wait},
+        )
+        try:
+            self._record(event)
+        except ClearwattError as error:
+            _LOG.error("event not written", exc_info=error)
+
+
+class _Process:
+    """A learner's process and the pipe to it."""
+
+    def __init__(self, config: LearnerConfig) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        # Not a daemon: it has children of its own. It watches this process and ends with it.
+        self.process: SpawnProcess = context.Process(
+            target=main, args=(config, theirs), name="learner"
+        )
+        self.process.start()
+        theirs.close()  # so that the pipe ends with the process
+
+    def tell(self, message: str) -> None:
+        """Send a message; one that is gone is found out by whoever listens."""
+        with suppress(OSError):
+            self.pipe.send((message,))
+
+    def gone(self) -> int | None:
+        """Wait for its end and return its exit code."""
+        self.process.join()
+        self.pipe.close()
+        return self.process.exitcode

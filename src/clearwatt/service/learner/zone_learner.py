@@ -1,0 +1,338 @@
+"""One zone's way through its journal: load, fold, train, commit, checkpoint; one step at a time.
+
+Everything here may be cut off at any moment. What was not committed is folded again from the last
+checkpoint, with the same outcome, so nothing but time is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol
+
+from clearwatt.errors import StateError
+from clearwatt.fleet import Job, Trained
+from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
+from clearwatt.service.learner.outages import Outages
+from clearwatt.service.learner.pace import Pace
+from clearwatt.service.learner.updater import UpdaterClosedError
+from clearwatt.service.learner.upkeep import Upkeep
+from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Zone
+from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
+from clearwatt.streams import Stream
+
+CROWD = 2
+"""Trainings that wait for a worker, from which on no other zone begins its warm-up: what is to be
+trained is in memory, and a hundred zones may be told to begin at once."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class Fold(Protocol):
+    """What a zone's journal is folded into; see `clearwatt.service.folding.fold.ZoneFold`."""
+
+    @property
+    def position(self) -> int:
+        """The number of the last entry folded."""
+
+    @property
+    def due_checkpoint(self) -> bool:
+        """Whether enough has happened that folding it again would take long."""
+
+    def fold(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+        """Take entries in; yields what is to be trained, returns what came of it."""
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint."""
+
+
+class Folds(Protocol):
+    """Where folds come from: a class with such a constructor and such a class method."""
+
+    def __call__(self, zone: Zone, *, store: Store, files: ModelFiles) -> Fold:
+        """A zone whose journal has not been looked at yet."""
+
+    def load(self, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Fold:
+        """A zone as a checkpoint left it; a StateError says what is wrong with that."""
+
+
+class Trainer(Protocol):
+    """Where jobs are trained; see `clearwatt.service.learner.updater.Updater`."""
+
+    @property
+    def waiting(self) -> int:
+        """How many trainings wait for a worker."""
+
+    def submit(self, jobs: Sequence[Job]) -> Future[list[Trained]]:
+        """Have jobs trained together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workplace:
+    """What all zones share.
+
+    ``tell`` is called with the status after each commit, ``wake`` when a training is done, from
+    any thread.
+    """
+
+    store: Store
+    files: ModelFiles
+    checkpoints: Checkpoints
+    trainer: Trainer
+    folds: Folds
+    outages: Outages
+    tell: Callable[[Status], None]
+    wake: Callable[[], None]
+
+
+class ZoneLearner:
+    """A zone, how far it has got, and what it waits for."""
+
+    def __init__(self, zone: Zone, place: Workplace) -> None:
+        self.zone, self.place = zone, place
+        self._fold: Fold | None = None
+        self._stream: Stream[Outcome] | None = None
+        self._jobs: tuple[Job, ...] = ()
+        self._training: Future[list[Trained]] | None = None
+        self._outcome: Outcome | None = None
+        self._status: Status | None = None
+        self._complaint: str | None = None
+        self._pace = Pace()
+        self._upkeep = Upkeep(zone.id, place.store, place.files, place.checkpoints)
+
+    @property
+    def position(self) -> int:
+        """The last entry that was folded."""
+        return 0 if self._fold is None else self._fold.position
+
+    @property
+    def training(self) -> bool:
+        """Whether it waits for a training."""
+        return self._training is not None
+
+    @property
+    def error(self) -> str | None:
+        """Why it does not get on; None: it does."""
+        error: str | None = None if self._status is None else self._status.content.get("error")
+        return error
+
+    def due(self, head: int) -> float:
+        """When it has something to do, by `time.monotonic`; never (infinity) is possible."""
+        if self._training is not None and not self._training.done():
+            return math.inf  # the training's end wakes the learner
+        if self._fold is None or self._stream is not None or self._outcome is not None:
+            return self._pace.not_before
+        if self._fold.position < head:
+            return self._pace.not_before
+        return max(self._pace.not_before, self._upkeep.when(self._fold.position))
+
+    def turn(self, head: int) -> None:
+        """Do the next thing; whatever goes wrong is this zone's alone, and tried again later."""
+        try:
+            self._step(head)
+        except (StoreFullError, StoreUnavailableError) as error:
+            self._pace.fail()
+            self.place.outages.notice(error)
+        except Exception as error:
+            self._degrade(error)
+
+    def finish(self) -> None:
+        """Leave things so that the next start has little to do; a fold under way is given up."""
+        if self._outcome is not None:
+            self._commit(self._outcome, head=self._outcome.status.position)
+        if self._fold is not None and self._stream is None and self._upkeep.owed(self.position):
+            self._upkeep.checkpoint(self._fold)
+
+    def _step(self, head: int) -> None:
+        if self._outcome is not None:
+            self._commit(self._outcome, head=head)
+        elif self._fold is None:
+            self._fold = self._loaded(head)
+        elif self._stream is not None:
+            self._advance(self._stream, self._trained(), head=head)
+        elif self._upkeep.due or self._fold.position >= head:
+            self._upkeep.checkpoint(self._fold)
+        else:
+            self._begin(self._fold, head)
+
+    def _loaded(self, head: int) -> Fold:
+        """The zone as the newest checkpoint that is whole has it, or at its beginning."""
+        place, zone = self.place, self.zone
+        self._status = place.store.statuses([zone.id]).get(zone.id)
+        for checkpoint in place.checkpoints.newest(zone.id):
+            try:
+                fold = self._load(checkpoint, head)
+            except StateError as error:
+                self._set_aside(checkpoint, error)
+            else:
+                self._upkeep.done(fold.position)
+                return fold
+        self._upkeep.done(0)
+        return place.folds(zone, store=place.store, files=place.files)
+
+    def _load(self, checkpoint: ZoneCheckpoint, head: int) -> Fold:
+        if checkpoint.position > head:
+            raise StateError(
+                f"it follows entry {checkpoint.position}, but the journal ends with {head}"
+            )
+        place = self.place
+        return place.folds.load(
+            checkpoint.folder, zone=self.zone, store=place.store, files=place.files
+        )
+
+    def _set_aside(self, checkpoint: ZoneCheckpoint, error: StateError) -> None:
+        folder = checkpoint.folder
+        event = self._event(
+            f"damaged:{self.zone.id}:{folder.name}:{folder.stat().st_mtime_ns}",
+            "damaged",
+            f"the checkpoint {folder.name} of {self.zone.id} cannot be used ({error}); an earlier "
+            "state is, and the journal is folded again from there",
+        )
+        self.place.store.add_event(replace(event, details={"file": str(folder)}))
+        self.place.checkpoints.set_aside(checkpoint)
+
+    def _begin(self, fold: Fold, head: int) -> None:
+        store = self.place.store
+        entries = self._pace.take(store, self.zone.id, after=fold.position)
+        if self.place.trainer.waiting >= CROWD:
+            entries = list(takewhile(lambda entry: not _warms_up(entry), entries))
+            if not entries:
+                self._pace.postpone()
+                return
+        self._stream = fold.fold(entries, store.entities(self.zone.id))
+        self._advance(self._stream, None, head=head)
+
+    def _advance(
+        self, stream: Stream[Outcome], trained: list[Trained] | None, *, head: int
+    ) -> None:
+        try:
+            self._jobs = next(stream) if trained is None else stream.send(trained)
+        except StopIteration as stop:
+            self._stream, self._outcome = None, stop.value
+        except BaseException:
+            self._forget()
+            raise
+        if self._outcome is not None:
+            self._commit(self._outcome, head=head)
+        else:
+            self._training = self.place.trainer.submit(self._jobs)
+            self._training.add_done_callback(lambda _: self.place.wake())
+
+    def _trained(self) -> list[Trained]:
+        """What the training gave; one that cannot be had must not stop the zone for ever."""
+        training, self._training = self._training, None
+        jobs, self._jobs = self._jobs, ()  # a hundred of them are as large as the zone itself
+        if training is None:
+            raise RuntimeError(f"{self.zone.id} waits for a training that was never begun")
+        try:
+            return training.result()
+        except UpdaterClosedError:
+            self._forget()
+            raise
+        except Exception as error:
+            self._tell_failed_training(error)
+            return [_given_up(job) for job in jobs]
+
+    def _tell_failed_training(self, error: Exception) -> None:
+        _LOG.error("training given up", extra={"zone": self.zone.id}, exc_info=error)
+        event = self._event(
+            f"training failed:{self.zone.id}:{self.position}:{_digest(error)}",
+            "training failed",
+            f"a training of {self.zone.id} was given up: {_first_line(error)}; the models in "
+            "service stay",
+        )
+        try:
+            self.place.store.add_event(event)
+        except (StoreFullError, StoreUnavailableError) as trouble:
+            self.place.outages.notice(trouble)
+
+    def _commit(self, outcome: Outcome, *, head: int) -> None:
+        """Record what came of a fold, unless it was before: then this was the way back to it."""
+        if self._is_news(outcome.status, head):
+            self.place.store.commit(outcome)
+            self._status = outcome.status
+            self.place.tell(outcome.status)
+        self._outcome = None
+        self._upkeep.note(outcome, due=self._fold is not None and self._fold.due_checkpoint)
+        if self._pace.careful:
+            self._upkeep.due = True  # what comes next failed before: keep what did not
+        else:
+            self._complaint = None
+        self._pace.succeed()
+        self.place.outages.end()
+
+    def _is_news(self, status: Status, head: int) -> bool:
+        known = self._status
+        if known is None or status.position > known.position:
+            return True
+        # A zone that was marked as failing and now has nothing left to fail at is well again.
+        return self.error is not None and status.position == known.position >= head
+
+    def _forget(self) -> None:
+        """Drop a fold that is in no defined state."""
+        self._fold = self._stream = self._training = self._outcome = None
+
+    def _degrade(self, error: Exception) -> None:
+        """Say what is wrong; try again later, with fewer entries, to get as far as can be."""
+        _LOG.error("zone degraded", extra={"zone": self.zone.id}, exc_info=error)
+        self._forget()
+        self._pace.fail()
+        self._pace.doubt()
+        before = self._status or Status(self.zone.id, 0, 0, {"state": "waiting"})
+        message = f"{type(error).__name__}: {_first_line(error)}"
+        event = self._event(
+            f"degraded:{self.zone.id}:{before.position}:{_digest(error)}",
+            "degraded",
+            f"{self.zone.id} does not get on: {message}; its forecasts continue, it is tried again",
+        )
+        events = () if message == self._complaint else (event,)
+        self._complaint = message
+        status = replace(before, content={**before.content, "error": message})
+        self._mark(Outcome(status, events=events))
+
+    def _mark(self, outcome: Outcome) -> None:
+        try:
+            self.place.store.commit(outcome)
+        except (StoreFullError, StoreUnavailableError) as trouble:
+            self.place.outages.notice(trouble)
+        except Exception as trouble:
+            _LOG.error("status not written", extra={"zone": self.zone.id}, exc_info=trouble)
+        else:
+            self._status = outcome.status
+            self.place.tell(outcome.status)
+
+    def _event(self, key: str, kind: str, message: str) -> Event:
+        return Event(key, kind, message, time.time(), zone=self.zone.id)
+
+
+def _warms_up(entry: Entry) -> bool:
+    return isinstance(entry.content, Command) and entry.content.kind == "warmup"
+
+
+def _given_up(job: Job) -> Trained:
+    """A training that came to nothing: the model stays as it was."""
+    return Trained(
+        params=job.params,
+        epochs=0,
+        best_epoch=0,
+        training_loss=math.nan,
+        validation_rmse=None,
+        seconds=0.0,
+        diverged=True,
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0][:500]
+
+
+def _digest(error: Exception) -> str:
+    """The same trouble again is not worth another event."""
+    return hashlib.sha256(f"{type(error).__name__}:{error}".encode()).hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""The HTTP application: who may ask, how much, and what is answered."""

@@ -1,0 +1,216 @@
+"""Where zones, entities, learner and store stand, read at each scrape."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any, Protocol
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.forecasting.recorder import Recorder
+from clearwatt.service.records import Event, Status
+from clearwatt.service.store.base import Store
+
+_PAGE = 1000
+_log = logging.getLogger(__name__)
+
+_GAUGES: Mapping[str, str] = {
+    "clearwatt_store_up": "1 if the store answers.",
+    "clearwatt_store_bytes": "Bytes of the store on disk.",
+    "clearwatt_store_rows": "Rows in each table of the store.",
+    "clearwatt_learner_up": "1 if the learner runs.",
+    "clearwatt_learner_heartbeat_age_seconds": "Seconds since the learner last spoke.",
+    "clearwatt_vintages_waiting": "Forecasts given that are still to be recorded.",
+    "clearwatt_journal_waiting_entries": "Journal entries still to be learned from.",
+    "clearwatt_zone_state": "1 for the state the zone is in.",
+    "clearwatt_zone_degraded": "1 if learning fails and is retried.",
+    "clearwatt_zone_newest_reading_timestamp_seconds": "Time of the newest reading.",
+    "clearwatt_zone_closed_until_timestamp_seconds": "Time of the last row learned from.",
+    "clearwatt_zone_pending_rows": "Rows that wait for readings or weather.",
+    "clearwatt_zone_retained_bytes": "Bytes of the past that learning keeps.",
+    "clearwatt_zone_entities": "Entities by their state.",
+    "clearwatt_reconstruction_threshold": (
+        "Error of the inputs' reconstruction above which a row is novel."
+    ),
+    "clearwatt_reconstruction_error": "Mean error of the reconstruction, last day.",
+    "clearwatt_prediction_threshold_power": (
+        "Error above which a reading is novel, in the entity's unit."
+    ),
+    "clearwatt_novelty_fill_ratio": "Fill of the novelty buffer; at 1 an update is triggered.",
+    "clearwatt_familiar_samples": "Familiar samples since the last update.",
+    "clearwatt_live_rmse_power": "Root mean square error of live forecasts, in the entity's unit.",
+    "clearwatt_live_mae_power": "Mean absolute error of live forecasts, in the entity's unit.",
+    "clearwatt_quarantined_readings": "Readings in quarantine.",
+}
+_COUNTERS: Mapping[str, str] = {
+    "clearwatt_learner_restarts_total": "Times the learner was started again.",
+    "clearwatt_vintages_written_total": "Forecasts recorded.",
+    "clearwatt_vintages_lost_total": "Forecasts given but not recorded.",
+    "clearwatt_events_total": "Events since the service was started.",
+    "clearwatt_promotions_refused_total": (
+        "Updates the gate kept from service since the service was started."
+    ),
+    "clearwatt_updates_total": "Updates trained since the warm-up.",
+    "clearwatt_judged_readings_total": "Readings judged since the warm-up.",
+}
+_KINDS = dict.fromkeys(_GAUGES, "gauge") | dict.fromkeys(_COUNTERS, "counter")
+_HELP = {**_GAUGES, **_COUNTERS}
+
+
+class Learner(Protocol):
+    """What is asked of the learner's supervisor."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+
+    @property
+    def heartbeat(self) -> float | None:
+        """When it last spoke, by the wall clock."""
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+
+
+class Standing:
+    """Reads the store; whatever it does, a scrape is answered.
+
+    It writes the text itself: ten thousand entities are a hundred thousand lines, for which the
+    library takes a second in which no forecast could be made.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        recorder: Recorder | None = None,
+        learner: Learner | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store, self._recorder, self._learner = store, recorder, learner
+        self._clock = clock
+        self._reading = Lock()
+        self._events: Tally[str] = Tally()
+        self._refused: Tally[str] = Tally()
+        newest = store.events(limit=1)
+        self._last_event = newest[0].seq if newest else 0
+
+    def text(self) -> str:
+        """Where everything stands at this moment, in the text format of Prometheus."""
+        sheet = _Sheet()
+        self._read_process(sheet)
+        try:
+            self._read_store(sheet)
+            sheet.add("clearwatt_store_up", 1)
+        except ClearwattError as error:
+            _log.warning("store not read for metrics", extra={"reason": str(error)})
+            sheet.add("clearwatt_store_up", 0)
+        return sheet.text()
+
+    def _read_process(self, sheet: _Sheet) -> None:
+        if self._recorder is not None:
+            counts = self._recorder.counts
+            sheet.add("clearwatt_vintages_waiting", counts.waiting)
+            sheet.add("clearwatt_vintages_written_total", counts.written)
+            sheet.add("clearwatt_vintages_lost_total", counts.lost)
+        if self._learner is not None:
+            sheet.add("clearwatt_learner_up", int(self._learner.alive))
+            sheet.add("clearwatt_learner_restarts_total", self._learner.restarts)
+            if (heartbeat := self._learner.heartbeat) is not None:
+                age = self._clock() - heartbeat
+                sheet.add("clearwatt_learner_heartbeat_age_seconds", age)
+
+    def _read_store(self, sheet: _Sheet) -> None:
+        sheet.add("clearwatt_store_bytes", self._store.size())
+        for table, rows in self._store.counts().items():
+            sheet.add("clearwatt_store_rows", rows, _label("table", table))
+        self._read_events(sheet)
+        statuses, heads = self._store.statuses(), self._store.heads()
+        for zone, head in heads.items():
+            folded = statuses[zone].position if zone in statuses else 0
+            waiting = max(0, head - folded)
+            sheet.add("clearwatt_journal_waiting_entries", waiting, _label("zone", zone))
+        for status in statuses.values():
+            _add_zone(sheet, status)
+
+    def _read_events(self, sheet: _Sheet) -> None:
+        with self._reading:
+            while self._count(self._store.events(after=self._last_event, limit=_PAGE)) == _PAGE:
+                pass
+        for kind, count in self._events.items():
+            sheet.add("clearwatt_events_total", count, _label("kind", kind))
+        for zone, count in self._refused.items():
+            sheet.add("clearwatt_promotions_refused_total", count, _label("zone", zone))
+
+    def _count(self, events: Sequence[Event]) -> int:
+        self._events.update(event.kind for event in events)
+        self._refused.update(event.zone or "" for event in events if event.kind == "refused")
+        self._last_event = events[-1].seq if events else self._last_event
+        return len(events)
+
+
+class _Sheet:
+    """The samples of one scrape, by name."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {name: [] for name in _HELP}
+
+    def add(self, name: str, value: float | None, labels: str = "") -> None:
+        """Add a sample, unless there is no value."""
+        if value is not None:
+            self._lines[name].append(f"{name}{{{labels}}} {value}" if labels else f"{name} {value}")
+
+    def text(self) -> str:
+        """All of them, each kind with what it means, those without samples too."""
+        parts = []
+        for name, lines in self._lines.items():
+            parts += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} {_KINDS[name]}", *lines]
+        return "\n".join(parts) + "\n"
+
+
+def _label(name: str, value: str) -> str:
+    escaped = value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'{name}="{escaped}"'
+
+
+def _add_zone(sheet: _Sheet, status: Status) -> None:
+    content, zone = status.content, _label("zone", status.zone)
+    sheet.add("clearwatt_zone_state", 1, f"{zone},{_label('state', content['state'])}")
+    sheet.add("clearwatt_zone_degraded", int(bool(content.get("error"))), zone)
+    sheet.add("clearwatt_zone_newest_reading_timestamp_seconds", content["watermark"], zone)
+    sheet.add("clearwatt_zone_closed_until_timestamp_seconds", content["until"], zone)
+    sheet.add("clearwatt_zone_pending_rows", content["pending_rows"], zone)
+    sheet.add("clearwatt_zone_retained_bytes", content["retained_bytes"], zone)
+    states = Tally(str(entity["state"]) for entity in content["entities"].values())
+    for state, count in states.items():
+        sheet.add("clearwatt_zone_entities", count, f"{zone},{_label('state', state)}")
+    if (shared := content.get("reconstruction")) is not None:
+        sheet.add("clearwatt_reconstruction_threshold", shared.get("threshold"), zone)
+        sheet.add("clearwatt_reconstruction_error", shared.get("error_day"), zone)
+        _add_component(sheet, shared, f'component="autoencoder",{zone},entity=""')
+    for entity, values in content["entities"].items():
+        _add_entity(sheet, values, f"{zone},{_label('entity', entity)}")
+
+
+def _add_entity(sheet: _Sheet, values: Mapping[str, Any], labels: str) -> None:
+    sheet.add("clearwatt_quarantined_readings", values.get("quarantined"), labels)
+    if values.get("predictor") is None:
+        return
+    sheet.add("clearwatt_prediction_threshold_power", values.get("threshold"), labels)
+    sheet.add("clearwatt_judged_readings_total", values.get("judged"), labels)
+    _add_component(sheet, values, f'component="predictor",{labels}')
+    live = values.get("live") or {}
+    for window in ("day", "week"):
+        windowed = f'{labels},window="{window}"'
+        sheet.add("clearwatt_live_rmse_power", live.get(f"rmse_{window}"), windowed)
+        sheet.add("clearwatt_live_mae_power", live.get(f"mae_{window}"), windowed)
+
+
+def _add_component(sheet: _Sheet, values: Mapping[str, Any], labels: str) -> None:
+    sheet.add("clearwatt_novelty_fill_ratio", values["novel"] / values["capacity"], labels)
+    sheet.add("clearwatt_familiar_samples", values.get("familiar"), labels)
+    sheet.add("clearwatt_updates_total", values.get("updates"), labels)

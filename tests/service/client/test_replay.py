@@ -1,0 +1,96 @@
+"""Playing a data set into a real service: in order or not, at once or with a power cut between."""
+
+import socket
+import threading
+
+import pytest
+from tests.service.processes import until
+from tests.service.running import PATIENCE, SETTINGS, running, small_grid, standing
+
+from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.service.client import Client
+from clearwatt.service.client.deliveries import Disorder
+from clearwatt.service.client.replay import MOST_READINGS, Plan, Replay
+
+HOUR = 3600
+
+
+def play(url: str, plan: Plan, hours: int = 900) -> Replay:
+    with Client(url, patience=PATIENCE) as client:
+        *_, last = Replay(client, small_grid(hours), plan).run()
+    return last
+
+
+@pytest.fixture(scope="module")
+def in_order(tmp_path_factory):
+    """What is to come of the grid, and of playing it in order."""
+    with (
+        running(tmp_path_factory.mktemp("order") / "data") as service,
+        Client(service.url) as client,
+    ):
+        last = play(service.url, Plan(settings=SETTINGS))
+        yield standing(client), last, client
+
+
+def test_everything_is_played_and_learned_from(in_order):
+    found, last, client = in_order
+    assert (last.sent, last.new, last.duplicates, last.corrections) == (2700, 2700, 0, 0)
+    assert last.time == last.end
+    assert {entity["state"] for entity in found["entities"]} == {"learning"}
+    assert sum(entity["updates"] for entity in found["entities"]) >= 3
+    forecast = client.forecasts(
+        ["farm", "town"], start="2024-02-01T00:00:00Z", end="2024-02-02T00:00:00Z"
+    )
+    assert {source for each in forecast.forecasts for source in each.sources} == {"model"}
+
+
+def test_the_same_again_changes_nothing(in_order):
+    found, _, client = in_order
+    again = play(client.url, Plan(settings=SETTINGS))
+    assert again.new == again.corrections == 0
+    assert again.sent == again.duplicates < 2700
+    assert standing(client) == found
+
+
+def test_disorder_and_a_power_cut_lead_to_the_same_state(in_order, tmp_path):
+    """Readings shuffled and sent twice, the service killed in the middle and started again."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = str(taken.getsockname()[1])
+    plan = Plan(speed=HOUR * 150, disorder=Disorder(2 * HOUR, 0.2), settings=SETTINGS)
+    played = []
+    with running(tmp_path / "data", "--port", port) as service:
+        thread = threading.Thread(target=lambda: played.append(play(service.url, plan)))
+        thread.start()
+        with Client(service.url) as client:
+            until(lambda: any(entity.updates for entity in client.entities().entities), PATIENCE)
+        service.kill()
+    with running(tmp_path / "data", "--port", port) as service, Client(service.url) as client:
+        thread.join(timeout=PATIENCE)
+        assert played
+        assert played[0].duplicates > 0
+        assert standing(client) == in_order[0]
+
+
+def test_a_history_too_short_to_learn_from_is_told(tmp_path):
+    with running(tmp_path / "data") as service, pytest.raises(DataError, match="cannot warm up"):
+        play(service.url, Plan(warmup=20, settings=SETTINGS), hours=100)
+
+
+def test_the_speed_decides_how_much_is_sent_at_once():
+    assert Plan(speed=1).steps_at_once(900, 95) == 1
+    assert Plan(speed=90_000).steps_at_once(900, 95) == 10
+    assert Plan().steps_at_once(900, 95) * 95 <= MOST_READINGS
+    assert Plan().steps_at_once(900, 10_000) == 1
+
+
+@pytest.mark.parametrize("speed", [0, -1, float("nan")])
+def test_speeds_that_are_none(speed):
+    with pytest.raises(ConfigurationError, match="speed"):
+        Plan(speed=speed)
+
+
+def test_a_warm_up_longer_than_the_data_set():
+    assert Plan().history(67_764) == 10_000
+    with pytest.raises(ConfigurationError, match="take fewer"):
+        Plan(warmup=101).history(100)

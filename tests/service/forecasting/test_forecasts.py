@@ -1,0 +1,356 @@
+"""Forecasts are the instance's own, say what they were made from, and are always given."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.service.journals import Service, World
+from tests.service.plant import DAY, HOUR, NOW, SIZE, STEP, Plant
+
+from clearwatt.errors import DataError
+from clearwatt.service.folding.weather import instants
+from clearwatt.service.forecasting.deployments import RECHECK, RETRY
+from clearwatt.service.forecasting.fallback import Source
+from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.web.gauges import Standing
+
+TIMES = np.arange(NOW, NOW + DAY, STEP)
+
+
+@pytest.fixture
+def plant(tmp_path: Path):
+    made = Plant(tmp_path)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def forecaster(plant: Plant):
+    made = Forecaster(plant.store, plant.files, clock=lambda: NOW + 7.5)
+    yield made
+    made.close()
+
+
+def ask(forecaster: Forecaster, *entities: str, start: int = NOW, end: int = NOW + DAY):
+    return forecaster.forecast(entities or ("e0", "e1", "e2"), start, end)
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_forecasts_are_the_instances_own(tmp_path, synchronous):
+    plant = Plant(tmp_path, synchronous=synchronous)
+    plant.deploy()
+    issue = plant.weather()
+    forecaster = Forecaster(plant.store, plant.files)
+    expected = SIZE * plant.instance.predict(plant.inputs(issue, TIMES))
+    for column, forecast in enumerate(ask(forecaster)):
+        np.testing.assert_array_equal(forecast.times, TIMES)
+        np.testing.assert_array_equal(forecast.values, expected[:, column].astype(np.float32))
+        assert set(forecast.sources) == {Source.MODEL}
+        assert forecast.missing == ()
+    forecaster.close()
+
+
+def test_one_entity_alone_gets_what_it_gets_among_others(plant, forecaster):
+    plant.deploy()
+    plant.weather()
+    together = ask(forecaster)
+    for entity, forecast in zip(("e0", "e1", "e2"), together, strict=True):
+        (alone,) = ask(forecaster, entity)
+        np.testing.assert_array_equal(alone.values, forecast.values)
+
+
+def test_a_forecast_names_its_versions_weather_and_time(plant, forecaster):
+    plant.deploy()
+    plant.weather(NOW - HOUR, hours=12)
+    plant.weather(NOW - 6 * HOUR, hours=48)
+    (forecast,) = ask(forecaster, "e1")
+    assert (forecast.encoder, forecast.predictor) == ("autoencoder:north:0", "predictor:e1:0")
+    assert forecast.weather == (NOW - 6 * HOUR, NOW - HOUR)
+    assert forecast.issued_at == NOW + 7.5
+    assert forecast.unit == "kW"
+    step = next(forecast.steps())
+    assert step == (NOW, float(forecast.values[0]), "model")
+
+
+def test_the_order_asked_for_is_kept_and_repeats_are_allowed(plant, forecaster):
+    plant.deploy()
+    plant.weather()
+    assert [f.entity for f in ask(forecaster, "e2", "e0", "e2")] == ["e2", "e0", "e2"]
+
+
+def test_only_steps_of_the_zones_clock_are_forecast(plant, forecaster):
+    plant.deploy()
+    plant.weather()
+    (forecast,) = ask(forecaster, "e0", start=NOW + 1, end=NOW + 2 * STEP + 1)
+    assert forecast.times.tolist() == [NOW + STEP, NOW + 2 * STEP]
+    with pytest.raises(DataError, match="no step of 900 s"):
+        ask(forecaster, "e0", start=NOW + 1, end=NOW + STEP)
+
+
+def test_an_unknown_entity_is_named(forecaster):
+    with pytest.raises(UnknownIdError, match="'stranger'"):
+        ask(forecaster, "stranger")
+
+
+def test_new_weather_counts_as_soon_as_it_is_told(plant, forecaster):
+    plant.deploy()
+    plant.weather(NOW - DAY, start=NOW - DAY, hours=72)
+    before = ask(forecaster)
+    issue = plant.weather(NOW, seed=1)
+    forecaster.weather_changed("north")
+    after = ask(forecaster)
+    expected = SIZE * plant.instance.predict(plant.inputs(issue, TIMES))
+    np.testing.assert_array_equal(after[0].values, expected[:, 0].astype(np.float32))
+    assert not np.array_equal(before[0].values, after[0].values)
+
+
+def test_a_committed_update_is_swapped_in_at_reload(plant, forecaster):
+    plant.deploy()
+    issue = plant.weather()
+    before = ask(forecaster)
+    plant.change(1, 0.5)
+    plant.deploy("predictor:e1")
+    np.testing.assert_array_equal(ask(forecaster, "e1")[0].values, before[1].values)
+    forecaster.reload("north")
+    after = ask(forecaster)
+    expected = SIZE * plant.instance.predict(plant.inputs(issue, TIMES))
+    np.testing.assert_array_equal(after[1].values, expected[:, 1].astype(np.float32))
+    assert after[1].predictor == "predictor:e1:1"
+    np.testing.assert_array_equal(after[0].values, before[0].values)
+    assert after[0].predictor == "predictor:e0:0"
+
+
+def test_what_did_not_change_is_neither_read_nor_copied_again(plant, forecaster):
+    plant.deploy()
+    before = forecaster.deployed("north")
+    plant.change(0, 0.5)
+    plant.deploy("predictor:e0")
+    for version in ("autoencoder:north:0", "predictor:e1:0", "predictor:e2:0"):
+        plant.damage(version)
+    forecaster.reload("north")
+    after = forecaster.deployed("north")
+    assert after.blocks[0].encoders is before.blocks[0].encoders
+    assert after.versions("e0").predictor == "predictor:e0:1"
+    assert after.versions("e2").predictor == "predictor:e2:0"
+
+
+def test_without_weather_yesterday_answers_and_the_gap_is_named(plant, forecaster):
+    plant.deploy()
+    plant.weather(hours=6)
+    plant.readings(0, TIMES - DAY, np.arange(len(TIMES)))
+    (forecast,) = ask(forecaster, "e0")
+    covered = TIMES <= NOW + 6 * HOUR
+    assert set(forecast.sources[covered]) == {Source.MODEL}
+    assert set(forecast.sources[~covered]) == {Source.YESTERDAY}
+    np.testing.assert_array_equal(forecast.values[~covered], np.arange(len(TIMES))[~covered])
+    (missing,) = forecast.missing
+    assert (missing.cause, missing.start) == ("weather", NOW + 6 * HOUR + STEP)
+    assert "no weather for zone north from 2024-06-01T06:15:00Z" in missing.reason
+
+
+def test_a_variable_that_is_missing_is_named(plant, forecaster):
+    plant.deploy()
+    issue = plant.weather()
+    values = issue.values.copy()
+    values[:, 1] = np.nan
+    plant.store.add_weather(
+        type(issue)("north", issue.issued_at, issue.times, values), at=float(NOW)
+    )
+    forecaster.weather_changed("north")
+    (forecast,) = ask(forecaster, "e0")
+    assert "no sun for zone north" in forecast.missing[0].reason
+
+
+def test_without_a_model_a_fallback_answers(plant, forecaster):
+    plant.weather()
+    plant.readings(0, TIMES - DAY, np.full(len(TIMES), 3.0))
+    (forecast,) = ask(forecaster, "e0")
+    assert set(forecast.values) == {3.0}
+    assert (forecast.encoder, forecast.predictor, forecast.weather) == (None, None, None)
+    (missing,) = forecast.missing
+    assert missing.cause == "model"
+    assert "e0 has no model yet" in missing.reason
+
+
+def test_without_anything_the_answer_says_so(plant, forecaster):
+    (forecast,) = ask(forecaster, "e0")
+    assert {step.value for step in forecast.steps()} == {None}
+    assert {step.source for step in forecast.steps()} == {"none"}
+    assert [missing.cause for missing in forecast.missing] == ["model", "readings"]
+
+
+@pytest.mark.parametrize("factor", [float("nan"), 1e3])
+def test_nonsense_is_replaced_and_told_of(plant, forecaster, factor):
+    plant.change(2, factor)
+    plant.deploy()
+    plant.weather()
+    plant.readings(2, TIMES - DAY, np.full(len(TIMES), 3.0))
+    sound, nonsense = ask(forecaster, "e0", "e2")
+    assert set(sound.sources) == {Source.MODEL}
+    replaced = nonsense.sources == Source.YESTERDAY
+    assert replaced.any()
+    assert set(nonsense.values[replaced]) == {3.0}
+    assert np.abs(nonsense.values).max() <= 3 * SIZE
+    assert [missing.cause for missing in nonsense.missing] == ["nonsense"]
+    assert "predictor:e2:0" in nonsense.missing[0].reason
+
+
+def test_many_fallbacks_leave_one_event(plant, forecaster):
+    plant.deploy()
+    for _ in range(3):
+        ask(forecaster)
+    forecaster.close()
+    (event,) = [
+        e for e in plant.store.events(kinds=["fallback"]) if e.details["cause"] == "weather"
+    ]
+    assert event.zone == "north"
+    assert "no weather" in event.message
+
+
+def test_a_damaged_version_gives_way_to_the_one_before(plant, forecaster):
+    plant.deploy()
+    issue = plant.weather()
+    expected = SIZE * plant.instance.predict(plant.inputs(issue, TIMES))[:, 1]
+    plant.change(1, 0.5)
+    plant.deploy("predictor:e1")
+    plant.damage("predictor:e1:1")
+    (forecast,) = ask(forecaster, "e1")
+    assert forecast.predictor == "predictor:e1:0"
+    np.testing.assert_array_equal(forecast.values, expected.astype(np.float32))
+    assert plant.store.version("predictor:e1:1").status == "damaged"
+    (event,) = plant.store.events(kinds=["damaged"])
+    assert "predictor:e1:1" in event.message
+    assert event.details["used"] == "predictor:e1:0"
+
+
+def test_a_damaged_encoder_is_replaced_for_every_entity(plant, forecaster):
+    plant.deploy()
+    plant.weather()
+    plant.deploy("autoencoder:north")
+    plant.damage("autoencoder:north:1")
+    assert {forecast.encoder for forecast in ask(forecaster)} == {"autoencoder:north:0"}
+    assert len(plant.store.events(kinds=["damaged"])) == 1
+
+
+def test_damage_without_an_earlier_version_costs_only_that_entity(plant, forecaster):
+    plant.deploy()
+    plant.weather()
+    plant.damage("predictor:e1:0")
+    sound, damaged, _ = ask(forecaster)
+    assert set(sound.sources) == {Source.MODEL}
+    assert damaged.predictor is None
+    assert "predictor:e1:0 is damaged" in damaged.missing[0].reason
+
+
+def test_vintages_tell_later_what_was_said(plant, forecaster):
+    plant.deploy()
+    plant.weather()
+    given = ask(forecaster)
+    ask(forecaster)
+    forecaster.close()
+    for forecast in given:
+        (vintage,) = plant.store.vintages(forecast.entity, start=NOW, end=NOW + DAY)
+        np.testing.assert_array_equal(vintage.values, forecast.values)
+        np.testing.assert_array_equal(vintage.sources, forecast.sources)
+        assert vintage.predictor == forecast.predictor
+        assert vintage.weather_issued_at == NOW
+
+
+def test_forecasts_never_mix_generations_while_models_are_swapped(plant, forecaster):
+    plant.deploy()
+    issue = plant.weather()
+    said = {"predictor:e0:0": scaled_forecast(plant, issue)}
+    stop, wrong, seen = threading.Event(), [], set()
+
+    def keep_asking() -> None:
+        while not stop.is_set():
+            (forecast,) = ask(forecaster, "e0")
+            seen.add(forecast.predictor)
+            if not np.array_equal(forecast.values, said[forecast.predictor]):
+                wrong.append(forecast.predictor)
+
+    asking = [threading.Thread(target=keep_asking) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for number in range(1, 8):
+        plant.change(0, 0.9)
+        said[f"predictor:e0:{number}"] = scaled_forecast(plant, issue)
+        plant.deploy("predictor:e0")
+        forecaster.reload("north")
+        ask(forecaster, "e0")
+    stop.set()
+    for thread in asking:
+        thread.join()
+    assert wrong == []
+    assert ask(forecaster, "e0")[0].predictor == "predictor:e0:7"
+    assert len(seen) > 1
+
+
+def scaled_forecast(plant: Plant, issue) -> np.ndarray:
+    return (SIZE * plant.instance.predict(plant.inputs(issue, TIMES))[:, 0]).astype(np.float32)
+
+
+def test_a_commit_nobody_told_of_is_found_in_time(plant, forecaster, monkeypatch):
+    plant.deploy()
+    plant.weather()
+    ask(forecaster)
+    plant.change(0, 0.5)
+    plant.deploy("predictor:e0")
+    assert ask(forecaster, "e0")[0].predictor == "predictor:e0:0"
+    later = time.monotonic() + RECHECK + 1
+    monkeypatch.setattr("clearwatt.service.forecasting.deployments.time.monotonic", lambda: later)
+    assert ask(forecaster, "e0")[0].predictor == "predictor:e0:1"
+
+
+def test_models_in_service_go_on_while_the_store_is_away(plant, forecaster, monkeypatch):
+    def away(*args, **options):
+        raise StoreUnavailableError("the database does not answer")
+
+    plant.deploy()
+    plant.weather()
+    before = ask(forecaster)
+    for method in ("statuses", "weather", "readings", "add_vintages", "version"):
+        monkeypatch.setattr(plant.store, method, away)
+    forecaster.reload("north")
+    for one, other in zip(before, ask(forecaster), strict=True):
+        np.testing.assert_array_equal(one.values, other.values)
+        assert one.predictor == other.predictor
+
+
+def test_a_store_that_is_away_from_the_start_is_named(plant, forecaster, monkeypatch):
+    def away(*args, **options):
+        raise StoreUnavailableError("the database does not answer")
+
+    plant.deploy()
+    plant.weather()
+    with monkeypatch.context() as broken:
+        broken.setattr(plant.store, "statuses", away)
+        (forecast,) = ask(forecaster, "e0")
+    assert "the models cannot be read now" in forecast.missing[0].reason
+    later = time.monotonic() + RETRY + 1
+    monkeypatch.setattr("clearwatt.service.forecasting.deployments.time.monotonic", lambda: later)
+    assert set(ask(forecaster, "e0")[0].sources) == {Source.MODEL}
+
+
+@pytest.mark.parametrize("strategy", ["RecentReplay", "GenerativeReplay"])
+def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
+    service = Service(tmp_path, World.of(hours=400, strategy=strategy))
+    service.history(300)
+    service.catch_up()
+    forecaster = Forecaster(service.store, service.files)
+    state, hours = service.fold.state, service.world.times[300:320]
+    inputs = state.scaling.inputs("north", state.knots.frame(), instants(hours))
+    expected = state.scaling.restore_power(state.instance.predict(inputs), state.columns)
+    for column, entity in enumerate(state.columns):
+        (forecast,) = forecaster.forecast([entity], int(hours[0]), int(hours[-1]) + 1)
+        np.testing.assert_array_equal(forecast.values, expected[:, column])
+        assert forecast.predictor == state.deployed[f"predictor:{entity}"]
+    assert "clearwatt_novelty_fill_ratio{" in Standing(service.store).text()
+    forecaster.close()
+    service.store.close()

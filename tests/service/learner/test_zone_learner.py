@@ -1,0 +1,338 @@
+"""One zone's learning: committed once, in order, and never stopped for good by trouble."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.service.tally import Tally
+
+from clearwatt.fleet import train
+from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
+from clearwatt.service.learner import pace
+from clearwatt.service.learner.outages import Outages
+from clearwatt.service.learner.updater import TrainingLostError
+from clearwatt.service.learner.zone_learner import CROWD, Workplace, ZoneLearner
+from clearwatt.service.records import READING, Command, Entity, Status, Zone
+from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
+
+
+class Here:
+    """Trains at once, in this process; ``gives_up`` as an updater would that lost its workers."""
+
+    gives_up = False
+    waiting = 0
+
+    def submit(self, jobs):
+        future = Future()
+        if self.gives_up:
+            future.set_exception(TrainingLostError("a training worker was killed 3 times"))
+        else:
+            future.set_result(train(jobs))
+        return future
+
+
+class Station:
+    """A zone with one entity in a folder, a store, and whoever learns it."""
+
+    def __init__(self, folder: Path, store=None) -> None:
+        self.folder = folder
+        self.store = store or open_store(folder / "clearwatt.db")
+        self.zone = Zone("town", 900, ("wind",))
+        self.store.add_zone(self.zone)
+        (self.entity,) = self.store.add_entities([Entity("pv", "town", "generator")])
+        self.checkpoints = Checkpoints(folder)
+        self.files = ModelFiles(folder)
+        self.trainer = Here()
+        self.told: list[Status] = []
+        self.outages = Outages(self.store)
+        self.restart()
+
+    def restart(self) -> None:
+        place = Workplace(
+            store=self.store,
+            files=self.files,
+            checkpoints=self.checkpoints,
+            trainer=self.trainer,
+            folds=Tally,
+            outages=self.outages,
+            tell=self.told.append,
+            wake=lambda: None,
+        )
+        self.learner = ZoneLearner(self.zone, place)
+
+    def send(self, *values: float, start: int = 0) -> None:
+        readings = np.zeros(len(values), READING)
+        readings["entity"] = self.entity.number
+        readings["time"] = 900 * (start + np.arange(len(values)))
+        readings["value"] = values
+        self.store.add_readings(readings, at=0.0)
+
+    def command(self, kind, **arguments) -> None:
+        self.store.add_command(Command(kind, "town", None, arguments, "test", 0.0))
+
+    def catch_up(self, turns: int = 200) -> None:
+        """Let it do whatever it has to do by now, without waiting for the clock."""
+        for _ in range(turns):
+            if self.learner.due(self.head) > time.monotonic() + pace.PAUSE:
+                return
+            self.learner.turn(self.head)
+        raise AssertionError("it did not come to rest")
+
+    @property
+    def head(self) -> int:
+        return self.store.heads()["town"]
+
+    @property
+    def status(self) -> Status:
+        return self.store.statuses()["town"]
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in reversed(self.store.events(limit=1000))]
+
+
+@pytest.fixture
+def station(tmp_path):
+    made = Station(tmp_path)
+    yield made
+    made.store.close()
+
+
+def damage(folder: Path) -> None:
+    (tensors,) = folder.glob("*.safetensors")
+    tensors.write_bytes(tensors.read_bytes()[:-1])
+
+
+def positions(station) -> list[int]:
+    return [each.position for each in station.checkpoints.newest("town")]
+
+
+def test_what_is_folded_is_committed_and_told(station):
+    station.send(1, 2, 3)
+    station.catch_up()
+    assert station.status.content["total"] == 6
+    station.command("warmup")
+    station.catch_up()
+    assert station.status.content["trained"] == 1
+    assert station.store.version("autoencoder:town:1").status == "deployed"
+    assert [status.position for status in station.told] == [1, 2]
+    assert positions(station) == [2], "an update has a checkpoint"
+    assert station.learner.position == 2
+
+
+def test_a_warm_up_waits_while_trainings_do_and_what_came_before_it_does_not(station):
+    station.send(1, 2, 3)
+    station.command("warmup")
+    station.send(4, start=9)
+    station.trainer.waiting = CROWD
+    station.catch_up()
+    assert station.status.content["total"] == 6
+    assert station.status.content["trained"] == 0
+    assert station.learner.error is None
+    station.trainer.waiting = 0
+    station.learner.turn(station.head)  # begins, before the second it would wait is over
+    station.learner.turn(station.head)
+    station.catch_up()
+    assert station.status.content["total"] == 10
+    assert station.status.content["trained"] == 1
+
+
+def test_a_restart_folds_again_without_going_back(station):
+    station.send(1)
+    station.command("warmup")
+    station.catch_up()
+    for hour in range(1, 5):
+        station.send(hour, start=hour)
+        station.catch_up()
+    before = station.status
+    assert positions(station) == [2]
+    station.told.clear()
+    station.restart()
+    station.catch_up()
+    assert station.told == [], "what was committed before is not committed again"
+    station.send(100, start=9)
+    station.catch_up()
+    assert [status.position for status in station.told] == [7]
+    assert station.status.content["total"] == before.content["total"] + 100
+    assert station.status.content["weights"] == before.content["weights"]
+
+
+@pytest.mark.parametrize("damaged", [1, 2])
+def test_damaged_checkpoints_are_told_and_cost_nothing_but_time(station, damaged):
+    for number in range(3):
+        station.send(number, start=number)
+        station.command("warmup")
+        station.catch_up()
+    before = station.status
+    newest = list(station.checkpoints.newest("town"))[:damaged]
+    for checkpoint in newest:
+        damage(checkpoint.folder)
+    station.restart()
+    station.catch_up()
+    station.send(50, start=9)
+    station.catch_up()
+    events = station.store.events(kinds=["damaged"])
+    assert sorted(event.details["file"] for event in events) == sorted(
+        str(checkpoint.folder) for checkpoint in newest
+    )
+    assert station.status.content == {**before.content, "total": before.content["total"] + 50}
+    station.restart()
+    station.catch_up()
+    assert len(station.store.events(kinds=["damaged"])) == damaged, "told once"
+
+
+def test_a_checkpoint_from_beyond_the_journal_is_not_used(station):
+    station.send(1)
+    station.command("warmup")
+    station.catch_up()
+    (checkpoint,) = station.checkpoints.newest("town")
+    checkpoint.folder.rename(checkpoint.folder.with_name("checkpoint-99"))
+    station.restart()
+    station.send(2, start=5)
+    station.catch_up()
+    (event,) = station.store.events(kinds=["damaged"])
+    assert "the journal ends with 3" in event.message
+    assert station.status.content["total"] == 3
+
+
+def test_an_entry_that_cannot_be_folded_stops_its_zone_right_before_it(
+    station, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.0)
+    repaired = tmp_path / "repaired"
+    for number in range(5):
+        station.send(1, start=number)
+    station.command("drop", unless=str(repaired))
+    station.send(10, start=9)
+    for _ in range(40):
+        station.learner.turn(station.head)
+    assert station.status.position == 5
+    assert station.status.content["total"] == 5
+    assert station.status.content["error"] == "KeyError: 'entry 6\\nTraceback and other noise'"
+    assert station.learner.error == station.status.content["error"]
+    assert station.kinds() == ["degraded"], "the same trouble is told once"
+    repaired.touch()
+    station.catch_up()
+    assert station.status.content["total"] == 15
+    assert "error" not in station.status.content
+    assert station.learner.error is None
+
+
+def test_trouble_on_the_way_back_is_forgotten_when_it_is_over(station, tmp_path, monkeypatch):
+    """A release that cannot fold what another one could: the next can, without new entries."""
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.0)
+    needed = tmp_path / "needed"
+    needed.touch()
+    station.send(1)
+    station.command("drop", unless=str(needed))
+    station.catch_up()
+    needed.unlink()
+    station.restart()
+    for _ in range(20):
+        station.learner.turn(station.head)
+    assert "error" in station.status.content
+    assert station.status.position == 2, "what forecasts rely on does not go back"
+    needed.touch()
+    station.restart()
+    station.catch_up()
+    assert "error" not in station.status.content
+
+
+def test_a_training_that_is_given_up_does_not_stop_the_zone(station):
+    station.trainer.gives_up = True
+    station.command("warmup")
+    station.send(4)
+    station.catch_up()
+    assert station.status.content["diverged"] == 1
+    assert station.status.content["total"] == 4
+    (event,) = station.store.events(kinds=["training failed"])
+    assert "killed 3 times" in event.message
+
+
+class Stubborn:
+    """A store that fails to commit while it is told to; all else is the real one's."""
+
+    def __init__(self, store, error) -> None:
+        self.store, self.error, self.failing = store, error, True
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    def commit(self, outcome) -> None:
+        if self.failing:
+            raise self.error
+        self.store.commit(outcome)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (StoreFullError("the disk is full"), "full"),
+        (StoreUnavailableError("no answer"), "unavailable"),
+    ],
+)
+def test_an_outcome_is_kept_until_it_can_be_written(tmp_path, monkeypatch, error, kind):
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.0)
+    station = Station(tmp_path, Stubborn(open_store(tmp_path / "clearwatt.db"), error))
+    station.send(7)
+    for _ in range(5):
+        station.learner.turn(station.head)
+    assert station.outages.reason == kind
+    assert station.store.statuses() == {}
+    station.store.failing = False
+    station.catch_up()
+    assert station.status.content["total"] == 7
+    assert station.kinds() == [kind], "told once, when it is over"
+    assert station.outages.reason is None
+    station.store.close()
+
+
+def test_trouble_is_tried_again_later_and_later(station, tmp_path):
+    station.command("drop", unless=str(tmp_path / "never"))
+    waits = []
+    for _ in range(3):
+        station.learner.turn(station.head)  # loads
+        station.learner.turn(station.head)  # folds, and fails
+        waits.append(station.learner.due(station.head) - time.monotonic())
+    assert waits == pytest.approx([1, 2, 4], abs=0.5)
+
+
+def test_a_burst_is_folded_in_pieces_of_bounded_size(station, monkeypatch):
+    monkeypatch.setattr(pace, "MOST_READINGS", 10)
+    for number in range(30):
+        station.send(1, 1, 1, 1, start=4 * number)
+    station.catch_up()
+    assert [status.position for status in station.told] == [*range(3, 31, 3)]
+    assert station.status.content["total"] == 120
+
+
+def test_slow_folds_become_short_ones_so_that_what_they_found_shows_soon(station, monkeypatch):
+    monkeypatch.setattr(pace, "SHORT", 1e-9)
+    for number in range(pace.FIRST_ENTRIES + 3):
+        station.send(1, start=number)
+    station.catch_up()
+    first = pace.FIRST_ENTRIES
+    assert [status.position for status in station.told] == [first, first + 1, first + 2, first + 3]
+
+
+def test_finishing_leaves_a_checkpoint_of_all_that_was_folded(station):
+    station.send(1)
+    station.catch_up()
+    assert positions(station) == []
+    station.learner.finish()
+    assert positions(station) == [1]
+
+
+def test_old_model_files_are_removed_once_no_checkpoint_can_ask_for_them(station):
+    for _ in range(KEPT_VERSIONS + 3):
+        station.command("warmup", epochs=1)
+        station.catch_up()
+    left = sorted(
+        version.number
+        for version in station.store.versions(zone="town")
+        if (station.folder / version.path).exists()
+    )
+    assert left == [*range(3, KEPT_VERSIONS + 4)]
