@@ -9,7 +9,7 @@ from clearwatt.errors import ClearwattError, ConfigurationError, DataError, Stat
 from clearwatt.service.problems import UnknownIdError, status_of
 from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
 
-from .web import Web
+from .application import Web
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from clearwatt.service.problems import CODES
 from clearwatt.service.web.auth import role_needed
 
-from .web import Web
+from .application import Web
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
 

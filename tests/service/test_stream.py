@@ -11,7 +11,7 @@ from clearwatt.service.web import feed as feeds
 from clearwatt.service.web.auth import create_token
 from clearwatt.service.web.feed import Feed
 
-from .web import Web, listening
+from .application import Web, listening
 
 
 @pytest.fixture(autouse=True)

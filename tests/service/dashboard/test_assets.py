@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 
 import pytest
-from tests.service.web import Web
+from tests.service.application import Web
 
 from clearwatt.service.dashboard.assets import PLOTLY, address
 from clearwatt.service.web.auth import create_token

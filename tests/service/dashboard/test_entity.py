@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from tests.service.application import Web
 from tests.service.plant import NOW, STEP, Plant
-from tests.service.web import Web
 
 from clearwatt.events import UpdateEvent
 from clearwatt.gate import Comparison, Side

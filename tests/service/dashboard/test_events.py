@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from tests.service.web import Web
+from tests.service.application import Web
 
 from clearwatt.service.dashboard.events import GROUPS, SHOWN
 from clearwatt.service.records import Entity, Event, Zone

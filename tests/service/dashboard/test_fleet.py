@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 import pytest
-from tests.service.web import NOW, Web
+from tests.service.application import NOW, Web
 
 from clearwatt.service.dashboard.fleet import SHOWN
 from clearwatt.service.records import Entity, Outcome, Status, Zone

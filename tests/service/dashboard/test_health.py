@@ -4,8 +4,8 @@ import re
 from html import unescape
 
 import pytest
+from tests.service.application import NOW, STEP, Web, reading
 from tests.service.plant import Plant
-from tests.service.web import NOW, STEP, Web, reading
 
 from clearwatt.service.records import Outcome, Status
 

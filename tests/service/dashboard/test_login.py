@@ -1,7 +1,7 @@
 """Logging in with a token, and what a session may and may not do."""
 
 import pytest
-from tests.service.web import Web
+from tests.service.application import Web
 
 from clearwatt.service.web.auth import create_token
 from clearwatt.service.web.sessions import COOKIE, LASTS

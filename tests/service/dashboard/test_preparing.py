@@ -1,7 +1,7 @@
 """The first visitor finds everything prepared, and a store that is away stops nothing."""
 
 import pytest
-from tests.service.web import Web
+from tests.service.application import Web
 
 from clearwatt.service.dashboard.preparing import prepare
 from clearwatt.service.store.base import StoreUnavailableError

@@ -1,7 +1,7 @@
 """Errors: pages for people, JSON for programs."""
 
 import pytest
-from tests.service.web import Web
+from tests.service.application import Web
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.store.base import StoreUnavailableError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.service.web import Web, listening
+from tests.service.application import Web, listening
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.dashboard.preparing import prepare

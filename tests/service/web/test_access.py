@@ -1,7 +1,7 @@
 """Who may ask: roles over HTTP, and what no token protects from pages of other sites."""
 
 import pytest
-from tests.service.web import Web
+from tests.service.application import Web
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.store.base import StoreUnavailableError

@@ -5,9 +5,9 @@ import io
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.service.application import Web, reading
 from tests.service.journals import Service, World
 from tests.service.plant import DAY, NOW, Plant
-from tests.service.web import Web, reading
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.store.base import StoreFullError, StoreUnavailableError

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.service.application import Web, listening
 from tests.service.plant import Plant
-from tests.service.web import Web, listening
 
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.web.auth import create_token

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.service.web import NOW, STEP, Web, reading
+from tests.service.application import NOW, STEP, Web, reading
 
 from clearwatt.service.times import text
 

@@ -2,7 +2,7 @@
 
 import httpx
 import pytest
-from tests.service.web import Web, listening
+from tests.service.application import Web, listening
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.config import ServiceConfig

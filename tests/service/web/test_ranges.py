@@ -1,7 +1,7 @@
 """Which times are meant where a question does not say."""
 
 import pytest
-from tests.service.web import NOW, STEP, Web
+from tests.service.application import NOW, STEP, Web
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import Outcome, Status

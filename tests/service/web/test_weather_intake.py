@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.service.web import NOW, Web
+from tests.service.application import NOW, Web
 
 from clearwatt.service.times import text
 
