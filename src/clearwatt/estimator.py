@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from types import MethodType
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar
@@ -14,12 +14,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import validate_data
+from torch import Tensor
 
+from clearwatt.calibration import Calibration, InForce
 from clearwatt.component import Settings
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.fleet import Training
 from clearwatt.instance import Instance
+from clearwatt.intervals import LEVELS
+from clearwatt.memory import Floats as Stored
 from clearwatt.networks import (
     Autoencoder,
     Network,
@@ -27,8 +31,9 @@ from clearwatt.networks import (
     Reconstructor,
     VariationalAutoencoder,
 )
+from clearwatt.snapshot import tensors_below
 from clearwatt.standardisation import Standardisation
-from clearwatt.state import load_state
+from clearwatt.state import Saved, load_state
 from clearwatt.strategies import RecentReplay, Strategy, strategy_named
 from clearwatt.streams import drive
 from clearwatt.warmup import WarmUp
@@ -92,6 +97,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         split: "random", or "temporal" to hold out the last samples.
         scale: Standardise inputs and y by their mean and deviation in the warm-up. Switch off if
             the data are scaled already, as `clearwatt.data.features` does it.
+        steps_per_day: Samples of a day, if they come at even times: intervals then depend on the
+            time of day. None: on the level of the forecast alone.
         random_state: Seed of everything random.
 
     Attributes:
@@ -125,6 +132,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         validation_share: float = 0.2,
         split: Literal["random", "temporal"] = "random",
         scale: bool = True,
+        steps_per_day: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.strategy = strategy
@@ -148,6 +156,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         self.validation_share = validation_share
         self.split = split
         self.scale = scale
+        self.steps_per_day = steps_per_day
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -179,9 +188,13 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             network.latent, self.predictor_width, self.predictor_layers
         )
         predictors = drive(warmup.predictors(head, representation, x, power))
-        self.instance_ = Instance.start(
+        instance = Instance.start(
             settings, x, power, autoencoder=representation, predictors=predictors, names=names
         )
+        self._calibration: Calibration | None = Calibration.start(
+            instance, x, power, steps_per_day=self.steps_per_day
+        )
+        self.instance_ = instance
 
     @_AfterWarmUp
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -199,15 +212,41 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
                 f"y has the columns {names}; this model was warmed up with {entities}; give the "
                 "same ones in the same order"
             )
-        self.instance_.observe(self._x_units.apply(inputs), self._y_units.apply(targets))
+        self._observe(self._x_units.apply(inputs), self._y_units.apply(targets))
         return self
 
-    def predict(self, X: npt.ArrayLike) -> Floats:
-        """Forecasts for inputs (n x d): n, or n x entities."""
+    def predict(
+        self,
+        X: npt.ArrayLike,
+        quantiles: bool | Sequence[float] | None = None,
+        *,
+        steps: npt.ArrayLike | None = None,
+    ) -> Floats:
+        """Forecasts for inputs (n x d): n, or n x entities.
+
+        Args:
+            X: Inputs.
+            quantiles: True for the 5, 10, 25, 50, 75, 90 and 95 % quantiles, or ascending levels
+                between 0 and 1: the result then has a last axis, one place per level, ascending.
+            steps: With quantiles and `steps_per_day`: which sample each row is, counted from the
+                start of the warm-up. By default rows are those that come next.
+        """
         self._require_warm_up("predict")
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        forecast = self._y_units.undo(self.instance_.predict(self._x_units.apply(inputs)))
-        return forecast[:, 0] if self._single else forecast
+        x = self._x_units.apply(inputs)
+        forecast = self.instance_.predict(x)
+        if quantiles is None or quantiles is False:
+            forecast = self._y_units.undo(forecast)
+            return forecast[:, 0] if self._single else forecast
+        if self._calibration is None:
+            raise StateError(
+                "this model was saved by a release that gave no quantiles; fit it again to have "
+                "them, or predict without"
+            )
+        levels = LEVELS if quantiles is True else quantiles
+        said = self._calibration.quantiles(forecast, levels, steps=steps)
+        said = np.stack([self._y_units.undo(each) for each in np.moveaxis(said, 2, 0)], axis=2)
+        return said[:, 0] if self._single else said
 
     @property
     def events_(self) -> tuple[UpdateEvent, ...]:
@@ -229,7 +268,11 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into a folder (safetensors and JSON), atomically."""
         self._require_warm_up("save")
-        self.instance_.save(path, extra={"estimator": self._packed()})
+        extra: dict[str, Any] = {"estimator": self._packed()}
+        tensors: dict[str, Tensor] = {}
+        if self._calibration is not None:
+            extra["calibration"], tensors = self._calibration.state()
+        self.instance_.save(path, extra=extra, extra_tensors=tensors)
 
     @classmethod
     def load(
@@ -256,6 +299,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         try:
             model = cls(**values["parameters"] | {name: objects[name] for name in values["given"]})
             model._restore(values)
+            model._calibration = _calibration_of(saved)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"the state in {path} is incomplete ({error!r})") from error
         model.instance_ = instance
@@ -268,6 +312,16 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         self._single = values["single"]
         self._x_units = Standardisation.from_dict(values["x_units"])
         self._y_units = Standardisation.from_dict(values["y_units"])
+
+    def _observe(self, x: Stored, y: Stored) -> None:
+        """Learn from a block, and calibrate with it; all or nothing."""
+        instance, before = self.instance_, self.instance_.step
+        models = InForce(instance)
+        with instance.checkpoint():
+            deployed = drive(instance.stream(x, y), stacked=not instance.settings.precise)
+            updates = [(each.event.step - before, each) for each in deployed]
+            if self._calibration is not None:
+                self._calibration = self._calibration.following(models, x, y, updates)
 
     def __sklearn_tags__(self) -> Tags:
         """Several targets are fine; NaN among them is, too, but not among the inputs."""
@@ -361,6 +415,14 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             "x_units": self._x_units.to_dict(),
             "y_units": self._y_units.to_dict(),
         }
+
+
+def _calibration_of(saved: Saved) -> Calibration | None:
+    """The intervals of a saved model; None if it was saved before there were any."""
+    values = saved.values["extra"].get("calibration")
+    if values is None:
+        return None
+    return Calibration.restored(values, tensors_below(saved.tensors, "extra."))
 
 
 def _names(y: npt.ArrayLike) -> list[str] | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from clearwatt.checkpoint import Checkpoint
 from clearwatt.component import Component, Model, Settings, View
@@ -285,16 +286,22 @@ class Instance:
         return sum(part.retained_bytes for part in (*self.autoencoders, *self.predictors))
 
     def save(
-        self, path: str | os.PathLike[str], *, extra: Mapping[str, object] | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        extra: Mapping[str, object] | None = None,
+        extra_tensors: Mapping[str, Tensor] | None = None,
     ) -> None:
         """Write everything needed to go on into a folder, atomically.
 
         Args:
             path: The folder; made if missing, replaced if it holds an earlier state.
             extra: Plain values of the caller's, stored with it.
+            extra_tensors: Tensors of the caller's, stored as "extra.<name>".
         """
         values, tensors = pack_instance(self)
-        save_state(path, values | {"extra": dict(extra or {})}, tensors)
+        own = {f"extra.{name}": tensor for name, tensor in (extra_tensors or {}).items()}
+        save_state(path, values | {"extra": dict(extra or {})}, {**tensors, **own})
 
     def digest(self) -> str:
         """A checksum of everything `save` keeps, the seconds that updates took apart.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,26 +12,32 @@ import torch
 from clearwatt.component import Model
 from clearwatt.errors import require_whole
 from clearwatt.loop import Deployment, reconstructor
+from clearwatt.networks import Params
+
+Floats = npt.NDArray[np.float32]
 
 DAY = 96
 """Quarter hours: the default delay of a measurement."""
 
 
-def live_forecasts(
-    x: npt.NDArray[np.float32],
-    *,
-    autoencoder: Model,
-    predictor: Model,
-    deployments: Sequence[Deployment],
-    delay: int = DAY,
-) -> npt.NDArray[np.float32]:
-    """Forecasts (n) for the stream's inputs (n x d), each by the model in service when it was made.
+class Serving(NamedTuple):
+    """Weights in service from the step ``start`` on, of which the samples before ``known`` tell."""
+
+    start: int
+    known: int
+    encoder: Params
+    head: Params
+
+
+def servings(
+    *, autoencoder: Model, predictor: Model, deployments: Sequence[Deployment], delay: int = DAY
+) -> Iterator[Serving]:
+    """The models in service one after the other, those of the warm-up first.
 
     A forecast for step t is made when measurements up to t - delay have arrived, so a model that
     the measurement of step s updated serves from s + delay on.
 
     Args:
-        x: Inputs of the stream since the warm-up.
         autoencoder: The warm-up's.
         predictor: The warm-up's, of one entity.
         deployments: The updates of this entity's components during the stream.
@@ -38,24 +45,46 @@ def live_forecasts(
             measurement of a step does not forecast it.
     """
     require_whole(delay=delay)
+    encoder, head = autoencoder.params, predictor.params
+    yield Serving(0, 0, encoder, head)
+    for event, params in deployments:
+        if event.component == "autoencoder":
+            encoder = params
+        else:
+            head = params
+        if event.accepted:  # its step counts the sample that fired
+            yield Serving(event.step - 1 + delay, event.step, encoder, head)
+
+
+def live_forecasts(
+    x: Floats,
+    *,
+    autoencoder: Model,
+    predictor: Model,
+    deployments: Sequence[Deployment],
+    delay: int = DAY,
+) -> Floats:
+    """Forecasts (n) for the stream's inputs (n x d), each by the model in service when it was made.
+
+    The arguments are those of `servings`.
+    """
     forecasts = np.empty(len(x), np.float32)
-    start, encoder, head = 0, autoencoder.params, predictor.params
-    network = reconstructor(autoencoder.network)
-    for end, deployment in [*_starts(deployments, delay), (len(x), None)]:
-        stop = min(end, len(x))
-        if stop > start:
-            with torch.inference_mode():
-                rows = torch.from_numpy(x[start:stop])[None]
-                output = predictor.network.forward(head, network.encode(encoder, rows))
-            forecasts[start:stop] = output[0, :, 0].numpy()
-            start = stop
-        if deployment is not None and deployment.event.component == "autoencoder":
-            encoder = deployment.params
-        elif deployment is not None:
-            head = deployment.params
+    each = list(
+        servings(autoencoder=autoencoder, predictor=predictor, deployments=deployments, delay=delay)
+    )
+    ends = [*(serving.start for serving in each[1:]), len(x)]
+    for serving, end in zip(each, ends, strict=True):
+        piece = slice(serving.start, min(end, len(x)))
+        if piece.stop > piece.start:
+            forecasts[piece] = said_by(serving, x[piece], autoencoder, predictor)
     return forecasts
 
 
-def _starts(deployments: Sequence[Deployment], delay: int) -> list[tuple[int, Deployment]]:
-    """The step from which each model serves; its event's step counts the sample that fired."""
-    return [(each.event.step - 1 + delay, each) for each in deployments]
+def said_by(serving: Serving, x: Floats, autoencoder: Model, predictor: Model) -> Floats:
+    """What these weights say (n) of inputs (n x d)."""
+    network = reconstructor(autoencoder.network)
+    with torch.inference_mode():
+        rows = torch.from_numpy(x)[None]
+        output = predictor.network.forward(serving.head, network.encode(serving.encoder, rows))
+    forecasts: Floats = output[0, :, 0].numpy()
+    return forecasts

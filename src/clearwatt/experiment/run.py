@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clearwatt.compute import Executor
@@ -18,9 +19,10 @@ from clearwatt.experiment.finish import tested_baselines, tested_trials
 from clearwatt.experiment.folder import RunFolder, digest, machine, versions
 from clearwatt.experiment.outlook import outlook
 from clearwatt.experiment.plan import chosen_entities
-from clearwatt.experiment.protocol import Division, divide
+from clearwatt.experiment.protocol import Division, Zone, divide
 from clearwatt.experiment.stages import Progress, Stages
 from clearwatt.experiment.tasks import Context
+from clearwatt.intervals import physical_limits
 
 DAY = pd.Timedelta(days=1)
 
@@ -80,7 +82,17 @@ def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Co
         day=max(1, round(DAY / dataset.step)),
         drifts=tuple(d for d in dataset.drifts if d.entity is None or d.entity in names),
         kinds={name: str(dataset.entity(name).kind) for name in sorted(names)},
+        limits={name: limits for zone in division.zones for name, limits in _limits(dataset, zone)},
     )
+
+
+def _limits(dataset: Dataset, zone: Zone) -> Iterator[tuple[str, tuple[float, float]]]:
+    """The lowest and the highest power of a zone's entities; a rated capacity is scaled to 1."""
+    for column, name in enumerate(zone.entities):
+        entity = dataset.entity(name)
+        rated = None if entity.capacity is None else 1.0
+        readings = zone.warmup.y[:, column].astype(np.float64)
+        yield name, physical_limits(entity.kind, rated=rated, readings=readings)
 
 
 def _about(experiment: Experiment, dataset: Dataset, division: Division) -> dict[str, Any]:

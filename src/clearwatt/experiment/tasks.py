@@ -29,7 +29,8 @@ R = TypeVar("R")
 class Context:
     """What all tasks share. The test phase is not in it, so no task can read it.
 
-    ``times`` is the data set's clock, ``day`` is in steps of it.
+    ``times`` is the data set's clock, ``day`` is in steps of it. ``limits`` are the lowest and the
+    highest scaled power of each entity.
     """
 
     experiment: Experiment
@@ -38,6 +39,7 @@ class Context:
     day: int
     drifts: tuple[Drift, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     representations: Mapping[tuple[int, Role], Candidate] = field(default_factory=dict)
     predictors: Mapping[tuple[Place, Role], Candidate] = field(default_factory=dict)
 
@@ -52,6 +54,12 @@ class Context:
             y=np.concatenate([first.y, then.y]),
             at=np.concatenate([first.at, then.at]),
         )
+
+    @property
+    def delay(self) -> int:
+        """Steps until a measurement is known."""
+        delay = self.experiment.delay
+        return self.day if delay is None else delay
 
     def samples(self, zone: int, role: Role) -> int:
         """How many samples that is."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from clearwatt.errors import DataError
 from clearwatt.experiment.grid import Configuration
+from clearwatt.experiment.intervals import Intervals
 from clearwatt.experiment.metrics import fitting_error, forgetting_ratio, prediction_error
 from clearwatt.experiment.models import Candidate
 
@@ -62,6 +63,8 @@ class Trial:
     events: tuple[dict[str, Any], ...]
     thresholds: dict[str, float]
     timing: dict[str, Any]
+    intervals: Intervals | None = None
+    """None in runs of releases that had none."""
 
     def to_dict(self) -> dict[str, Any]:
         """The trial as plain values."""
@@ -70,6 +73,7 @@ class Trial:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
         """The trial back."""
+        intervals = values.get("intervals")
         return cls(
             **{
                 **values,
@@ -78,6 +82,7 @@ class Trial:
                 "live": Live(**values["live"]),
                 "recovery": tuple(Recovery(**each) for each in values["recovery"]),
                 "events": tuple(values["events"]),
+                "intervals": None if intervals is None else Intervals.from_dict(intervals),
             }
         )
 

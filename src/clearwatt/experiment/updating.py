@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from clearwatt.component import Component, Settings
+from clearwatt.data import Drift
 from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.intervals import Intervals, Swap, issued, judged, tried_rows
+from clearwatt.experiment.live import live_forecasts, said_by, servings
 from clearwatt.experiment.metrics import live_error
 from clearwatt.experiment.models import Candidate, Place, arrays, size
 from clearwatt.experiment.protocol import Zone
@@ -26,6 +29,7 @@ from clearwatt.experiment.trial import (
     score,
 )
 from clearwatt.instance import Instance
+from clearwatt.intervals import Calibrator
 from clearwatt.loop import Deployment
 from clearwatt.streams import Stream, drive, together
 
@@ -93,6 +97,13 @@ def role_of(configuration: Configuration) -> Role:
     return "variational" if configuration.strategy.synchronous else "plain"
 
 
+class _Forecast(NamedTuple):
+    """What was said of an entity's power: point forecasts (n) and quantiles (n x levels)."""
+
+    live: npt.NDArray[np.float32]
+    quantiles: Floats64
+
+
 class _Part:
     """One configuration on some entities of one zone."""
 
@@ -139,8 +150,10 @@ class _Part:
         power = [self.instance.predict(span.x) for span in spans]
         reconstructed: dict[int, ComponentScore] = {}
         results = []
-        for index, name in enumerate(self.names):
-            own = [each for each in deployed if each.event.entity in (None, name)]
+        owned = [[d for d in deployed if d.event.entity in (None, name)] for name in self.names]
+        live = np.stack([self._live(index, own) for index, own in enumerate(owned)], axis=1)
+        quantiles = self._quantiles(live, owned)
+        for index, own in enumerate(owned):
             encoder = self.instance.autoencoder_of(index)
             if id(encoder) not in reconstructed:  # a shared one is scored once
                 reconstructed[id(encoder)] = self._reconstruction(index, own)
@@ -150,7 +163,10 @@ class _Part:
                 initial=self.initial_power[:, index],
                 steps=_steps(own, "predictor"),
             )
-            results.append(self._result(index, own, reconstructed[id(encoder)], predictor))
+            forecast = _Forecast(live[:, index], quantiles[:, index])
+            results.append(
+                self._result(index, own, forecast, (reconstructed[id(encoder)], predictor))
+            )
         return results
 
     def _reconstruction(self, index: int, own: Sequence[Deployment]) -> ComponentScore:
@@ -166,15 +182,14 @@ class _Part:
         self,
         index: int,
         own: Sequence[Deployment],
-        autoencoder: ComponentScore,
-        predictor: ComponentScore,
+        forecast: _Forecast,
+        scores: tuple[ComponentScore, ComponentScore],
     ) -> TrialResult:
         name, context = self.names[index], self.context
         encoder, head = self.instance.autoencoder_of(index), self.instance.predictors[index]
-        live = self._live(index, own)
         times, at = context.updating_times(self.zone), self.zone.updating.at
         errors = np.full(len(times), np.nan)
-        errors[at - at[0]] = self.new_y[:, index] - live
+        errors[at - at[0]] = self.new_y[:, index] - forecast.live
         drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
         trial = Trial(
             instance=self.configuration.instance,
@@ -184,9 +199,9 @@ class _Part:
             kind=context.kinds[name],
             zone=self.zone.name,
             chosen=False,
-            autoencoder=autoencoder,
-            predictor=predictor,
-            live=Live(*live_error(self.new_y[:, index], live)),
+            autoencoder=scores[0],
+            predictor=scores[1],
+            live=Live(*live_error(self.new_y[:, index], forecast.live)),
             recovery=recoveries(errors, drifts, times, day=context.day),
             retained_bytes=encoder.retained_bytes + head.retained_bytes,
             events=tuple(self._event(each) for each in own),
@@ -195,18 +210,66 @@ class _Part:
                 "update_seconds": sum(each.event.seconds for each in own),
                 "event_seconds": [each.event.seconds for each in own],
             },
+            intervals=self._intervals(index, forecast.quantiles, own, drifts),
         )
         daily = plain(daily_rmse(errors, context.day))
         return TrialResult(self.configuration, trial, daily, _candidate(encoder), _candidate(head))
 
     def _live(self, index: int, own: Sequence[Deployment]) -> npt.NDArray[np.float32]:
-        delay = self.context.experiment.delay
         return live_forecasts(
             self.zone.updating.x,
             autoencoder=self.autoencoder,
             predictor=self.heads[index],
             deployments=own,
-            delay=self.context.day if delay is None else delay,
+            delay=self.context.delay,
+        )
+
+    def _quantiles(
+        self, live: npt.NDArray[np.float32], owned: Sequence[Sequence[Deployment]]
+    ) -> Floats64:
+        """What was said of the updating phase at its time: n x entities x levels."""
+        context, warmup, updating = self.context, self.zone.warmup, self.zone.updating
+        unlimited = (-np.inf, np.inf)
+        limits = np.array([context.limits.get(name, unlimited) for name in self.names])
+        calibrator = Calibrator.start(
+            self.initial_power,
+            self.warm_y.astype(np.float64),
+            warmup.at,
+            day=context.day,
+            lag=-(-(context.delay - 1) // context.day),
+            low=limits[:, 0],
+            high=limits[:, 1],
+        )
+        swaps = [swap for index, own in enumerate(owned) for swap in self._swaps(index, own)]
+        new_y = self.new_y.astype(np.float64)
+        return issued(calibrator, live.astype(np.float64), new_y, at=updating.at, swaps=swaps)
+
+    def _swaps(self, index: int, own: Sequence[Deployment]) -> Iterator[Swap]:
+        """Each new model of an entity with what it says of the days before."""
+        first, head = self.autoencoder, self.heads[index]
+        delay, x = self.context.delay, self.zone.updating.x
+        served = servings(autoencoder=first, predictor=head, deployments=own, delay=delay)
+        for serving in list(served)[1:]:
+            rows = tried_rows(serving.known, self.context.day)
+            forecasts = said_by(serving, x[rows], first, head).astype(np.float64)
+            yield Swap(serving.start, serving.known, index, forecasts)
+
+    def _intervals(
+        self,
+        index: int,
+        quantiles: Floats64,
+        own: Sequence[Deployment],
+        drifts: Sequence[Drift],
+    ) -> Intervals:
+        at, times, delay = self.zone.updating.at, self.context.times, self.context.delay
+        served = [each.event.step - 1 + delay for each in own if each.event.accepted]
+        return judged(
+            self.new_y[:, index].astype(np.float64),
+            quantiles,
+            at=at,
+            day=self.context.day,
+            updates=[int(at[place]) for place in served if place < len(at)],
+            drifts=[int(times.searchsorted(drift.start)) for drift in drifts],
         )
 
     def _event(self, deployment: Deployment) -> dict[str, object]:

@@ -1,0 +1,182 @@
+"""Keeping the intervals of an instance calibrated while it learns.
+
+Every sample is forecast by the models in force when it came, and a model that comes into service
+is tried on the samples of the last days. Neither depends on how the stream was cut into blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from clearwatt.component import Component, Model
+from clearwatt.errors import DataError, require_whole
+from clearwatt.forecasting import forecasts
+from clearwatt.instance import Instance
+from clearwatt.intervals import WINDOW_DAYS, Calibrator
+from clearwatt.loop import Deployment
+from clearwatt.memory import Floats
+
+Outputs = npt.NDArray[np.float64]
+
+BATCH = 24
+"""Samples that count for a day where nobody says how many it has."""
+
+
+class InForce:
+    """The models of an instance as they are now; they are replaced as updates are taken over."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._models = {
+            _key(part): Model(part.network, part.params)
+            for part in (*instance.autoencoders, *instance.predictors)
+        }
+
+    def predict(self, x: Floats) -> Outputs:
+        """Forecasts (n x entities) for inputs (n x d)."""
+        instance, models = self._instance, self._models
+        encoders = [models[_key(instance.autoencoder_of(i))] for i in range(len(self.entities))]
+        heads = [models[_key(part)] for part in instance.predictors]
+        return forecasts(zip(encoders, heads, strict=True), x)
+
+    @property
+    def entities(self) -> tuple[Component, ...]:
+        """The predictors, one per entity."""
+        return self._instance.predictors
+
+    def take_over(self, updates: Iterable[Deployment]) -> npt.NDArray[np.int64]:
+        """Put updates into force; returns the columns of the entities whose forecasts change."""
+        changed: set[int] = set()
+        for event, params in updates:
+            key = (event.component, event.entity)
+            self._models[key] = self._models[key]._replace(params=params)
+            names = [part.entity for part in self.entities]
+            changed |= {
+                column
+                for column, name in enumerate(names)
+                if event.accepted and event.entity in (None, name)
+            }
+        return np.array(sorted(changed), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The last samples: inputs (w x d), measurements (w x entities), steps (w)."""
+
+    x: Floats
+    y: Floats
+    steps: npt.NDArray[np.int64]
+
+    def with_newer(self, newer: Window, longest: int) -> Window:
+        """These and newer ones, the oldest let go of."""
+        return Window(
+            np.concatenate([self.x, newer.x])[-longest:],
+            np.concatenate([self.y, newer.y])[-longest:],
+            np.concatenate([self.steps, newer.steps])[-longest:],
+        )
+
+    def part(self, start: int, stop: int) -> Window:
+        """Some of them."""
+        return Window(self.x[start:stop], self.y[start:stop], self.steps[start:stop])
+
+
+class Calibration:
+    """A calibrator and the samples of the last days, following an instance."""
+
+    def __init__(self, calibrator: Calibrator, window: Window) -> None:
+        self.calibrator, self.window = calibrator, window
+
+    @classmethod
+    def start(
+        cls, instance: Instance, x: Floats, y: Floats, *, steps_per_day: int | None
+    ) -> Calibration:
+        """Begin with the warm-up of an instance: x (n x d), y (n x entities).
+
+        Without steps per day nobody knows the time of day, and the level alone counts.
+        """
+        day, hours = (BATCH, 1) if steps_per_day is None else (steps_per_day, None)
+        require_whole(steps_per_day=day)
+        samples = Window(x, y, np.arange(len(x), dtype=np.int64))
+        calibrator = Calibrator.start(
+            instance.predict(x), y.astype(np.float64), samples.steps, day=day, hours=hours
+        )
+        return cls(calibrator, samples.part(max(0, len(x) - WINDOW_DAYS * day), len(x)))
+
+    @property
+    def next_step(self) -> int:
+        """The step of the sample that comes next, counted from the start of the warm-up."""
+        return int(self.window.steps[-1]) + 1
+
+    def quantiles(
+        self, forecasts: Outputs, levels: Sequence[float], *, steps: npt.ArrayLike | None
+    ) -> Outputs:
+        """Quantiles (n x entities x levels) around forecasts (n x entities).
+
+        Args:
+            forecasts: by the models in service.
+            levels: ascending, between 0 and 1.
+            steps: which sample each is, counted from the start of the warm-up; None: the next.
+        """
+        if steps is None:
+            steps = np.arange(self.next_step, self.next_step + len(forecasts))
+        given = np.asarray(steps)
+        if given.shape != (len(forecasts),) or not np.issubdtype(given.dtype, np.integer):
+            raise DataError(
+                f"steps have shape {given.shape} and type {given.dtype}; give one whole number for "
+                f"each of the {len(forecasts)} rows"
+            )
+        return self.calibrator.quantiles(forecasts, given.astype(np.int64), levels)
+
+    def following(
+        self, models: InForce, x: Floats, y: Floats, deployed: Sequence[tuple[int, Deployment]]
+    ) -> Calibration:
+        """The calibration after a block of the stream; this one stays as it was.
+
+        Args:
+            models: those in force before the block.
+            x: inputs, n x d.
+            y: measurements, n x entities.
+            deployed: updates, each with the number of samples of the block before it.
+        """
+        calibrator, window = self.calibrator.copy(), self.window
+        longest = WINDOW_DAYS * calibrator.cells.day
+        first = self.next_step
+        block = Window(x, y, np.arange(first, first + len(x), dtype=np.int64))
+        start = 0
+        for stop in sorted({len(x), *(place for place, _ in deployed)}):
+            piece = block.part(start, stop)
+            if stop > start:
+                y64 = piece.y.astype(np.float64)
+                calibrator.observe(models.predict(piece.x), y64, piece.steps)
+                window, start = window.with_newer(piece, longest), stop
+            columns = models.take_over(each for place, each in deployed if place == stop)
+            if len(columns):
+                tried = models.predict(window.x)[:, columns]
+                known = window.y[:, columns].astype(np.float64)
+                calibrator.swap(columns, tried, known, window.steps)
+        return Calibration(calibrator, window)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """As plain values and tensors."""
+        values, arrays = self.calibrator.state()
+        window = {"window.x": self.window.x, "window.y": self.window.y}
+        arrays = {**arrays, **window, "window.steps": self.window.steps}
+        return values, {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+
+    @classmethod
+    def restored(cls, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Calibration:
+        """Back from `state`."""
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        window = Window(arrays["window.x"], arrays["window.y"], arrays["window.steps"])
+        return cls(Calibrator.restored(values, arrays), window)
+
+
+def _key(part: Component) -> tuple[str, int | str | None]:
+    return part.name, part.entity

@@ -1,0 +1,453 @@
+"""Quantiles around point forecasts, recalibrated day by day as measurements arrive.
+
+A residual is normalised by what is usual in its cell (hour and level, `cells`) and by how large
+residuals are these days (`recent`). Quantiles of normalised residuals come from a fading histogram
+(`shape`), and a tracker per level moves each until the share of readings below it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import ConfigurationError, DataError, StateError, require_whole
+from clearwatt.intervals.batch import DAYS, Batch
+from clearwatt.intervals.card import Card
+from clearwatt.intervals.cells import HOURS, Cells, Places, Spread, Sums
+from clearwatt.intervals.levels import KNOTS, LEVELS, Floats, checked_levels
+from clearwatt.intervals.recent import Recent
+from clearwatt.intervals.shape import histogram, quantiles_of
+
+_KNOTS = np.asarray(KNOTS)
+
+NamedArrays = Sums | Recent | Batch | Card
+R = TypeVar("R", bound=NamedArrays)
+
+VERSION = 1
+"""Of the saved state."""
+
+WINDOW_DAYS = 7
+"""How many days of samples a new model is tried on."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast what is learned and forgotten; times are days with measurements.
+
+    Args:
+        usual: half-life of what is usual, cells and shapes.
+        recent: half-life of how residuals are these days.
+        trust: how far a size of these days is believed, 0 to 1; the rest stays as usual.
+        bias: how far a bias of these days is believed, 0 to 1.
+        step: how far a tracker moves in a day on which every reading is beyond its quantile, in
+            units of the usual size.
+        start_days: how many days the warm-up counts for: its residuals are too small, because the
+            models were trained on them.
+        start_wide: how much wider quantiles are at first.
+        swap_wide: how much wider they are at first when a model is new.
+        narrowing: half-life of that.
+    """
+
+    usual: float = 60.0
+    recent: float = 3.0
+    trust: float = 0.7
+    bias: float = 0.5
+    step: float = 0.1
+    start_days: float = 10.0
+    start_wide: float = 0.3
+    swap_wide: float = 1.0
+    narrowing: float = 1.5
+
+
+PACE = Pace()
+
+
+class Calibrator:
+    """The quantiles of all entities of a zone, learned from their residuals row by row.
+
+    What it has learned is a function of the rows it was given and of the models that were swapped
+    between them; how rows were grouped into calls makes no difference.
+    """
+
+    def __init__(
+        self, cells: Cells, limits: Floats, *, lag: int, pace: Pace, sums: Sums, counts: Floats
+    ) -> None:
+        entities = len(cells.lowest)
+        self.cells, self.limits, self.lag, self.pace = cells, limits, lag, pace
+        self._sums, self._counts, self._shape = sums, counts, quantiles_of(counts)
+        self._offsets = np.zeros((entities, len(KNOTS)))
+        self._recent = Recent.usual(entities, pace.recent * cells.slots)
+        self._wide = np.full(entities, pace.start_wide)
+        self._cards = (self._card(sums.spread()),) * (lag + 1)
+        self._batch = Batch.empty(cells, entities)
+        self._held = 0  # whole days in the batch
+        self._day: int | None = None  # the one whose rows are coming in
+        self._last: int | None = None
+
+    @classmethod
+    def start(
+        cls,
+        forecasts: Floats,
+        y: Floats,
+        steps: Places,
+        *,
+        day: int,
+        hours: int | None = None,
+        lag: int = 1,
+        low: npt.ArrayLike | None = None,
+        high: npt.ArrayLike | None = None,
+        pace: Pace = PACE,
+    ) -> Calibrator:
+        """Begin with what the models say of their warm-up.
+
+        Args:
+            forecasts: n x m.
+            y: measurements, n x m; NaN where there is none.
+            steps: absolute number of each row, n, ascending.
+            day: steps of a day.
+            hours: parts of a day that are told apart; None for its hours, 1 for none.
+            lag: whole days between the last row known when quantiles are given and the day they
+                are given for: 1 for a day ahead.
+            low: the lowest power possible, of all or of each entity; None: no limit.
+            high: the highest.
+            pace: how fast it learns.
+        """
+        require_whole(day=day, hours=1 if hours is None else hours)
+        if lag < 0:
+            raise ConfigurationError(f"lag is {lag}; it must be 0 or more days")
+        cells = Cells.over(forecasts, day=day, hours=min(HOURS, day) if hours is None else hours)
+        residuals, bands = y - forecasts, cells.bands(forecasts)
+        places = cells.places(bands, steps)
+        rough = Sums.of(residuals, np.abs(residuals), places=places, cells=cells.count)
+        distances = np.abs(residuals - rough.spread().location.reshape(-1).take(places))
+        sums = Sums.of(residuals, distances, places=places, cells=cells.count)
+        counts = histogram(sums.spread().normalised(residuals, places), bands)
+        share = pace.start_days * cells.slots / np.maximum(sums.samples.sum(axis=1), 1.0)
+        share = np.minimum(share, 1.0)
+        sums = Sums(*(each * share[:, None] for each in sums))
+        limits = _limits(low, high, y.shape[1])
+        return cls(
+            cells, limits, lag=lag, pace=pace, sums=sums, counts=counts * share[:, None, None]
+        )
+
+    def quantiles(
+        self,
+        forecasts: Floats,
+        steps: Places,
+        levels: Sequence[float] | Floats = LEVELS,
+        *,
+        columns: Places | None = None,
+    ) -> Floats:
+        """Quantiles (n x m x levels) around forecasts of rows to come, by all that is known.
+
+        They ascend with their levels and stay within the limits.
+
+        Args:
+            forecasts: n x m, or n x the columns.
+            steps: absolute number of each row, n.
+            levels: ascending, between 0 and 1.
+            columns: which entities; None: all.
+        """
+        card, cells, limits = self._cards[-1], self.cells, self.limits
+        if columns is not None:
+            card = Card(*(each[columns] for each in card))
+            cells, limits = cells.of(columns), limits[:, columns]
+        said = card.quantiles(forecasts, steps, cells=cells, levels=checked_levels(levels))
+        return _within(said, limits)
+
+    def observe(
+        self,
+        forecasts: Floats,
+        y: Floats,
+        steps: Places,
+        *,
+        levels: Sequence[float] | Floats | None = None,
+    ) -> Floats | None:
+        """Take in rows: what the models in force said, and what was measured.
+
+        Args:
+            forecasts: n x m.
+            y: measurements, n x m; NaN where there is none.
+            steps: absolute number of each row, n, ascending from call to call.
+            levels: of the quantiles to return.
+
+        Returns:
+            With levels the quantiles (n x m x levels) that were said of these rows, ``lag`` whole
+            days and more before their measurements came.
+        """
+        self._check(forecasts, y, steps)
+        wanted = None if levels is None else checked_levels(levels)
+        said = None if wanted is None else np.empty((*y.shape, len(wanted)))
+        for piece in self._days(steps):
+            day = int(steps[piece.start]) // self.cells.day
+            if self._day is not None and day != self._day:
+                self._learn_day()
+            self._day = day
+            if said is not None and wanted is not None:
+                card = self._cards[0]
+                rows = card.quantiles(
+                    forecasts[piece], steps[piece], cells=self.cells, levels=wanted
+                )
+                said[piece] = _within(rows, self.limits)
+            self._take(forecasts[piece], y[piece], steps[piece])
+        return said
+
+    def swap(self, columns: Places, forecasts: Floats, y: Floats, steps: Places) -> None:
+        """Go on with a new model, by what it says of the last days.
+
+        Quantiles of the entities are as wide from now on as they would have been with it, and
+        wider for some days, because it may have been trained on what it is tried on.
+
+        Args:
+            columns: the entities whose forecasts it changes, k.
+            forecasts: what it says of the `WINDOW_DAYS` before, w x k; there may be none.
+            y: what was measured, w x k; NaN where nothing was.
+            steps: absolute number of each row, w.
+        """
+        old = self._recent.of_columns(columns)
+        cells, card = self.cells.of(columns), self._cards[-1]
+        spread = Spread(card.location[columns], card.scale[columns])
+        places = cells.places(cells.bands(forecasts), steps)
+        units = spread.normalised(y - forecasts, places)
+        age = (steps.max(initial=0) - steps) / self.cells.day
+        weights = 0.5 ** (age / self.pace.recent) / self.cells.stride
+        tried = Recent.of(units, np.zeros(len(columns)), weights)
+        tried = Recent.of(units, self.pace.bias * tried.bias, weights)
+        # A quarter of a day's worth of before, for a window in which little was measured.
+        some = self.cells.slots / 4 / np.maximum(old.samples, 1.0)
+        self._recent = self._recent.with_columns(columns, old.faded(some, tried))
+        self._wide = self._wide.copy()
+        self._wide[columns] = self.pace.swap_wide
+        self._cards = tuple(self._renewed(card, columns) for card in self._cards)
+
+    def add(
+        self,
+        forecasts: Floats,
+        y: Floats,
+        steps: Places,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> None:
+        """Let another entity join with its warm-up: forecasts (n), measurements (n), steps (n)."""
+        new = Calibrator.start(
+            forecasts[:, None],
+            y[:, None],
+            steps,
+            day=self.cells.day,
+            hours=self.cells.hours,
+            lag=self.lag,
+            low=low,
+            high=high,
+            pace=self.pace,
+        )
+        arrays, own = new._arrays(), self._arrays()
+        arrays["batch.places"] = arrays["batch.places"] + self.cells.count * len(self._wide)
+        self._restore(
+            {name: np.concatenate([own[name], arrays[name]], axis=_axis(name)) for name in own}
+        )
+
+    def copy(self) -> Calibrator:
+        """Another that goes on from here by itself."""
+        other = copy(self)
+        other._batch = self._batch.copy()
+        return other
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Everything needed to go on, as plain values and arrays."""
+        values = {
+            "version": VERSION,
+            "day": self.cells.day,
+            "hours": self.cells.hours,
+            "lag": self.lag,
+            "pace": asdict(self.pace),
+            "held": self._held,
+            "open_day": self._day,
+            "last": self._last,
+        }
+        return values, self._arrays()
+
+    @classmethod
+    def restored(
+        cls, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+    ) -> Calibrator:
+        """Back from `state`; it goes on as if it had never stopped."""
+        if values.get("version") != VERSION:
+            raise StateError(
+                f"intervals were saved with version {values.get('version')}, this release reads "
+                f"version {VERSION}; load them with the release that wrote them"
+            )
+        found = cls.__new__(cls)
+        found.lag, found.pace = values["lag"], Pace(**values["pace"])
+        found._held, found._day, found._last = values["held"], values["open_day"], values["last"]
+        found.cells = Cells(values["day"], values["hours"], np.empty(0), np.empty(0))
+        found._restore(arrays)
+        return found
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of what is kept, per entity."""
+        return sum(each.nbytes for each in self._arrays().values()) // len(self._wide)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        named: dict[str, NamedArrays] = {
+            "sums": self._sums,
+            "recent": self._recent,
+            "batch": self._batch,
+            **{f"card{at}": card for at, card in enumerate(self._cards)},
+        }
+        return {
+            "lowest": self.cells.lowest,
+            "height": self.cells.height,
+            "limits": self.limits,
+            "counts": self._counts,
+            "shape": self._shape,
+            "offsets": self._offsets,
+            "wide": self._wide,
+            **{
+                f"{name}.{field}": array
+                for name, record in named.items()
+                for field, array in record._asdict().items()
+            },
+        }
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        def record(kind: Callable[..., R], name: str, fields: Sequence[str]) -> R:
+            return kind(*(arrays[f"{name}.{field}"] for field in fields))
+
+        self.cells = replace(self.cells, lowest=arrays["lowest"], height=arrays["height"])
+        self.limits, self._counts, self._shape = (
+            arrays[name] for name in ("limits", "counts", "shape")
+        )
+        self._offsets, self._wide = arrays["offsets"], arrays["wide"]
+        self._sums = record(Sums, "sums", Sums._fields)
+        self._recent = record(Recent, "recent", Recent._fields)
+        self._batch = record(Batch, "batch", Batch._fields).copy()
+        self._cards = tuple(record(Card, f"card{at}", Card._fields) for at in range(self.lag + 1))
+
+    def _check(self, forecasts: Floats, y: Floats, steps: Places) -> None:
+        wanted = (len(steps), len(self._wide))
+        for name, values in (("forecasts", forecasts), ("y", y)):
+            if values.shape != wanted:
+                raise DataError(
+                    f"{name} have shape {values.shape}; {wanted[0]} steps of {wanted[1]} entities "
+                    f"need shape {wanted}"
+                )
+        before = steps if self._last is None else np.concatenate([[self._last], steps])
+        back = np.flatnonzero(np.diff(before) <= 0)
+        if len(back):
+            raise DataError(
+                f"step {before[back[0] + 1]} comes after step {before[back[0]]}; give rows in "
+                "order, each once"
+            )
+
+    def _days(self, steps: Places) -> Iterator[slice]:
+        """The pieces of a block that belong to one day each."""
+        cuts = np.flatnonzero(np.diff(steps // self.cells.day)) + 1
+        ends = [0, *cuts.tolist(), len(steps)]
+        return (slice(start, stop) for start, stop in pairwise(ends) if stop > start)
+
+    def _take(self, forecasts: Floats, y: Floats, steps: Places) -> None:
+        """Keep rows of the day that is coming in, normalised by what was said of it."""
+        self._last = int(steps[-1])
+        chosen = self.cells.learned(steps)
+        if len(chosen):
+            forecasts, steps = forecasts[chosen], steps[chosen]
+            residuals = y[chosen] - forecasts
+            places = self.cells.places(self.cells.bands(forecasts), steps)
+            card = self._cards[0]
+            units = card.spread.normalised(residuals, places)
+            rows = self._held * self.cells.slots + steps % self.cells.day // self.cells.stride
+            self._batch.write(rows, Batch(places, residuals, units, card.normalised(units)))
+        if self._last % self.cells.day == self.cells.day - 1:
+            self._learn_day()
+
+    def _learn_day(self) -> None:
+        """Learn from a day that is over."""
+        self._day = None
+        slots, pace, card = self.cells.slots, self.pace, self._cards[0]
+        rows = slice(self._held * slots, (self._held + 1) * slots)
+        day = self._batch.rows(rows)
+        measured = (~np.isnan(day.z)).sum(axis=0) / slots
+        missing = measured[:, None] * _KNOTS - card.below(day.z, day.bands(self.cells)) / slots
+        self._offsets = self._offsets + pace.step * missing
+        newer = Recent.of(day.units, card.bias, np.ones(slots))
+        self._recent = self._recent.faded(0.5 ** (measured / pace.recent), newer)
+        self._wide = self._wide * 0.5 ** (measured / pace.narrowing)
+        self._held += 1
+        spread = self._cards[-1].spread
+        if self._held == DAYS:
+            self._learn_usual()
+            spread = self._sums.spread()
+        self._cards = (*self._cards[1:], self._card(spread))
+
+    def _learn_usual(self) -> None:
+        """Learn what is usual from a batch that is full."""
+        batch, cells = self._batch, self.cells
+        measured = (~np.isnan(batch.z)).sum(axis=0) / cells.slots
+        fade = 0.5 ** (measured / self.pace.usual)
+        usual = self._cards[-1].location.reshape(-1).take(batch.places)
+        distances = np.abs(batch.residuals - usual)
+        newer = Sums.of(batch.residuals, distances, places=batch.places, cells=cells.count)
+        self._sums = self._sums.faded(fade, newer)
+        self._counts = self._counts * fade[:, None, None]
+        self._counts += histogram(batch.z, batch.bands(cells))
+        self._shape = quantiles_of(self._counts)
+        self._batch, self._held = Batch.empty(cells, len(fade)), 0
+
+    def _card(self, spread: Spread) -> Card:
+        """What is said from now on."""
+        return Card(
+            *spread,
+            bias=self._bias,
+            size=self._size,
+            wide=self._wide,
+            table=np.sort(self._shape + self._offsets[:, None], axis=2),
+        )
+
+    def _renewed(self, card: Card, columns: Places) -> Card:
+        """A card with how things are these days put right for some entities."""
+        now = {"bias": self._bias, "size": self._size, "wide": self._wide}
+        parts = {name: getattr(card, name).copy() for name in now}
+        for name, part in parts.items():
+            part[columns] = now[name][columns]
+        return card._replace(**parts)
+
+    @property
+    def _bias(self) -> Floats:
+        return self.pace.bias * self._recent.bias
+
+    @property
+    def _size(self) -> Floats:
+        trust = self.pace.trust
+        return np.asarray(1.0 - trust + trust * self._recent.size, np.float64)
+
+
+def _axis(name: str) -> int:
+    """Along which axis of a saved array the entities are."""
+    return 1 if name == "limits" or name.startswith("batch.") else 0
+
+
+def _limits(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int) -> Floats:
+    """Limits as 2 x m."""
+    ends = [-np.inf if low is None else low, np.inf if high is None else high]
+    limits = np.stack([np.broadcast_to(np.asarray(end, np.float64), entities) for end in ends])
+    crossed = np.flatnonzero(~(limits[0] <= limits[1]))
+    if len(crossed):
+        at = crossed[0]
+        raise ConfigurationError(
+            f"entity {at} has limits {limits[0, at]:g} and {limits[1, at]:g}; the low one must not "
+            "be above the high one"
+        )
+    return limits
+
+
+def _within(quantiles: Floats, limits: Floats) -> Floats:
+    """Quantiles (n x m x levels) clipped to limits (2 x m)."""
+    return np.clip(quantiles, limits[0, :, None], limits[1, :, None], out=quantiles)

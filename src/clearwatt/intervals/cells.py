@@ -1,0 +1,154 @@
+"""Where residuals are large: their location and scale by time of day and level of the forecast.
+
+Sums are kept per cell and fade with time. A cell that has seen little leans on its hour and its
+band, and these on the whole, so that few data give a coarse answer, not a wild one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.intervals.levels import Floats
+
+Places = npt.NDArray[np.int64]
+
+HOURS = 24
+BANDS = 10
+"""Bands of equal height between the lowest and the highest usual forecast."""
+LEAN = 8.0
+"""Samples that hour and band together count for in a cell."""
+TOUCH = 0.25
+"""Samples that the whole counts for in an hour or a band: enough where nothing was seen at all."""
+FLOOR = 1e-3
+"""The least scale, against the largest of the entity: a park at night has next to no width, and the
+first ray of the sun is no catastrophe."""
+FAR = 30.0
+"""Units beyond which a residual is just far, so that a single one cannot upset everything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """How forecasts fall into cells: ``hours`` parts of the day times ``BANDS`` of level.
+
+    ``day`` is in steps; ``lowest`` and ``height`` (m) are the bottom and the height of an entity's
+    bands. Of a day at most `HOURS` steps are learned from, evenly spread and others every day:
+    those between them would say nearly the same again.
+    """
+
+    day: int
+    hours: int
+    lowest: Floats
+    height: Floats
+
+    @classmethod
+    def over(cls, forecasts: Floats, *, day: int, hours: int) -> Cells:
+        """Bands over the usual range of forecasts (n x m), without the outermost hundredths."""
+        low, high = np.quantile(forecasts, (0.01, 0.99), axis=0)
+        return cls(day, hours, low, (high - low) / BANDS)
+
+    @property
+    def count(self) -> int:
+        """Cells of an entity."""
+        return self.hours * BANDS
+
+    @property
+    def stride(self) -> int:
+        """One step in so many is learned from."""
+        return -(-self.day // HOURS)
+
+    @property
+    def slots(self) -> int:
+        """Steps of a day that are learned from at most."""
+        return -(-self.day // self.stride)
+
+    def learned(self, steps: Places) -> Places:
+        """Where among these steps (n) those are that are learned from."""
+        return np.flatnonzero(steps % self.day % self.stride == steps // self.day % self.stride)
+
+    def bands(self, forecasts: Floats) -> Places:
+        """The band of each forecast: n x m."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            band = (forecasts - self.lowest) / self.height
+        # A flat forecast has bands of no height (0 / 0); any of them will do.
+        return np.fmin(np.fmax(band, 0.0), BANDS - 1.0).astype(np.int64)
+
+    def places(self, bands: Places, steps: Places) -> Places:
+        """The cell of each forecast in an array of all entities' cells (m * count): n x m."""
+        hours = steps % self.day * self.hours // self.day
+        first = np.arange(bands.shape[1], dtype=np.int64) * self.count
+        return bands + (hours * BANDS)[:, None] + first
+
+    def of(self, columns: Places) -> Cells:
+        """Those of some entities."""
+        return Cells(self.day, self.hours, self.lowest[columns], self.height[columns])
+
+
+class Spread(NamedTuple):
+    """Location and scale of the residuals of each cell: m x count."""
+
+    location: Floats
+    scale: Floats
+
+    def normalised(self, residuals: Floats, places: Places) -> Floats:
+        """Residuals (n x m) in units of their cells."""
+        units: Floats = residuals - self.location.reshape(-1).take(places)
+        with np.errstate(over="ignore"):
+            units /= self.scale.reshape(-1).take(places)
+        return np.clip(units, -FAR, FAR, out=units)
+
+
+class Sums(NamedTuple):
+    """Fading sums per cell, each m x count: samples, residuals, distances from the location."""
+
+    samples: Floats
+    residuals: Floats
+    distances: Floats
+
+    @classmethod
+    def of(cls, residuals: Floats, distances: Floats, *, places: Places, cells: int) -> Sums:
+        """Sum up residuals (n x m, NaN: none) in their cells."""
+        entities = residuals.shape[1]
+        known = ~np.isnan(residuals)
+        kept, size = places[known], entities * cells
+
+        def summed(weights: Floats | None) -> Floats:
+            return np.bincount(kept, weights, size).reshape(entities, cells).astype(np.float64)
+
+        return cls(summed(None), summed(residuals[known]), summed(distances[known]))
+
+    def faded(self, factor: Floats, newer: Sums) -> Sums:
+        """These times a factor (m), and newer ones."""
+        pairs = zip(self, newer, strict=True)
+        return Sums(*(old * factor[:, None] + new for old, new in pairs))
+
+    def spread(self) -> Spread:
+        """Location and scale of every cell, leaning on coarser ones."""
+        location = _leaning(self.samples, self.residuals, add=True)
+        scale = _leaning(self.samples, self.distances, add=False)
+        least = FLOOR * scale.max(axis=1, keepdims=True) + np.finfo(np.float64).tiny
+        return Spread(location, np.maximum(scale, least))
+
+
+def _leaning(samples: Floats, sums: Floats, *, add: bool) -> Floats:
+    """Means (m x count); a cell leans on what its hour and its band make together.
+
+    They add up in a location and multiply in a scale.
+    """
+    shape = (len(sums), -1, BANDS)
+    n, s = samples.reshape(shape), sums.reshape(shape)
+    hours, bands = ((n.sum(axis=axis), s.sum(axis=axis)) for axis in (2, 1))
+    whole = _ratio(bands[1].sum(axis=1), bands[0].sum(axis=1))[:, None]
+    hour, band = ((s_ + TOUCH * whole) / (n_ + TOUCH) for n_, s_ in (hours, bands))
+    relative = band - whole if add else _ratio(band, whole)
+    coarse = hour[:, :, None] + relative[:, None] if add else hour[:, :, None] * relative[:, None]
+    return np.asarray(((s + LEAN * coarse) / (n + LEAN)).reshape(sums.shape), np.float64)
+
+
+def _ratio(over: Floats, under: Floats) -> Floats:
+    """A quotient that is 0 where there is nothing to divide by."""
+    out = np.zeros(np.broadcast_shapes(over.shape, under.shape))
+    return np.divide(over, under, out=out, where=under > 0)

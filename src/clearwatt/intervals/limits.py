@@ -1,0 +1,32 @@
+"""Between which powers an entity can be at all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clearwatt.data.schema import Kind
+from clearwatt.intervals.levels import Floats
+
+
+def physical_limits(
+    kind: Kind | str, *, rated: float | None, readings: Floats
+) -> tuple[float, float]:
+    """The lowest and the highest power of an entity; infinite where nothing limits it.
+
+    A generator gives between zero and its rated capacity. Where the warm-up has read beyond them
+    (a park that draws its own need at night, a rating that is exceeded in the cold), that reading
+    is the limit, because an interval that leaves out what was measured helps nobody.
+
+    Args:
+        kind: generator, consumer or residual; only the first has limits.
+        rated: the rated capacity in the unit of the readings, None if it is unknown.
+        readings: of the warm-up, n; NaN where there is none.
+    """
+    known = readings[np.isfinite(readings)]
+    if Kind(kind) is not Kind.GENERATOR:
+        return -math.inf, math.inf
+    low = min(0.0, float(known.min(initial=0.0)))
+    high = math.inf if rated is None else max(rated, float(known.max(initial=rated)))
+    return low, high

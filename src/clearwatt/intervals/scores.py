@@ -1,0 +1,71 @@
+"""How good quantile forecasts are: coverage, width, pinball loss, CRPS.
+
+Targets are n, quantiles n x q at ascending levels; samples without a target (NaN) do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.intervals.levels import Floats, checked_levels
+
+
+class Interval(NamedTuple):
+    """Share of measured samples inside a central interval, and its mean width."""
+
+    coverage: float
+    width: float
+
+
+def interval(
+    targets: Floats, quantiles: Floats, *, levels: Sequence[float], share: float
+) -> Interval:
+    """Score the central interval that is to hold this share; NaN where nothing was measured.
+
+    Its ends belong to it: a park that stands still is inside an interval from zero to zero.
+    """
+    known = ~np.isnan(targets)
+    if not known.any():
+        return Interval(float("nan"), float("nan"))
+    low, high = (quantiles[known, at] for at in _ends(levels, share))
+    inside = (targets[known] >= low) & (targets[known] <= high)
+    return Interval(float(inside.mean()), float((high - low).mean()))
+
+
+def pinball(targets: Floats, quantiles: Floats, *, levels: Sequence[float]) -> Floats:
+    """Mean pinball loss of each level: q; NaN where nothing was measured."""
+    known = ~np.isnan(targets)
+    if not known.any():
+        return np.full(len(levels), np.nan)
+    miss = targets[known, None] - quantiles[known]
+    losses: Floats = np.maximum(miss * np.asarray(levels), miss * (np.asarray(levels) - 1))
+    return np.asarray(losses.mean(axis=0), np.float64)
+
+
+def crps(targets: Floats, quantiles: Floats, *, levels: Sequence[float]) -> float:
+    """Continuous ranked probability score, as far as the quantiles tell it.
+
+    Twice the integral of the pinball loss over the levels, by trapezoids; below the lowest level
+    and above the highest the loss goes to zero at 0 and 1 in a straight line.
+    """
+    ends = np.concatenate([[0.0], checked_levels(levels), [1.0]])
+    losses = np.concatenate([[0.0], pinball(targets, quantiles, levels=levels), [0.0]])
+    return float((np.diff(ends) * (losses[1:] + losses[:-1])).sum())
+
+
+def _ends(levels: Sequence[float], share: float) -> tuple[int, int]:
+    """Where the ends of the central interval are among the levels."""
+    wanted = np.asarray(levels, np.float64)
+    places = [
+        np.flatnonzero(np.isclose(wanted, each)) for each in ((1 - share) / 2, (1 + share) / 2)
+    ]
+    if not all(len(each) for each in places):
+        raise ConfigurationError(
+            f"the central {share:.0%} interval needs levels {(1 - share) / 2:g} and "
+            f"{(1 + share) / 2:g}; there are {wanted.tolist()}"
+        )
+    return int(places[0][0]), int(places[1][0])
