@@ -214,3 +214,13 @@ def test_signals_keep_peaks_and_tell_the_life_and_the_thresholds(web, plant):
     assert found["life"] == {"start": text(NOW), "end": text(NOW + 4 * STEP)}
     assert found["thresholds"] == [{"time": text(NOW), "value": 3.125}]
     web.refused(404, "GET", "/entities/nobody")
+
+
+def test_a_picture_is_on_the_page_before_any_script_has_run(web, plant):
+    drawn = re.findall(r"<polyline class='(\w+)' points='([^']+)'", page(web))
+    assert [name for name, _ in drawn] == ["measured"]
+    points = [tuple(map(float, point.split(","))) for point in drawn[0][1].split()]
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    down = [y for _, y in points]
+    assert down.index(min(down)) == 2, "the highest of the four readings is the third"
+    assert (min(down), max(down)) == (0.0, 1000.0)

@@ -27,6 +27,14 @@ ZOOM_OUT = """async () => {
 }"""
 """Milliseconds until all that was ever measured is drawn."""
 
+LOOK = """new MutationObserver((_, observer) => {
+  if (!document.querySelector(".first-look polyline")) return;
+  observer.disconnect();
+  const painted = () => { window.looked = performance.now(); };
+  requestAnimationFrame(() => requestAnimationFrame(painted));
+}).observe(document, { childList: true, subtree: true });"""
+"""Notes when the picture is there that comes before the plot."""
+
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -81,15 +89,17 @@ def test_the_fleet_page_of_ten_thousand_entities_comes_at_once(visits: Visits, c
 
 
 def test_the_page_of_an_entity_with_two_years_behind_it_comes_soon(visits: Visits, capsys):
-    page = visits.open("/entities/e0")
+    page = visits.open("/entities/e0", script=LOOK)
     drawn = "document.getElementById('plot-hint').textContent.includes('Drag to zoom')"
     first = seconds_until(page, drawn)
+    looked = page.evaluate("window.looked") / 1000
     whole = page.evaluate(ZOOM_OUT) / 1000
     points = page.evaluate("document.getElementById('plot').data[0].x.length")
     told(
         capsys,
-        f"entity with two years of quarter-hours: page and plot {first:.2f} s, its whole life "
-        f"({points:,} points of {DAYS * ROWS:,}) {whole:.2f} s (goal {ENTITY} s each)",
+        f"entity with two years of quarter-hours: page and picture {looked:.2f} s, plot "
+        f"{first:.2f} s, its whole life ({points:,} points of {DAYS * ROWS:,}) {whole:.2f} s "
+        f"(goal {ENTITY} s each)",
     )
     assert points < 10_000
     assert max(first, whole) < BUSY * ENTITY

@@ -23,8 +23,9 @@ class Visits:
         token: str | None = None,
         dark: bool = False,
         size: tuple[int, int] = (1280, 900),
+        script: str | None = None,
     ) -> Page:
-        """A page in a new browser profile, logged in with a token."""
+        """A page in a new browser profile, logged in with a token; a script of ours runs first."""
         context = self._browser.new_context(
             base_url=self._url,
             color_scheme="dark" if dark else "light",
@@ -36,6 +37,8 @@ class Visits:
         page = context.new_page()
         page.on("console", self._listen)
         page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
+        if script is not None:
+            page.add_init_script(script)
         page.goto(path)
         if token is not None:
             log_in(page, token)

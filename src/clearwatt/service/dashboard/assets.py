@@ -23,7 +23,7 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 EAGER = b"//# allFunctionsCalledOnLoad\n"
-"""Tells a browser to compile plotly while it arrives, beside the page, instead of when it is run."""
+"""Has a browser compile plotly while it arrives, beside the page, instead of when it is run."""
 FOR_EVER = "public, max-age=31536000, immutable"
 """For an address that names the content: other content has another address."""
 ASK_AGAIN = "no-cache"

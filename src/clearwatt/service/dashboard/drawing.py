@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 
 from clearwatt.service.dashboard.rendering import power
+from clearwatt.service.web.signals import Floats, Signals
 
 WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
 ALIKE = 0.05
@@ -58,3 +60,32 @@ def bar(part: float, whole: float | None) -> Markup:
         "<svg class='bar' viewBox='0 0 100 8' preserveAspectRatio='none' aria-hidden='true'>"
         "<rect width='{:.1f}' height='8'/></svg>"
     ).format(width)
+
+
+def first_look(signals: Signals, *, start: int, end: int) -> Markup:
+    """Measurements and forecasts with start <= time < end, until the plot of the page is there."""
+    said = "Measurements and forecasts of the last days; the plot that can be zoomed is on its way"
+    lines = Markup("").join(
+        Markup("<polyline class='{}' points='{}'/>").format(name, points)
+        for name, values in (("measured", signals.measured), ("forecast", signals.forecast))
+        for points in _pieces(signals, values, start=start, end=end)
+    )
+    return Markup(
+        "<svg class='first-look' viewBox='0 0 1000 1000' preserveAspectRatio='none' role='img' "
+        "aria-label='{}'>{}</svg>"
+    ).format(said, lines)
+
+
+def _pieces(signals: Signals, values: Floats, *, start: int, end: int) -> Iterator[str]:
+    """Points of a line between two gaps, in thousandths of the width and of the height."""
+    known = np.isfinite(values)
+    shown = np.concatenate([each[np.isfinite(each)] for each in signals.columns[:2]])
+    low, high = shown.min(initial=np.inf), shown.max(initial=-np.inf)
+    across = 1000 * (signals.times - start) / (end - start)
+    down = 1000 * (high - values) / max(high - low, 1e-12)
+    cuts = np.flatnonzero(np.diff(known.astype(np.int8))) + 1
+    for piece in np.split(np.arange(len(values)), cuts):
+        if len(piece) and known[piece[0]]:
+            yield " ".join(
+                f"{x:.1f},{y:.1f}" for x, y in zip(across[piece], down[piece], strict=True)
+            )

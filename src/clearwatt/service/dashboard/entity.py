@@ -6,7 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
+from clearwatt.service.dashboard.drawing import first_look
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.problems import UnknownIdError
 from clearwatt.service.records import Entity
@@ -19,6 +21,9 @@ router = APIRouter(include_in_schema=False)
 
 VERSIONS, QUARANTINED, EVENTS = 30, 100, 30
 """So many of each are on the page, the newest; the API has them all."""
+
+SHOWN, AHEAD = 7 * 86_400, 2 * 86_400
+"""Seconds of the past and of what is to come that the plot shows at first."""
 
 TRAINED = frozenset({"update", "refused", "awaiting"})
 """Events that tell of a training, with what led to it and what came of it."""
@@ -46,12 +51,14 @@ def _context(here: Parts, entity: Entity) -> dict[str, Any]:
     store, zone = here.store, here.registry.zone(entity.zone)
     status = store.statuses([zone.id]).get(zone.id)
     content = entity_content(entity, status)
+    span = store.span(entity.number)
     return {
         "entity": EntityAnswer.of(entity, content),
         "zone": zone,
         "status": status.content if status else {},
         "shared": (status.content.get("reconstruction") if status else None) or {},
-        "span": store.span(entity.number),
+        "span": span,
+        "first_look": _first_look(here, entity, span[1] + zone.step) if span else "",
         "versions": [
             VersionAnswer.of(each) for each in store.versions(entity=entity.id, limit=VERSIONS)
         ],
@@ -64,3 +71,9 @@ def _context(here: Parts, entity: Entity) -> dict[str, Any]:
             for each in store.events(entity=entity.id, shared=True, limit=EVENTS)
         ],
     }
+
+
+def _first_look(here: Parts, entity: Entity, end: int) -> Markup:
+    start = end - SHOWN
+    signals = here.signals.signals(entity, start=start, end=end)
+    return first_look(signals, start=start, end=end + AHEAD)

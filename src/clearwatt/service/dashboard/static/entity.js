@@ -81,6 +81,7 @@ async function show() {
     return;
   }
   readParts();
+  plot.querySelector(".first-look")?.remove();
   await draw(plot, state);
   if (!listening) listenToPlot();
   const { start, end } = state.view;
