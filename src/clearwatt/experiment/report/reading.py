@@ -15,6 +15,7 @@ from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.experiment.report.record import (
     Baseline,
     Clock,
+    Intervals,
     Member,
     Recovery,
     Results,
@@ -168,6 +169,22 @@ def _trial(document: Json, folder: Path) -> Trial:
         updates=tuple(_updates(document["events"])),
         thresholds={str(k): float(v) for k, v in document["thresholds"].items()},
         daily=_daily(document, folder),
+        intervals=_intervals(document.get("intervals")),
+    )
+
+
+def _intervals(document: Json | None) -> Intervals | None:
+    if document is None:
+        return None
+    overall, updates, drifts = (
+        document[part] or {} for part in ("overall", "after_updates", "after_drifts")
+    )
+    names = ("coverage_90", "coverage_50", "width_90", "pinball", "crps")
+    return Intervals(
+        **{name: _known(overall.get(name)) for name in names},
+        after_updates=_known(updates.get("coverage_90")),
+        after_drifts=_known(drifts.get("coverage_90")),
+        least_after_update=_known(document["least_after_update"]),
     )
 
 

@@ -34,6 +34,23 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True)
+class Intervals:
+    """How good the quantiles of a trial were; shares lie between 0 and 1, ``None`` is unknown.
+
+    ``least_after_update`` is the lowest coverage of the 90 % interval in the days after an update.
+    """
+
+    coverage_90: float | None
+    coverage_50: float | None
+    width_90: float | None
+    pinball: float | None
+    crps: float | None
+    after_updates: float | None
+    after_drifts: float | None
+    least_after_update: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Update:
     """One update of one component: what the pictures need of an update event."""
 
@@ -50,7 +67,8 @@ class Update:
 class Trial:
     """One chosen configuration of an instance on one entity.
 
-    ``thresholds`` are those at the end, by component; ``daily`` is the live error day by day.
+    ``thresholds`` are those at the end, by component; ``daily`` is the live error day by day;
+    ``intervals`` is ``None`` in runs of releases that gave none.
     """
 
     instance: str
@@ -69,6 +87,7 @@ class Trial:
     updates: tuple[Update, ...]
     thresholds: Mapping[str, float]
     daily: tuple[float | None, ...]
+    intervals: Intervals | None = None
 
 
 @dataclass(frozen=True, slots=True)

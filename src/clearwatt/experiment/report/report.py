@@ -13,6 +13,7 @@ from clearwatt.experiment.report.record import Results
 from clearwatt.experiment.report.summary import (
     component_table,
     entity_table,
+    interval_table,
     kind_tables,
     operation_table,
 )
@@ -21,7 +22,10 @@ from clearwatt.experiment.report.tables import COMPONENTS, Table
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A finished run, its tables (autoencoder, predictor, operation) and the findings."""
+    """A finished run, its tables and the findings.
+
+    The tables are autoencoder, predictor, operation and, if the run has them, intervals.
+    """
 
     results: Results
     tables: tuple[Table, ...]
@@ -32,7 +36,10 @@ class Report:
         """Report on the run in a folder."""
         results = read_run(folder)
         pair = {component: component_table(results, component) for component in COMPONENTS}
-        return cls(results, (*pair.values(), operation_table(results)), findings(pair))
+        tables = [*pair.values(), operation_table(results)]
+        if (intervals := interval_table(results)) is not None:
+            tables.append(intervals)
+        return cls(results, tuple(tables), findings(pair))
 
     @property
     def summary(self) -> str:
@@ -40,7 +47,7 @@ class Report:
         return summary(self.findings, entities=len(self.results.entities))
 
     def table(self, name: str) -> Table:
-        """The table called ``autoencoder``, ``predictor`` or ``operation``."""
+        """The table called ``autoencoder``, ``predictor``, ``operation`` or ``intervals``."""
         return next(table for table in self.tables if table.name == name)
 
     def to_dict(self, *, entity: str | None = None) -> dict[str, object]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clearwatt.experiment.report.record import Baseline, Results, Score, Trial
+from clearwatt.experiment.report.record import Baseline, Intervals, Results, Score, Trial
 from clearwatt.experiment.report.tables import (
     BASELINES,
     COMPONENT_METRICS,
     COMPONENTS,
+    INTERVAL_METRICS,
     OPERATION_METRICS,
     Component,
     Metric,
@@ -17,6 +18,9 @@ from clearwatt.experiment.report.tables import (
     Table,
     row_name,
 )
+
+KEPT = 0.8
+"""What the 90 % interval is to hold at least in the days after an update."""
 
 _TITLES = {
     "autoencoder": "Autoencoder: reconstruction of the inputs",
@@ -52,6 +56,21 @@ def operation_table(results: Results) -> Table:
         "Days to recover: of the drifts recovered from. Update time depends on the machine."
     )
     return Table("operation", "In operation", OPERATION_METRICS, rows, note)
+
+
+def interval_table(results: Results) -> Table | None:
+    """Make the table of how good intervals were; ``None`` for a run that gave none."""
+    rows: dict[str, Mapping[str, Spread]] = {}
+    for key in results.instances:
+        own = [trial.intervals for trial in results.of(key) if trial.intervals is not None]
+        if own:
+            rows[key] = _interval_row(own)
+    note = (
+        "Quantiles as they were given a day ahead and more; after: the three days after an update "
+        "or a drift; 80 % kept: entities whose 90 % interval held at least 80 % of the readings in "
+        "the three days after each of their updates. Widths and losses in scaled power."
+    )
+    return Table("intervals", "Intervals", INTERVAL_METRICS, rows, note) if rows else None
 
 
 def kind_tables(results: Results) -> dict[str, Table]:
@@ -127,6 +146,24 @@ def _operation_row(trials: Sequence[Trial], *, day: float) -> dict[str, Spread]:
         "recovery_days": Spread.of(recovered),
         "retained_megabytes": _over(trials, lambda trial: trial.retained_bytes / 1e6),
         "update_seconds": _over(trials, lambda trial: trial.update_seconds),
+    }
+
+
+def _interval_row(own: Sequence[Intervals]) -> dict[str, Spread]:
+    def percent(values: Iterable[float | None]) -> Spread:
+        return Spread.of(None if value is None else 100 * value for value in values)
+
+    least = [each.least_after_update for each in own if each.least_after_update is not None]
+    kept = 100 * sum(value >= KEPT for value in least) / len(least) if least else None
+    return {
+        "coverage_90": percent(each.coverage_90 for each in own),
+        "coverage_50": percent(each.coverage_50 for each in own),
+        "after_updates": percent(each.after_updates for each in own),
+        "after_drifts": percent(each.after_drifts for each in own),
+        "kept": Spread(kept, None, len(least)),
+        "width_90": Spread.of(each.width_90 for each in own),
+        "pinball": Spread.of(each.pinball for each in own),
+        "crps": Spread.of(each.crps for each in own),
     }
 
 

@@ -45,6 +45,17 @@ OPERATION_METRICS = (
     Metric("update_seconds", "Update Time [s]", "update s", decimals=2),
 )
 
+INTERVAL_METRICS = (
+    Metric("coverage_90", "Inside the 90 % Interval [%]", "in 90 %", None, 1),
+    Metric("coverage_50", "Inside the 50 % Interval [%]", "in 50 %", None, 1),
+    Metric("after_updates", "In 90 %, After Updates [%]", "after updates", None, 1),
+    Metric("after_drifts", "In 90 %, After Drifts [%]", "after drifts", None, 1),
+    Metric("kept", "At Least 80 % After Every Update [%]", "80 % kept", "high", 0),
+    Metric("width_90", "Width of the 90 % Interval", "width"),
+    Metric("pinball", "Pinball Loss", "pinball", decimals=4),
+    Metric("crps", "CRPS", "CRPS", decimals=4),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
