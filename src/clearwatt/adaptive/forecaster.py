@@ -1,0 +1,315 @@
+"""A forecaster with the best defaults for real data: two speeds, and which to trust is learned.
+
+A slow part (an ensemble of small networks) learns how weather and calendar make power, from a
+bounded sample of the past. A fast part corrects it by what it has missed in the last days. Whom to
+believe, for each entity and from day to day, is decided by the losses of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.adaptive.aggregation import Aggregation
+from clearwatt.adaptive.clock import Clock
+from clearwatt.adaptive.correction import Correction
+from clearwatt.adaptive.ensemble import Ensemble
+from clearwatt.adaptive.journal import Entries, Journal, Steps
+from clearwatt.adaptive.reservoir import Reservoir
+from clearwatt.adaptive.settings import Settings
+from clearwatt.adaptive.terms import Terms
+from clearwatt.adaptive.view import View
+from clearwatt.errors import DataError
+from clearwatt.intake import checked_inputs, checked_targets
+from clearwatt.standardisation import Standardisation
+
+Floats = npt.NDArray[np.float64]
+
+
+class AdaptiveForecaster:
+    """Live forecasts for the entities of a zone, learning from each measurement as it arrives.
+
+    Steps are numbers on a clock of `day` steps a day and may have gaps. A forecast of step `t` is
+    made with measurements up to `t - delay`; `forecast` and `observe` may be called in blocks of
+    any size, as long as each step is forecast before it is observed: the outcome is the same.
+
+        forecaster = AdaptiveForecaster.fit(x, y, at, day=24)
+        forecasts = forecaster.forecast(x_tomorrow, at_tomorrow)
+        forecaster.observe(y_today, at_today)
+
+    `live` does both over a whole stream. At most `settings.memory` past samples are held.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock,
+        view: View,
+        power: Standardisation,
+        inputs: int,
+        entities: int,
+        seed: int,
+    ) -> None:
+        slow, fast, day = settings.slow, settings.fast, clock.day
+        self.settings, self.clock, self.view, self.power = settings, clock, view, power
+        self.entities = entities
+        self.rng = np.random.default_rng(seed)
+        self.terms = Terms(clock)
+        self.ensemble = Ensemble(slow, inputs=view.width, entities=entities, rng=self.rng)
+        self.corrections = [
+            Correction(entities, speed.terms, half_life=speed.half_life * day, ridge=fast.ridge)
+            for speed in fast.speeds
+        ]
+        experts = self.ensemble.groups + len(self.corrections) + self.terms.persistences
+        self.aggregation = Aggregation(
+            entities, experts, half_life=fast.trust * day, caution=fast.caution
+        )
+        self.reservoir = Reservoir(
+            settings.memory - clock.journal,
+            memory=settings.recency * day,
+            inputs=view.width,
+            entities=entities,
+        )
+        self.journal = Journal(
+            _blank(view, self.terms, inputs=inputs, entities=entities, experts=experts)
+        )
+        self.low, self.high = np.full(entities, -np.inf), np.full(entities, np.inf)
+        self.trainings = 0
+        self._learned = self._updated = self._newest = 0
+
+    @classmethod
+    def fit(
+        cls,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        at: npt.ArrayLike,
+        *,
+        day: int,
+        columns: Sequence[str] | None = None,
+        delay: int | None = None,
+        settings: Settings | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Warm up.
+
+        Args:
+            x: Inputs, `n x d`, finite; see `clearwatt.data.features.prepare`.
+            y: Measurements, `n x e` (or `n` for one entity), NaN where there is none.
+            at: Step of each row, `n`, ascending.
+            day: Steps of a day: 24 for hours, 96 for quarter hours.
+            columns: Names of the inputs, `d`, by which those that tell the time of year are known;
+                None: weather, then the calendar, as `prepare` lays them out.
+            delay: Steps until a measurement arrives; a day by default.
+            settings: How to learn; the defaults by default.
+            seed: Equal seeds give equal forecasts.
+        """
+        settings = settings or Settings()
+        clock = settings.clock(day, delay)
+        rows = checked_inputs(x, _columns(x)).astype(np.float64)
+        steps = checked_steps(at, len(rows))
+        power = checked_targets(y, len(rows), range(_columns(y))).astype(np.float64)
+        view = View.fit(
+            rows,
+            steps,
+            columns=columns,
+            windows=[max(2, hours * day // 24) for hours in settings.slow.windows],
+            year=clock.year,
+        )
+        empty = np.flatnonzero(~np.isfinite(power).any(axis=0))
+        if empty.size:
+            raise DataError(f"entity {empty[0]} has no measurement in the warm-up; leave it out")
+        scale = Standardisation.fit(power)
+        forecaster = cls(
+            settings,
+            clock=clock,
+            view=view,
+            power=scale,
+            inputs=rows.shape[1],
+            entities=power.shape[1],
+            seed=seed,
+        )
+        forecaster._warm_up(rows, scale.apply(power).astype(np.float64), steps)
+        return forecaster
+
+    def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+        """Forecasts, `n x e`, for inputs `n x d` of steps `n`, ascending.
+
+        A step may be forecast again, with newer inputs, until its measurement is observed.
+        """
+        rows = checked_inputs(x, self.inputs).astype(np.float64)
+        steps = checked_steps(at, len(rows))
+        parts = [
+            self._issue(rows[part], steps[part], int(boundary))
+            for boundary, part in self._boundaries(steps)
+        ]
+        return self.power.undo(np.concatenate(parts))
+
+    def observe(self, y: npt.ArrayLike, at: npt.ArrayLike) -> None:
+        """Note measurements, `n x e`, of steps `n` that were forecast; NaN where there is none.
+
+        What they teach is learned when the clock has come to the end of their hours.
+        """
+        power = checked_targets(y, np.size(at), range(self.entities)).astype(np.float64)
+        steps = checked_steps(at, len(power))
+        measured = self.power.apply(power).astype(np.float64)
+        self.low = np.fmin(self.low, np.fmin.reduce(measured, axis=0, initial=np.inf))
+        self.high = np.fmax(self.high, np.fmax.reduce(measured, axis=0, initial=-np.inf))
+        self.journal.measure(measured, steps)
+
+    def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+        """Forecasts, `n x e`, of a whole stream, each with the measurements known at its time."""
+        rows = checked_inputs(x, self.inputs)
+        steps = checked_steps(at, len(rows))
+        power = checked_targets(y, len(rows), range(self.entities))
+        forecasts, observed = np.empty(power.shape), 0
+        for boundary, part in self._boundaries(steps):
+            # Of these hours only what is a delay or more before a step enters its forecast.
+            known = min(part.start, int(np.searchsorted(steps, boundary + self.clock.refresh)))
+            self.observe(power[observed:known], steps[observed:known])
+            observed = known
+            forecasts[part] = self.forecast(rows[part], steps[part])
+        self.observe(power[observed:], steps[observed:])
+        return forecasts
+
+    @property
+    def held(self) -> int:
+        """Past samples held."""
+        return len(self.reservoir) + self.journal.entries.measured_at_all.size
+
+    @property
+    def retained_bytes(self) -> int:
+        """Bytes of the past: samples, what was issued, and the sums of the fast part."""
+        samples = (self.reservoir.at, self.reservoir.x, self.reservoir.y)
+        sums = [part for each in self.corrections for part in (each.moments, each.products)]
+        arrays = (*self.journal.entries, *samples, *sums, self.aggregation.products)
+        return sum(int(np.asarray(array).nbytes) for array in arrays)
+
+    @property
+    def inputs(self) -> int:
+        """Width of the inputs."""
+        return int(self.journal.entries.x.shape[1])
+
+    def _boundaries(self, at: Steps) -> list[tuple[int, slice]]:
+        """Rows between which nothing is learned, with the step up to which all is learned then."""
+        refresh = self.clock.refresh
+        ends = (at - self.clock.delay) // refresh * refresh
+        values, starts = np.unique(ends, return_index=True)
+        stops = [*starts[1:], len(at)]
+        parts = zip(values, starts, stops, strict=True)
+        return [(int(end), slice(int(start), int(stop))) for end, start, stop in parts]
+
+    def _issue(self, x: Floats, at: Steps, boundary: int) -> Floats:
+        """Learn what is known by then, forecast, and write it down."""
+        if boundary > self._learned:
+            self._learn(boundary)
+        before = self.journal.between(int(at[0]) - self.view.reach, int(at[0]))
+        rows, steps = np.concatenate([before.x, x]), np.concatenate([before.at, at])
+        seen = self.view.see(rows, steps)[before.size :]
+        groups = self.ensemble.forecast(seen)
+        slow = groups.mean(axis=2)
+        terms = self.terms.of(slow, at, self.journal)
+        experts = np.concatenate(
+            [groups, self._corrected(slow, terms), self._persisted(slow, at)], axis=2
+        )
+        issued = np.clip(self.aggregation.combine(experts), self.low, self.high)
+        unknown = np.full_like(slow, np.nan)
+        learned = np.zeros(slow.shape, np.bool_)
+        self.journal.write(Entries(at, x, seen, slow, terms, experts, issued, unknown, learned))
+        return issued
+
+    def _corrected(self, slow: Floats, terms: Floats) -> Floats:
+        return np.stack([slow + each.apply(terms) for each in self.corrections], axis=2)
+
+    def _persisted(self, slow: Floats, at: Steps) -> Floats:
+        """Past measurements as forecasts; the slow one where there is none."""
+        found = np.stack(self.terms.persisted(at, self.journal), axis=2)
+        return np.where(np.isfinite(found), found, slow[:, :, None])
+
+    def _learn(self, boundary: int) -> None:
+        """Learn from everything measured before a step, at two speeds."""
+        passed = boundary - self._learned
+        entries = self.journal.between(0, boundary)
+        fresh = np.isfinite(entries.measured) & ~entries.learned
+        rows = np.flatnonzero(fresh.any(axis=1))
+        news = entries.pick(rows)
+        measured = np.where(fresh[rows], news.measured, np.nan)
+        ages = (boundary - news.at).astype(np.float64)
+        for correction in self.corrections:
+            residuals = measured - news.slow
+            correction.learn(news.terms, residuals, ages=ages, passed=passed)
+        self.aggregation.learn(news.experts, measured, ages=ages, passed=passed)
+        entries.learned[fresh] = True
+        self._learned = boundary
+        if boundary - self._updated >= self.clock.update:
+            self._update(boundary)
+        self._newest = max(self._newest, int(news.at.max(initial=-1)))
+        # Without measurements nothing is newer; forecasts that wait for theirs must not pile up.
+        self._retire(max(self._newest + 1, boundary - self.clock.same_weekday))
+
+    def _update(self, boundary: int) -> None:
+        """Go on training the networks on what is held of the past."""
+        recent = self.journal.between(0, boundary)
+        x = np.concatenate([self.reservoir.x, recent.seen])
+        y = np.concatenate([self.reservoir.y, recent.measured.astype(np.float32)])
+        at = np.concatenate([self.reservoir.at, recent.at])
+        self.ensemble.update(x, y, ages=(boundary - at) / self.clock.day)
+        self.trainings += 1
+        self._updated = boundary
+
+    def _retire(self, now: int) -> None:
+        """Move what is no longer the last week to the reservoir."""
+        old = self.journal.retire(now - self.clock.same_weekday).measured_at_all
+        self.reservoir.offer(old.at, old.seen, old.measured.astype(np.float32), rng=self.rng)
+
+    def _warm_up(self, x: Floats, y: Floats, at: Steps) -> None:
+        self.low, self.high = np.nanmin(y, axis=0), np.nanmax(y, axis=0)
+        seen = self.view.see(x, at)
+        self.ensemble.warm_up(seen, y.astype(np.float32))
+        self._learned = self._updated = (int(at[-1]) // self.clock.refresh + 1) * self.clock.refresh
+        shape = self.journal.entries
+        nothing = [np.full((len(x), *part.shape[1:]), np.nan) for part in shape[3:7]]
+        self.journal.write(Entries._make([at, x, seen, *nothing, y, np.ones(y.shape, np.bool_)]))
+        self._newest = int(at[-1])
+        self._retire(self._newest + 1)
+
+
+def checked_steps(at: npt.ArrayLike, samples: int) -> Steps:
+    """Steps of the samples, or a DataError that names what is amiss."""
+    steps = np.asarray(at, dtype=np.int64)
+    if steps.shape != (samples,):
+        raise DataError(f"at has shape {steps.shape}; give the step of each of {samples} rows")
+    if (np.diff(steps) <= 0).any():
+        row = int(np.flatnonzero(np.diff(steps) <= 0)[0])
+        raise DataError(
+            f"step {steps[row + 1]} comes after step {steps[row]}; give rows in order of time"
+        )
+    return steps
+
+
+def _columns(values: npt.ArrayLike) -> int:
+    shape = np.shape(values)
+    if len(shape) != 2:
+        raise DataError(
+            f"an array of shape {shape} was given; x is n x inputs and y is n x entities, "
+            "with one column for a single one"
+        )
+    return int(shape[1])
+
+
+def _blank(view: View, terms: Terms, *, inputs: int, entities: int, experts: int) -> Entries:
+    """A journal's columns without rows."""
+    return Entries(
+        at=np.empty(0, np.int64),
+        x=np.empty((0, inputs)),
+        seen=np.empty((0, view.width), np.float32),
+        slow=np.empty((0, entities)),
+        terms=np.empty((0, entities, terms.width)),
+        experts=np.empty((0, entities, experts)),
+        issued=np.empty((0, entities)),
+        measured=np.empty((0, entities)),
+        learned=np.empty((0, entities), np.bool_),
+    )

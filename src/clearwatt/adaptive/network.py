@@ -1,0 +1,114 @@
+"""A predictor whose hidden neurons are dropped at random while it trains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from statistics import NormalDist
+
+from torch import Tensor
+
+from clearwatt.errors import ConfigurationError, require_whole
+from clearwatt.networks import Params
+from clearwatt.networks.backward import Pass, weigh_errors
+from clearwatt.networks.chain import ALIGNMENT, Chain
+from clearwatt.networks.dense import DenseNetwork
+
+
+@dataclass(frozen=True)
+class DropoutPredictor(DenseNetwork):
+    """`layers` hidden layers of `width` neurons with ReLU and dropout, a linear output.
+
+    Which neurons are dropped follows from the noise the fleet draws by a job's seed, so training
+    is as repeatable, and as stackable, as without. A forecast uses all of them.
+
+    Args:
+        inputs: Width of the inputs.
+        width: Neurons per hidden layer, a multiple of `ALIGNMENT`.
+        layers: Number of hidden layers.
+        dropout: Probability that a hidden neuron is left out for a training sample.
+        outputs: Values predicted per sample.
+    """
+
+    inputs: int
+    width: int = 32
+    layers: int = 2
+    dropout: float = 0.1
+    outputs: int = 1
+
+    def __post_init__(self) -> None:
+        require_whole(
+            inputs=self.inputs, width=self.width, layers=self.layers, outputs=self.outputs
+        )
+        if self.width % ALIGNMENT:
+            raise ConfigurationError(
+                f"width is {self.width}; give a multiple of {ALIGNMENT}, the widths that train fast"
+            )
+        if not 0 < self.dropout < 1:
+            raise ConfigurationError(
+                f"dropout is {self.dropout}; it must lie between 0 and 1 "
+                "(without dropout use clearwatt.networks.Predictor)"
+            )
+
+    @property
+    def noise_width(self) -> int:
+        """One draw per hidden neuron."""
+        return self.layers * self.width
+
+    @cached_property
+    def _chains(self) -> tuple[Chain, ...]:
+        widths = (self.inputs, *[self.width] * self.layers, self.outputs)
+        return tuple(Chain(f"layer{i}", pair) for i, pair in enumerate(pairwise(widths)))
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """One chain per layer, because neurons are dropped between them."""
+        return self._chains
+
+    def forward(self, params: Params, x: Tensor) -> Tensor:
+        """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`, with every neuron."""
+        return self._forward(params, x, None)
+
+    def losses(
+        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
+    ) -> Tensor:
+        """Per-sample losses, `m x b`; with noise, of what is left after dropping neurons."""
+        return (self._forward(params, x, noise) - target).square().mean(dim=2)
+
+    def _forward(self, params: Params, x: Tensor, noise: Tensor | None) -> Tensor:
+        for position, chain in enumerate(self.chains[:-1]):
+            value = chain.forward(params, x).relu()
+            x = value if noise is None else value * self._slope(value, noise, position)
+        return self.chains[-1].forward(params, x)
+
+    def differentiate(
+        self,
+        passes: Sequence[Pass],
+        x: Tensor,
+        target: Tensor,
+        *,
+        coefficients: Tensor,
+        noise: Tensor | None = None,
+    ) -> Tensor:
+        """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
+        slopes: list[Tensor] = []
+        for position, layer in enumerate(passes[:-1]):
+            value = layer.forward(x).relu_()
+            slopes.append(self._slope(value, noise, position))
+            x = value.mul_(slopes[-1])
+        losses, delta = weigh_errors(
+            passes[-1].forward(x), target, coefficients, outputs=self.outputs
+        )
+        passes[-1].backward(delta)
+        for layer, above, slope in zip(passes[-2::-1], passes[:0:-1], slopes[::-1], strict=True):
+            layer.backward(above.input_delta().mul_(slope))
+        return losses
+
+    def _slope(self, value: Tensor, noise: Tensor | None, position: int) -> Tensor:
+        """The derivative of ReLU and dropout at a layer's values, `m x b x width`."""
+        slope = (value > 0).to(value.dtype)
+        if noise is not None:
+            own = slice(position * self.width, (position + 1) * self.width)
+            kept = noise[..., own] > NormalDist().inv_cdf(self.dropout)
+            slope.mul_(kept).div_(1 - self.dropout)
+        return slope

@@ -1,0 +1,114 @@
+"""What the networks see: the inputs, how they were a little while ago, in comparable units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.data.features import CALENDAR_COLUMNS
+from clearwatt.errors import ConfigurationError
+from clearwatt.standardisation import Standardisation
+
+Floats = npt.NDArray[np.float64]
+Steps = npt.NDArray[np.int64]
+
+YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
+FAR = 5.0
+"""Deviations from the warm-up's mean beyond which inputs are cut off."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Turns input rows into what the networks see, causally: a row and the rows before it.
+
+    Weather comes with its mean over each of the `windows` up to then, less its present value: wind
+    turns and buildings cool with what was before. Inputs that tell the time of year are left out
+    where the warm-up has not seen a whole year, because all they could do is to extrapolate.
+
+    Args:
+        kept: Which input columns are used.
+        weather: Which of them are weather, so averaged over the windows.
+        windows: Lengths of the means, in steps.
+        scale: Of the warm-up.
+    """
+
+    kept: tuple[int, ...]
+    weather: tuple[int, ...]
+    windows: tuple[int, ...]
+    scale: Standardisation
+
+    @classmethod
+    def fit(
+        cls,
+        x: Floats,
+        at: Steps,
+        *,
+        columns: Sequence[str] | None,
+        windows: Sequence[int],
+        year: int,
+    ) -> Self:
+        """Look at the warm-up's inputs.
+
+        Args:
+            x: Inputs, `n x d`.
+            at: Step of each, `n`, ascending.
+            columns: Names of the inputs, `d`; None: weather, then `CALENDAR_COLUMNS`.
+            windows: Lengths of the means, in steps.
+            year: Steps of a year.
+        """
+        names = _names(x.shape[1], columns)
+        whole_year = at[-1] - at[0] >= year
+        changing = np.ptp(x, axis=0) > 0
+        kept = [
+            i for i, name in enumerate(names) if changing[i] and (whole_year or name not in YEARLY)
+        ]
+        weather = [i for i in kept if names[i] not in CALENDAR_COLUMNS]
+        bare = cls(
+            tuple(kept),
+            tuple(weather),
+            tuple(windows),
+            Standardisation.identity(len(kept) + len(weather) * len(windows)),
+        )
+        fitted = Standardisation.fit(bare._columns(x, at))
+        return cls(bare.kept, bare.weather, bare.windows, fitted)
+
+    @property
+    def width(self) -> int:
+        """Number of columns the networks see."""
+        return len(self.kept) + len(self.weather) * len(self.windows)
+
+    @property
+    def reach(self) -> int:
+        """How many steps back a row's view goes."""
+        return max(self.windows, default=1) - 1
+
+    def see(self, x: Floats, at: Steps) -> npt.NDArray[np.float32]:
+        """View of rows `n x d`, the first of them with what came before as far as it is there."""
+        scaled = self.scale.apply(self._columns(x, at))
+        return np.clip(scaled, -FAR, FAR)
+
+    def _columns(self, x: Floats, at: Steps) -> Floats:
+        weather = x[:, self.weather]
+        sums = np.concatenate([np.zeros((1, weather.shape[1])), np.cumsum(weather, axis=0)])
+        ends = np.arange(1, len(x) + 1)
+        parts = [x[:, self.kept]]
+        for window in self.windows:
+            starts = np.searchsorted(at, at - window, side="right")
+            parts.append((sums[ends] - sums[starts]) / (ends - starts)[:, None] - weather)
+        return np.concatenate(parts, axis=1)
+
+
+def _names(width: int, columns: Sequence[str] | None) -> list[str]:
+    """Names of the inputs; by default weather, then the calendar, as `prepare` lays them out."""
+    if columns is None:
+        weather = width - len(CALENDAR_COLUMNS)
+        columns = [f"weather_{i}" for i in range(weather)] + list(CALENDAR_COLUMNS)
+    if len(columns) != width:
+        raise ConfigurationError(
+            f"{len(columns)} names for {width} inputs; give columns, one name for each"
+        )
+    return list(columns)

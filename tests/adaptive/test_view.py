@@ -1,0 +1,64 @@
+"""What the networks see: causal, comparable, nothing about seasons never seen."""
+
+import numpy as np
+import pytest
+
+from clearwatt.adaptive.view import FAR, View
+from clearwatt.data.features import CALENDAR_COLUMNS
+from clearwatt.errors import ConfigurationError
+
+COLUMNS = ("wind", "sun", *CALENDAR_COLUMNS)
+
+
+def rows(n=200, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, len(COLUMNS))), np.arange(n)
+
+
+def fitted(x, at, *, windows=(3,), year=10_000, columns=COLUMNS):
+    return View.fit(x, at, columns=columns, windows=windows, year=year)
+
+
+@pytest.mark.parametrize(("year", "calendar"), [(10_000, 6), (150, 10)])
+def test_the_time_of_year_is_used_only_after_a_year(year, calendar):
+    view = fitted(*rows(), year=year)
+    assert view.width == 2 + calendar + 2
+    assert view.see(*rows()).shape == (200, view.width)
+
+
+def test_columns_are_comparable_and_far_values_cut_off():
+    x, at = rows()
+    view = fitted(x, at)
+    seen = view.see(x, at)
+    np.testing.assert_allclose(seen.std(axis=0), 1, atol=0.02)
+    assert np.abs(view.see(x * 1_000, at)).max() == FAR
+
+
+def test_the_window_is_the_mean_up_to_now_of_the_steps_there_are():
+    x, at = rows()
+    at = np.concatenate([at[:100], at[100:] + 50])
+    view = fitted(x, at)
+    means = view.scale.undo(view.see(x, at).astype(float))[:, -2] + x[:, 0]
+    assert means[50] == pytest.approx(x[48:51, 0].mean(), abs=1e-4)
+    assert means[100] == pytest.approx(x[100, 0], abs=1e-4)
+    assert means[101] == pytest.approx(x[100:102, 0].mean(), abs=1e-4)
+
+
+def test_a_row_does_not_depend_on_later_ones():
+    x, at = rows()
+    view = fitted(x, at, windows=(3, 24))
+    np.testing.assert_allclose(view.see(x, at)[:120], view.see(x[:120], at[:120]), atol=1e-6)
+    tail = view.see(x[120 - view.reach :], at[120 - view.reach :])[view.reach :]
+    np.testing.assert_allclose(view.see(x, at)[120:], tail, atol=1e-5)
+
+
+def test_a_column_that_never_changes_is_left_out():
+    x, at = rows()
+    x[:, 1] = 4
+    assert fitted(x, at).width == fitted(*rows()).width - 2
+
+
+def test_names_follow_the_layout_of_prepare_by_default():
+    x, at = rows()
+    assert fitted(x, at, columns=None).kept == fitted(x, at).kept
+    with pytest.raises(ConfigurationError, match="3 names for 12 inputs"):
+        fitted(x, at, columns=("a", "b", "c"))
