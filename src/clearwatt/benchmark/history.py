@@ -30,6 +30,11 @@ class Samples(NamedTuple):
         measured = ~np.isnan(self.y[:, column])
         return self.x[measured], self.y[measured, column]
 
+    def last(self, count: int) -> Samples:
+        """The newest so many of them."""
+        start = len(self.y) - count
+        return Samples(self.x[start:], self.y[start:], self.times[start:])
+
 
 class Round(NamedTuple):
     """A stretch of the stream that is forecast at once, with what is known at its first step."""

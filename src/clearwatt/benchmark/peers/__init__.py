@@ -8,6 +8,7 @@ from clearwatt.benchmark.peer import Peer
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.benchmark.peers.climatology import Climatology
 from clearwatt.benchmark.peers.lightgbm import LightGBM
+from clearwatt.benchmark.peers.lightgbm_quantiles import LightGBMQuantiles
 from clearwatt.benchmark.peers.network import Network
 from clearwatt.benchmark.peers.persistence import Persistence
 from clearwatt.benchmark.peers.river import River
@@ -23,6 +24,7 @@ PEERS: tuple[Peer, ...] = (
     LightGBM("frozen"),
     LightGBM("everything"),
     LightGBM("window"),
+    LightGBMQuantiles(),
     Network("frozen"),
     Network("fine-tuned"),
     Network("retrained"),

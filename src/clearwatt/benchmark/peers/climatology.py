@@ -35,7 +35,7 @@ class Climatology(Peer):
         times = history.times[history.first :]
         for each in history.rounds(history.day):
             with meter.learning():
-                table.add(each.known, each.new)
+                table.add(each.known.last(each.new))
             power[each.steps] = table.means(times[each.steps])
         for column in range(len(history.entities)):
             meter.holds(column, table.bytes_per_entity)
@@ -57,11 +57,10 @@ class _Table:
     def bytes_per_entity(self) -> int:
         return 2 * 8 * MONTHS * HOURS
 
-    def add(self, known: Samples, new: int) -> None:
-        """Take in the last so many samples."""
-        y, cells = known.y[len(known.y) - new :], _cells(known.times[len(known.y) - new :])
-        measured = ~np.isnan(y)
-        np.add.at(self._sums, cells, np.where(measured, y, 0.0))
+    def add(self, new: Samples) -> None:
+        """Take in samples."""
+        measured, cells = ~np.isnan(new.y), _cells(new.times)
+        np.add.at(self._sums, cells, np.where(measured, new.y, 0.0))
         np.add.at(self._counts, cells, measured)
 
     def means(self, times: pd.DatetimeIndex) -> Power:

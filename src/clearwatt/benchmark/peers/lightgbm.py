@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from clearwatt.benchmark.history import History, Round
+from clearwatt.benchmark.history import History, Power, Round
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.experiment.protocol import Floats
 
@@ -62,9 +62,9 @@ class LightGBM(Peer):
                 if self.past != "frozen":
                     meter.holds(column, len(y) * history.sample_bytes)
                 with meter.learning():
-                    model = _trained(x, y)
+                    model = trained(x, y, seed=history.seed)
                 meter.trained(column)
-                power[each.steps, column] = model.predict(each.x, num_threads=1)
+                power[each.steps, column] = said(model, each.x)
         return Forecasts(power, meter.costs)
 
     def seconds(self, history: History) -> float:
@@ -87,16 +87,24 @@ class LightGBM(Peer):
 
 
 _SETTINGS: Mapping[str, Any] = {
-    "objective": "regression",
     "num_threads": 1,
     "deterministic": True,
     "force_row_wise": True,  # else it measures which way is faster, and differs from run to run
-    "seed": 0,
     "verbosity": -1,
 }
 
 
-def _trained(x: Floats, y: Floats) -> Booster:
+def trained(x: Floats, y: Floats, *, seed: int, level: float | None = None) -> Booster:
+    """Train on inputs (n x d) and power (n): the mean, or the quantile of a level."""
     import lightgbm
 
-    return lightgbm.train(dict(_SETTINGS), lightgbm.Dataset(x, y), num_boost_round=TREES)
+    aim = (
+        {"objective": "regression"} if level is None else {"objective": "quantile", "alpha": level}
+    )
+    settings = {**_SETTINGS, **aim, "seed": seed}
+    return lightgbm.train(settings, lightgbm.Dataset(x, y), num_boost_round=TREES)
+
+
+def said(model: Booster, x: Floats) -> Power:
+    """What a model forecasts (n) for inputs (n x d)."""
+    return np.asarray(model.predict(x, num_threads=1), np.float64)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from clearwatt.benchmark.history import History, Power, Samples
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
 from clearwatt.experiment.protocol import Floats
-from clearwatt.fleet import UPDATE, Job, Training, train
+from clearwatt.experiment.tasks import training_cost
+from clearwatt.fleet import Job, Training, train
 from clearwatt.networks import Params, Predictor
 
 Learning = Literal["frozen", "fine-tuned", "retrained"]
 
-HELD_OUT = 0.2
-"""Share of the samples that early stopping is decided on, as in the warm-up."""
+EPOCHS = Training(epochs=10, patience=None)
+"""Few: samples an hour apart are alike, so that early stopping on some of them stops far too late
+(docs/leaderboard.md)."""
 LEAST = 10
 """Measured samples below which a training would only spoil the model."""
 
@@ -34,16 +34,14 @@ class Network(Peer):
         every: new samples until it learns again.
         width: neurons of a hidden layer.
         layers: hidden layers.
-        training: of a model from scratch; stops early.
-        update: of a fine-tuning.
+        training: of a model from scratch, and of a fine-tuning.
     """
 
     learning: Learning = "frozen"
     every: int = 3_000
     width: int = 64
     layers: int = 3
-    training: Training = field(default_factory=Training)
-    update: Training = UPDATE
+    training: Training = EPOCHS
     together: ClassVar[bool] = True
 
     @property
@@ -71,7 +69,7 @@ class Network(Peer):
                 models.from_scratch(each.known)
                 waiting = 0
             elif waiting >= self.every and self.learning == "fine-tuned":
-                models.fine_tune(_last(each.known, waiting))
+                models.fine_tune(each.known.last(waiting))
                 waiting = 0
             elif waiting >= self.every and self.learning == "retrained":
                 models.from_scratch(each.known)
@@ -80,16 +78,14 @@ class Network(Peer):
         return Forecasts(power, meter.costs)
 
     def seconds(self, history: History) -> float:
-        """Weights times samples times epochs; early stopping takes about a quarter of them."""
+        """Weights times samples times epochs."""
         weights = history.x.shape[1] * self.width + self.layers * self.width**2
         times = history.steps // self.every if self.learning != "frozen" else 0
-        passes = 0.25 * self.training.epochs * history.first
-        if self.learning == "fine-tuned":
-            passes += times * self.update.epochs * self.every
-        else:
-            passes += 0.25 * self.training.epochs * times * (history.first + history.steps / 2)
-        cost: float = 3.0 * weights * passes * len(history.entities)
-        return cost / MULTIPLY_ADDS
+        again = self.every if self.learning == "fine-tuned" else history.first + history.steps / 2
+        samples = round(history.first + times * again)
+        return (
+            training_cost(weights, samples, self.training) * len(history.entities) / MULTIPLY_ADDS
+        )
 
 
 class _Models:
@@ -107,31 +103,13 @@ class _Models:
 
     def from_scratch(self, known: Samples) -> None:
         """Train new models on all that is known."""
-        columns = range(known.y.shape[1])
-        fresh = [self._network.initialise([self._seed + column]) for column in columns]
-        jobs = [
-            self._held_out_job(fresh[column], *known.of(column), seed=self._seed + column)
-            for column in columns
-        ]
-        self._params = self._params or fresh
-        self._train(jobs, list(columns), keep=self._peer.learning == "retrained")
+        seeds = [self._seed + column for column in range(known.y.shape[1])]
+        self._params = [self._network.initialise([seed]) for seed in seeds]
+        self._train(known, keep=self._peer.learning == "retrained")
 
     def fine_tune(self, new: Samples) -> None:
         """Go on training with new samples and nothing else."""
-        sets = [(column, *new.of(column)) for column in range(new.y.shape[1])]
-        sets = [(column, x, y) for column, x, y in sets if len(y) >= LEAST]
-        jobs = [
-            Job(
-                network=self._network,
-                params=self._params[column],
-                inputs=torch.from_numpy(x),
-                targets=torch.from_numpy(y[:, None]),
-                training=self._peer.update,
-                seed=self._seed + int(self._meter.trainings[column]),
-            )
-            for column, x, y in sets
-        ]
-        self._train(jobs, [column for column, _, _ in sets], keep=True)
+        self._train(new, keep=True)
 
     def forecast(self, x: Floats) -> Power:
         """Forecasts, n x entities."""
@@ -140,36 +118,23 @@ class _Models:
             outputs = [self._network.forward(each, rows)[0, :, 0] for each in self._params]
         return np.stack([output.numpy() for output in outputs], axis=1).astype(np.float64)
 
-    def _held_out_job(self, params: Params, x: Floats, y: Floats, *, seed: int) -> Job:
-        order = torch.from_numpy(np.random.default_rng([seed, 7]).permutation(len(y)))
-        held = max(1, round(HELD_OUT * len(y)))
-        inputs, targets = torch.from_numpy(x), torch.from_numpy(y[:, None])
-        first, last = order[:-held], order[-held:]
-        return Job(
-            network=self._network,
-            params=params,
-            inputs=inputs[first],
-            targets=targets[first],
-            training=self._peer.training,
-            seed=seed,
-            validation=(inputs[last], targets[last]),
-        )
-
-    def _train(self, jobs: Sequence[Job], columns: Sequence[int], *, keep: bool) -> None:
+    def _train(self, samples: Samples, *, keep: bool) -> None:
+        sets = [(column, *samples.of(column)) for column in range(samples.y.shape[1])]
+        sets = [(column, x, y) for column, x, y in sets if len(y) >= LEAST]
         with self._meter.learning():
-            trained = train(jobs)
-        for column, job, result in zip(columns, jobs, trained, strict=True):
+            trained = train([self._job(*each) for each in sets])
+        for (column, _, y), result in zip(sets, trained, strict=True):
             self._params[column] = result.params
             self._meter.trained(column)
             if keep:
-                self._meter.holds(column, _samples_of(job) * self._sample_bytes)
+                self._meter.holds(column, len(y) * self._sample_bytes)
 
-
-def _samples_of(job: Job) -> int:
-    held_out: Sequence[Tensor] = () if job.validation is None else (job.validation[0],)
-    return len(job.inputs) + sum(len(each) for each in held_out)
-
-
-def _last(samples: Samples, count: int) -> Samples:
-    start = len(samples.y) - count
-    return Samples(samples.x[start:], samples.y[start:], samples.times[start:])
+    def _job(self, column: int, x: Floats, y: Floats) -> Job:
+        return Job(
+            network=self._network,
+            params=self._params[column],
+            inputs=torch.from_numpy(x),
+            targets=torch.from_numpy(y[:, None]),
+            training=self._peer.training,
+            seed=self._seed + column + 1000 * int(self._meter.trainings[column]),
+        )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import History, Samples
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 
 Name = Literal["linear", "arf", "hat"]
@@ -65,15 +64,8 @@ class River(Peer):
         for column in range(len(history.entities)):
             learner = _MODELS[self.model](history.seed)
             for each in history.rounds():
-                start = len(each.known.y) - each.new
                 with meter.learning():
-                    for x, y in zip(
-                        each.known.x[start:].tolist(),
-                        each.known.y[start:, column].tolist(),
-                        strict=True,
-                    ):
-                        if not math.isnan(y):
-                            learner.learn_one(dict(zip(names, x, strict=True)), y)
+                    _learn(learner, each.known.last(each.new), column, names)
                 (row,) = each.x.tolist()
                 power[each.steps, column] = learner.predict_one(dict(zip(names, row, strict=True)))
         return Forecasts(power, meter.costs)
@@ -82,6 +74,12 @@ class River(Peer):
         """By the sample."""
         each = {"linear": 1e-4, "hat": 4e-4, "arf": 4e-3}[self.model]
         return each * len(history.x) * len(history.entities)
+
+
+def _learn(learner: Learner, new: Samples, column: int, names: Sequence[str]) -> None:
+    x, y = new.of(column)
+    for row, power in zip(x.tolist(), y.tolist(), strict=True):
+        learner.learn_one(dict(zip(names, row, strict=True)), power)
 
 
 def _linear(seed: int) -> Learner:

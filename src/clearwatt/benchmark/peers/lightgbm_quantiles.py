@@ -1,0 +1,62 @@
+"""LightGBM with one model per quantile, for those who need to know how wrong it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from clearwatt.benchmark.history import History, Power
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peers.lightgbm import WEEK, said, trained
+
+MEDIAN = 0.5
+LEVELS = (0.05, 0.1, 0.25, MEDIAN, 0.75, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class LightGBMQuantiles(Peer):
+    """Quantile regression on a window of the last samples; the median is the forecast.
+
+    Args:
+        days: between two trainings.
+        window: samples of the window.
+    """
+
+    days: int = WEEK
+    window: int = 3_000
+    package: ClassVar[str | None] = "lightgbm"
+
+    @property
+    def key(self) -> str:
+        """Its name on the command line."""
+        return "lightgbm-quantiles"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return f"LightGBM, {len(LEVELS)} quantiles, every {self.days} days on {self.window:,}"
+
+    def forecast(self, history: History) -> Forecasts:
+        """Train and forecast every quantile, round by round."""
+        meter = Meter(history)
+        shape = (history.steps, len(history.entities), len(LEVELS))
+        found: Power = np.empty(shape)
+        for each in history.rounds(self.days * history.day):
+            for column in range(len(history.entities)):
+                x, y = (part[-self.window :] for part in each.known.of(column))
+                meter.holds(column, len(y) * history.sample_bytes)
+                with meter.learning():
+                    models = [trained(x, y, seed=history.seed, level=level) for level in LEVELS]
+                meter.trainings[column] += len(models)
+                for at, model in enumerate(models):
+                    found[each.steps, column, at] = said(model, each.x)
+        found.sort(axis=2)  # models trained apart may cross
+        quantiles = {level: found[:, :, at] for at, level in enumerate(LEVELS)}
+        return Forecasts(quantiles[MEDIAN], meter.costs, quantiles)
+
+    def seconds(self, history: History) -> float:
+        """As many models as there are levels, every so many days."""
+        trainings = len(LEVELS) * history.steps / (self.days * history.day)
+        return max(1.0, trainings) * 0.15 * len(history.entities)
