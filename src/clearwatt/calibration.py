@@ -17,13 +17,14 @@ from torch import Tensor
 
 from clearwatt.component import Component, Model
 from clearwatt.errors import DataError, require_whole
-from clearwatt.forecasting import forecasts
+from clearwatt.forecasting import forecasts, reconstructions
 from clearwatt.instance import Instance
-from clearwatt.intervals import WINDOW_DAYS, Calibrator
+from clearwatt.intervals import PARTS, WINDOW_DAYS, Calibrator
 from clearwatt.loop import Deployment
 from clearwatt.memory import Floats
 
 Outputs = npt.NDArray[np.float64]
+Columns = npt.NDArray[np.int64]
 
 BATCH = 24
 """Samples that count for a day where nobody says how many it has."""
@@ -39,31 +40,36 @@ class InForce:
             for part in (*instance.autoencoders, *instance.predictors)
         }
 
-    def predict(self, x: Floats) -> Outputs:
-        """Forecasts (n x entities) for inputs (n x d)."""
+    def predict(self, x: Floats, columns: Columns | None = None) -> Outputs:
+        """Forecasts (n x columns) for inputs (n x d), of all entities unless told."""
         instance, models = self._instance, self._models
-        encoders = [models[_key(instance.autoencoder_of(i))] for i in range(len(self.entities))]
-        heads = [models[_key(part)] for part in instance.predictors]
-        return forecasts(zip(encoders, heads, strict=True), x)
+        wanted = range(len(self.entities)) if columns is None else columns.tolist()
+        return forecasts(
+            [
+                (models[_key(instance.autoencoder_of(i))], models[_key(self.entities[i])])
+                for i in wanted
+            ],
+            x,
+        )
+
+    def reconstruct(self, x: Floats) -> Outputs:
+        """Reconstructions (n x d) by the autoencoder that all share, or by the first one's."""
+        return reconstructions(self._models[_key(self._instance.autoencoders[0])], x)
 
     @property
     def entities(self) -> tuple[Component, ...]:
         """The predictors, one per entity."""
         return self._instance.predictors
 
-    def take_over(self, updates: Iterable[Deployment]) -> npt.NDArray[np.int64]:
+    def take_over(self, updates: Iterable[Deployment]) -> Columns:
         """Put updates into force; returns the columns of the entities whose forecasts change."""
-        changed: set[int] = set()
+        changed = [np.empty(0, np.int64)]
         for event, params in updates:
             key = (event.component, event.entity)
             self._models[key] = self._models[key]._replace(params=params)
-            names = [part.entity for part in self.entities]
-            changed |= {
-                column
-                for column, name in enumerate(names)
-                if event.accepted and event.entity in (None, name)
-            }
-        return np.array(sorted(changed), np.int64)
+            if event.accepted:
+                changed.append(columns_of(self._instance, event.entity))
+        return np.unique(np.concatenate(changed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +107,11 @@ class Calibration:
 
         Without steps per day nobody knows the time of day, and the level alone counts.
         """
-        day, hours = (BATCH, 1) if steps_per_day is None else (steps_per_day, None)
+        day, parts = (BATCH, 1) if steps_per_day is None else (steps_per_day, PARTS)
         require_whole(steps_per_day=day)
         samples = Window(x, y, np.arange(len(x), dtype=np.int64))
         calibrator = Calibrator.start(
-            instance.predict(x), y.astype(np.float64), samples.steps, day=day, hours=hours
+            instance.predict(x), y.astype(np.float64), samples.steps, day=day, parts=parts
         )
         return cls(calibrator, samples.part(max(0, len(x) - WINDOW_DAYS * day), len(x)))
 
@@ -158,7 +164,7 @@ class Calibration:
                 window, start = window.with_newer(piece, longest), stop
             columns = models.take_over(each for place, each in deployed if place == stop)
             if len(columns):
-                tried = models.predict(window.x)[:, columns]
+                tried = models.predict(window.x, columns)
                 known = window.y[:, columns].astype(np.float64)
                 calibrator.swap(columns, tried, known, window.steps)
         return Calibration(calibrator, window)
@@ -176,6 +182,12 @@ class Calibration:
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         window = Window(arrays["window.x"], arrays["window.y"], arrays["window.steps"])
         return cls(Calibrator.restored(values, arrays), window)
+
+
+def columns_of(instance: Instance, entity: int | str | None) -> Columns:
+    """The columns whose forecasts a component of this entity (None: of all) takes part in."""
+    names = [part.entity for part in instance.predictors]
+    return np.array([at for at, name in enumerate(names) if entity in (None, name)], np.int64)
 
 
 def _key(part: Component) -> tuple[str, int | str | None]:

@@ -44,21 +44,18 @@ def test_normal_residuals_give_normal_quantiles(world):
 
 def test_width_follows_the_hour_and_the_level(world):
     world = world(400, entities=2)
-    night = (world.steps % DAY < 6)[:, None]
-    high = world.forecasts > 0.7
-    world.y = world.forecasts + world.noise * np.where(night, 0.0, np.where(high, 0.2, 0.05))
-    calibrator = world.start()
-    y, said = issued(calibrator, world, 30)
-    width, night, high = (
-        said[..., -1] - said[..., 0],
-        np.tile(night[30 * DAY :], 2),
-        high[30 * DAY :],
-    )
+    night = np.tile((world.steps % DAY < 6)[:, None], 2)
+    scale = np.where(night, 0.0, 0.02 + 0.2 * np.maximum(world.forecasts, 0.0) ** 2)
+    world.y = world.forecasts + world.noise * scale
+    y, said = issued(world.start(), world, 30)
+    forecasts, night = world.forecasts[30 * DAY :], night[30 * DAY :]
+    low, high = (forecasts < 0.4) & ~night, (forecasts > 0.7) & ~night
+    width = said[..., -1] - said[..., 0]
     assert width[night].mean() < 0.06 * width[~night].mean()
-    assert width[high & ~night].mean() > 2.5 * width[~high & ~night].mean()
-    for cell in (high & ~night, ~high & ~night):
-        inside = (y >= said[..., 0]) & (y <= said[..., -1])
-        assert inside[cell].mean() == pytest.approx(0.9, abs=0.06)
+    assert width[high].mean() > 2.5 * width[low].mean()
+    inside = (y >= said[..., 0]) & (y <= said[..., -1])
+    for cell in (low, high):
+        assert inside[cell].mean() == pytest.approx(0.9, abs=0.03)
 
 
 def test_quantiles_are_asymmetric_where_residuals_are(world):

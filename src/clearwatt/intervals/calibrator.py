@@ -19,10 +19,11 @@ import numpy.typing as npt
 from clearwatt.errors import ConfigurationError, DataError, StateError, require_whole
 from clearwatt.intervals.batch import DAYS, Batch
 from clearwatt.intervals.card import Card
-from clearwatt.intervals.cells import HOURS, Cells, Places, Spread, Sums
+from clearwatt.intervals.cells import PARTS, Cells, Places, Spread, Sums
 from clearwatt.intervals.levels import KNOTS, LEVELS, Floats, checked_levels
 from clearwatt.intervals.recent import Recent
 from clearwatt.intervals.shape import histogram, quantiles_of
+from clearwatt.intervals.sheet import Sheet, within
 
 _KNOTS = np.asarray(KNOTS)
 
@@ -88,6 +89,7 @@ class Calibrator:
         self._batch = Batch.empty(cells, entities)
         self._held = 0  # whole days in the batch
         self._day: int | None = None  # the one whose rows are coming in
+        self.revision = 0  # of what is said
         self._last: int | None = None
 
     @classmethod
@@ -98,7 +100,7 @@ class Calibrator:
         steps: Places,
         *,
         day: int,
-        hours: int | None = None,
+        parts: int = PARTS,
         lag: int = 1,
         low: npt.ArrayLike | None = None,
         high: npt.ArrayLike | None = None,
@@ -111,17 +113,17 @@ class Calibrator:
             y: measurements, n x m; NaN where there is none.
             steps: absolute number of each row, n, ascending.
             day: steps of a day.
-            hours: parts of a day that are told apart; None for its hours, 1 for none.
+            parts: of a day that are told apart; 1 where nobody knows the time of day.
             lag: whole days between the last row known when quantiles are given and the day they
                 are given for: 1 for a day ahead.
             low: the lowest power possible, of all or of each entity; None: no limit.
             high: the highest.
             pace: how fast it learns.
         """
-        require_whole(day=day, hours=1 if hours is None else hours)
+        require_whole(day=day, parts=parts)
         if lag < 0:
             raise ConfigurationError(f"lag is {lag}; it must be 0 or more days")
-        cells = Cells.over(forecasts, day=day, hours=min(HOURS, day) if hours is None else hours)
+        cells = Cells.over(forecasts, day=day, parts=min(parts, day))
         residuals, bands = y - forecasts, cells.bands(forecasts)
         places = cells.places(bands, steps)
         rough = Sums.of(residuals, np.abs(residuals), places=places, cells=cells.count)
@@ -154,12 +156,12 @@ class Calibrator:
             levels: ascending, between 0 and 1.
             columns: which entities; None: all.
         """
-        card, cells, limits = self._cards[-1], self.cells, self.limits
-        if columns is not None:
-            card = Card(*(each[columns] for each in card))
-            cells, limits = cells.of(columns), limits[:, columns]
-        said = card.quantiles(forecasts, steps, cells=cells, levels=checked_levels(levels))
-        return _within(said, limits)
+        return self.sheet.quantiles(forecasts, steps, levels, columns=columns)
+
+    @property
+    def sheet(self) -> Sheet:
+        """What is said of rows to come, by all that is known; it does not change any more."""
+        return Sheet(self.cells, self._cards[-1], self.limits)
 
     def observe(
         self,
@@ -194,7 +196,7 @@ class Calibrator:
                 rows = card.quantiles(
                     forecasts[piece], steps[piece], cells=self.cells, levels=wanted
                 )
-                said[piece] = _within(rows, self.limits)
+                said[piece] = within(rows, self.limits)
             self._take(forecasts[piece], y[piece], steps[piece])
         return said
 
@@ -225,6 +227,7 @@ class Calibrator:
         self._wide = self._wide.copy()
         self._wide[columns] = self.pace.swap_wide
         self._cards = tuple(self._renewed(card, columns) for card in self._cards)
+        self.revision += 1
 
     def add(
         self,
@@ -241,7 +244,7 @@ class Calibrator:
             y[:, None],
             steps,
             day=self.cells.day,
-            hours=self.cells.hours,
+            parts=self.cells.parts,
             lag=self.lag,
             low=low,
             high=high,
@@ -252,6 +255,7 @@ class Calibrator:
         self._restore(
             {name: np.concatenate([own[name], arrays[name]], axis=_axis(name)) for name in own}
         )
+        self.revision += 1
 
     def copy(self) -> Calibrator:
         """Another that goes on from here by itself."""
@@ -264,11 +268,12 @@ class Calibrator:
         values = {
             "version": VERSION,
             "day": self.cells.day,
-            "hours": self.cells.hours,
+            "parts": self.cells.parts,
             "lag": self.lag,
             "pace": asdict(self.pace),
             "held": self._held,
             "open_day": self._day,
+            "revision": self.revision,
             "last": self._last,
         }
         return values, self._arrays()
@@ -286,7 +291,8 @@ class Calibrator:
         found = cls.__new__(cls)
         found.lag, found.pace = values["lag"], Pace(**values["pace"])
         found._held, found._day, found._last = values["held"], values["open_day"], values["last"]
-        found.cells = Cells(values["day"], values["hours"], np.empty(0), np.empty(0))
+        found.revision = values["revision"]
+        found.cells = Cells(values["day"], values["parts"], np.empty(0), np.empty(0))
         found._restore(arrays)
         return found
 
@@ -386,6 +392,7 @@ class Calibrator:
             self._learn_usual()
             spread = self._sums.spread()
         self._cards = (*self._cards[1:], self._card(spread))
+        self.revision += 1
 
     def _learn_usual(self) -> None:
         """Learn what is usual from a batch that is full."""
@@ -446,8 +453,3 @@ def _limits(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int
             "be above the high one"
         )
     return limits
-
-
-def _within(quantiles: Floats, limits: Floats) -> Floats:
-    """Quantiles (n x m x levels) clipped to limits (2 x m)."""
-    return np.clip(quantiles, limits[0, :, None], limits[1, :, None], out=quantiles)

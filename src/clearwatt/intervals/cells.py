@@ -16,8 +16,11 @@ from clearwatt.intervals.levels import Floats
 
 Places = npt.NDArray[np.int64]
 
-HOURS = 24
-BANDS = 10
+PARTS = 12
+"""Parts of a day that are told apart."""
+SLOTS = 24
+"""Steps of a day that are learned from at most."""
+BANDS = 6
 """Bands of equal height between the lowest and the highest usual forecast."""
 LEAN = 8.0
 """Samples that hour and band together count for in a cell."""
@@ -32,33 +35,33 @@ FAR = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """How forecasts fall into cells: ``hours`` parts of the day times ``BANDS`` of level.
+    """How forecasts fall into cells: ``parts`` of the day times `BANDS` of level.
 
     ``day`` is in steps; ``lowest`` and ``height`` (m) are the bottom and the height of an entity's
-    bands. Of a day at most `HOURS` steps are learned from, evenly spread and others every day:
+    bands. Of a day at most `SLOTS` steps are learned from, evenly spread and others every day:
     those between them would say nearly the same again.
     """
 
     day: int
-    hours: int
+    parts: int
     lowest: Floats
     height: Floats
 
     @classmethod
-    def over(cls, forecasts: Floats, *, day: int, hours: int) -> Cells:
+    def over(cls, forecasts: Floats, *, day: int, parts: int) -> Cells:
         """Bands over the usual range of forecasts (n x m), without the outermost hundredths."""
         low, high = np.quantile(forecasts, (0.01, 0.99), axis=0)
-        return cls(day, hours, low, (high - low) / BANDS)
+        return cls(day, parts, low, (high - low) / BANDS)
 
     @property
     def count(self) -> int:
         """Cells of an entity."""
-        return self.hours * BANDS
+        return self.parts * BANDS
 
     @property
     def stride(self) -> int:
         """One step in so many is learned from."""
-        return -(-self.day // HOURS)
+        return -(-self.day // SLOTS)
 
     @property
     def slots(self) -> int:
@@ -78,13 +81,13 @@ class Cells:
 
     def places(self, bands: Places, steps: Places) -> Places:
         """The cell of each forecast in an array of all entities' cells (m * count): n x m."""
-        hours = steps % self.day * self.hours // self.day
+        parts = steps % self.day * self.parts // self.day
         first = np.arange(bands.shape[1], dtype=np.int64) * self.count
-        return bands + (hours * BANDS)[:, None] + first
+        return bands + (parts * BANDS)[:, None] + first
 
     def of(self, columns: Places) -> Cells:
         """Those of some entities."""
-        return Cells(self.day, self.hours, self.lowest[columns], self.height[columns])
+        return Cells(self.day, self.parts, self.lowest[columns], self.height[columns])
 
 
 class Spread(NamedTuple):

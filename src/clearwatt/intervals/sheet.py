@@ -1,0 +1,78 @@
+"""What a calibrator says now, without what it learns with: small, and it never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from clearwatt.errors import StateError
+from clearwatt.intervals.card import Card
+from clearwatt.intervals.cells import Cells, Places
+from clearwatt.intervals.levels import LEVELS, Floats, checked_levels
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Quantiles of entities (m) around any forecast of theirs; ``limits`` are 2 x m."""
+
+    cells: Cells
+    card: Card
+    limits: Floats
+
+    def quantiles(
+        self,
+        forecasts: Floats,
+        steps: Places,
+        levels: Sequence[float] | Floats = LEVELS,
+        *,
+        columns: Places | None = None,
+    ) -> Floats:
+        """Quantiles (n x m x levels) around forecasts of rows to come.
+
+        They ascend with their levels and stay within the limits.
+
+        Args:
+            forecasts: n x m, or n x the columns.
+            steps: absolute number of each row, n.
+            levels: ascending, between 0 and 1.
+            columns: which entities; None: all.
+        """
+        card, cells, limits = self.card, self.cells, self.limits
+        if columns is not None:
+            card = Card(*(each[columns] for each in card))
+            cells, limits = cells.of(columns), limits[:, columns]
+        said = card.quantiles(forecasts, steps, cells=cells, levels=checked_levels(levels))
+        return within(said, limits)
+
+    def pack(self) -> bytes:
+        """As bytes, in single precision: what is lost is far below what can be measured."""
+        arrays = {
+            "lowest": self.cells.lowest,
+            "height": self.cells.height,
+            "limits": self.limits,
+            **self.card._asdict(),
+        }
+        single = {name: np.ascontiguousarray(each, np.float32) for name, each in arrays.items()}
+        clock = np.array([self.cells.day, self.cells.parts], np.int64)
+        return save({**single, "clock": clock})
+
+    @classmethod
+    def unpack(cls, content: bytes) -> Sheet:
+        """Back from `pack`; StateError if it is not whole."""
+        try:
+            arrays = load(content)
+            day, parts = arrays.pop("clock").tolist()
+            double = {name: each.astype(np.float64) for name, each in arrays.items()}
+            cells = Cells(day, parts, double.pop("lowest"), double.pop("height"))
+            return cls(cells, limits=double.pop("limits"), card=Card(**double))
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise StateError(f"intervals cannot be read ({error!r})") from error
+
+
+def within(quantiles: Floats, limits: Floats) -> Floats:
+    """Quantiles (n x m x levels) clipped to limits (2 x m)."""
+    return np.clip(quantiles, limits[0, :, None], limits[1, :, None], out=quantiles)
