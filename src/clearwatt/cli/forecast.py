@@ -35,23 +35,34 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("--start", metavar="TIME", help="from then on (default: now)")
     parser.add_argument("--end", metavar="TIME", help="until then (default: 48 hours on)")
+    parser.add_argument(
+        "--levels",
+        nargs="*",
+        type=float,
+        metavar="SHARE",
+        help="quantiles beside each value, as 0.05 0.95; none for no quantiles "
+        "(default: 0.05 0.1 0.25 0.5 0.75 0.9 0.95)",
+    )
     add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a table per entity, with where each value comes from."""
+    """Print a table per entity, with quantiles and where each value comes from."""
     require_service()
     from clearwatt.service.client import Client
 
     with Client(options.url, token_of(options)) as client:
-        answer = client.forecasts(options.entity, start=options.start, end=options.end)
+        answer = client.forecasts(
+            options.entity, start=options.start, end=options.end, levels=options.levels
+        )
     if options.json:
         print_json(answer.model_dump(mode="json"))
         return
     for forecast in answer.forecasts:
         print_lines(_about(forecast))
-        columns = ("time", f"power ({forecast.unit})", "source")
+        levels = [f"{100 * level:g} %" for level in forecast.levels]
+        columns = ("time", f"power ({forecast.unit})", *levels, "source")
         print_tables([rows_table(columns, _rows(forecast))])
 
 
@@ -65,6 +76,9 @@ def _about(forecast: ForecastAnswer) -> Iterator[str]:
         yield f"  {missing.start} to {missing.end}: {missing.reason}"
 
 
-def _rows(forecast: ForecastAnswer) -> Iterator[tuple[str, str, str]]:
-    for time, value, source in zip(forecast.times, forecast.values, forecast.sources, strict=True):
-        yield time, "–" if value is None else f"{value:.1f}", source
+def _rows(forecast: ForecastAnswer) -> Iterator[tuple[str, ...]]:
+    columns = zip(
+        forecast.times, forecast.sources, forecast.values, *forecast.quantiles, strict=True
+    )
+    for time, source, *powers in columns:
+        yield time, *("–" if power is None else f"{power:.1f}" for power in powers), source

@@ -211,6 +211,19 @@ class SignalDay:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalSheet:
+    """How wide forecasts of a zone are now: a `clearwatt.intervals.Sheet`, packed.
+
+    ``entities`` are the numbers of those it is about, in its order.
+    """
+
+    zone: str
+    revision: int
+    entities: tuple[int, ...]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """Everything a piece of folding left behind; committed as one."""
 
@@ -219,6 +232,7 @@ class Outcome:
     versions: tuple[Version, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     signals: tuple[SignalDay, ...] = ()
+    intervals: IntervalSheet | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

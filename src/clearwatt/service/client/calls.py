@@ -186,10 +186,24 @@ class Client:
     # What goes out.
 
     def forecasts(
-        self, entities: Sequence[str], *, start: Time | None = None, end: Time | None = None
+        self,
+        entities: Sequence[str],
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        levels: Sequence[float] | None = None,
     ) -> ForecastList:
-        """Forecasts of entities, start <= time < end, with their sources and model versions."""
-        query: Query = {"entity": list(entities), "start": _stamp(start), "end": _stamp(end)}
+        """Forecasts of entities, start <= time < end, with their sources and model versions.
+
+        They come with quantiles: the usual ones, those of the levels given, or with () none.
+        """
+        query: Query = {
+            "entity": list(entities),
+            "start": _stamp(start),
+            "end": _stamp(end),
+            "level": [str(level) for level in levels] if levels else None,
+            "intervals": "false" if levels is not None and len(levels) == 0 else None,
+        }
         return ForecastList.model_validate(self._http.get("/v1/forecasts", query))
 
     def zone_forecasts(

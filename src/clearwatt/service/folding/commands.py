@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from clearwatt.calibration import InForce, columns_of
 from clearwatt.component import Component
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.folding.findings import Findings
@@ -146,6 +147,9 @@ def _activate(desk: Desk) -> Answer:
         raise DataError(f"there is no model {identity!r}")
     model = unpack_version(desk.findings.files.read(version.path), component)
     component.activate(model.params, model.threshold, model.state)
+    if desk.state.instance is not None:
+        fresh = columns_of(desk.state.instance, component.entity)
+        desk.state.intervals.renew(fresh, InForce(desk.state.instance).predict)
     candidate = component.candidate
     if candidate is not None and identity.endswith(f":{candidate.number}"):
         component.candidate = None
@@ -201,6 +205,8 @@ def _forget(desk: Desk, names: Sequence[str], start: int, end: int) -> int:
     for name in names:
         for moment in np.unique(times[numbers]):
             desk.findings.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
+    columns = np.array([state.columns.index(name) for name in names], np.int64)
+    state.intervals.forget(columns, start, end)
     whole = desk.command.entity is None
     return state.instance.forget(numbers, None if whole else list(names), inputs=whole)
 

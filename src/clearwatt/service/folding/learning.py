@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.calibration import InForce
 from clearwatt.data.limits import Limits
 from clearwatt.data.quality import Reason, assess_readings
+from clearwatt.detection import reconstruction_errors
 from clearwatt.fleet import Trained
 from clearwatt.loop import Deployment
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
 from clearwatt.service.folding.live import DAY
-from clearwatt.service.folding.spoken import Spoken
+from clearwatt.service.folding.spoken import stretches
 from clearwatt.service.folding.weather import instants
 from clearwatt.service.folding.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
@@ -109,6 +111,8 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     for start in range(0, int(usable.sum()), _longest(state)):
         piece = slice(start, start + _longest(state))
         deployed = yield from singly(instance.late(x[usable][piece], y[usable][piece]))
+        models = InForce(instance)
+        state.intervals.renew(models.take_over(deployed), models.predict)
         _note(state, findings, deployed, [moment or int(times[-1])] * len(deployed))
     _remember(state, times[usable], instance.inputs.next_row - before)
 
@@ -181,7 +185,7 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
     readings = _judged(state, findings, closed)
     covered = covers(closed.x)
     times, x = closed.times[covered], closed.x[covered]
-    spoken, deployed, step = Spoken(instance), [], instance.step
+    models, deployed, step = InForce(instance), [], instance.step
     if WHOLE_ZONE not in state.held and len(x):
         y = _targets(state, closed.times, readings)[covered]
         _flag_excluded(state, findings, closed.times)
@@ -189,7 +193,15 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
         deployed = yield from singly(instance.stream(x, y))
         _remember(state, times, instance.inputs.next_row - row)
     places = [each.event.step - step for each in deployed]
-    forecasts, errors = spoken.of(x, list(zip(places, deployed, strict=True)))
+    known = _measured(state, closed.times, readings)[covered]
+    forecasts, errors = np.empty(known.shape), np.empty(len(x), np.float32)
+    for piece, fresh in stretches(models, len(x), list(zip(places, deployed, strict=True))):
+        state.intervals.renew(fresh, models.predict)
+        forecasts[piece] = models.predict(x[piece])
+        errors[piece] = reconstruction_errors(
+            x[piece], models.reconstruct(x[piece]).astype(np.float32)
+        )
+        state.intervals.observe(forecasts[piece], known[piece], x=x[piece], times=times[piece])
     _record(state, closed.times, readings, covered, said=(forecasts, errors))
     _note(state, findings, deployed, [int(times[place - 1]) for place in places])
 
@@ -246,11 +258,18 @@ def _record(
 
 def _targets(state: ZoneState, times: Times, readings: Floats) -> Floats:
     """Readings as they are learned from: scaled, without what is held or excluded."""
-    assert state.scaling is not None
-    y = state.scaling.scale_power(readings, state.columns)
+    y = _measured(state, times, readings)
     for column, name in enumerate(state.columns):
         if name in state.held:
             y[:, column] = np.nan
+    return y
+
+
+def _measured(state: ZoneState, times: Times, readings: Floats) -> Floats:
+    """Readings as forecasts are compared with: scaled, without what is excluded."""
+    assert state.scaling is not None
+    y = state.scaling.scale_power(readings, state.columns)
+    for column, name in enumerate(state.columns):
         y[state.excluded(name, times), column] = np.nan
     return y
 

@@ -9,11 +9,13 @@ from urllib.parse import quote
 
 import numpy as np
 
+from clearwatt.calibration import InForce, columns_of
 from clearwatt.component import Model
 from clearwatt.data.quality import Reason
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
 from clearwatt.instance import Instance
+from clearwatt.intervals import physical_limits
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
 from clearwatt.service.folding.learning import learn_beside
@@ -197,6 +199,13 @@ def _begin(state: ZoneState, names: Sequence[str], prepared: Prepared, trained: 
             names=names,
         )
         state.row_times = np.concatenate([state.row_times, prepared.times])
+        state.intervals.begin(
+            state.instance.predict(prepared.x),
+            prepared.y,
+            x=prepared.x,
+            times=prepared.times,
+            limits=[_limits(state, prepared, at) for at in enumerate(names)],
+        )
     else:
         for column, (name, model) in enumerate(zip(names, trained.predictors, strict=True)):
             _join(state, name, model, prepared=prepared, column=column)
@@ -221,6 +230,20 @@ def _join(state: ZoneState, name: str, model: Model, *, prepared: Prepared, colu
     )
     added = instance.inputs.next_row - before
     state.row_times = np.concatenate([state.row_times, prepared.times[measured][:added]])
+    state.intervals.join(
+        InForce(instance).predict(prepared.x[measured], columns_of(instance, name))[:, 0],
+        prepared.y[measured, column],
+        times=prepared.times[measured],
+        limits=_limits(state, prepared, (column, name)),
+    )
+
+
+def _limits(state: ZoneState, prepared: Prepared, member: tuple[int, str]) -> tuple[float, float]:
+    """Between which powers an entity can be, in the scale of the models."""
+    column, name = member
+    entity, readings = state.entities[name], prepared.y[:, column].astype(np.float64)
+    rated = entity.capacity and entity.capacity / prepared.scaling.power[name]
+    return physical_limits(entity.kind, rated=rated, readings=readings)
 
 
 def _enter(state: ZoneState, names: Sequence[str], prepared: Prepared) -> Late:

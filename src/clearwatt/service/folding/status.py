@@ -26,6 +26,7 @@ def status_content(state: ZoneState) -> Content:
         "settings": state.settings.plain(),
         "encoder": state.deployed.get(f"autoencoder:{state.zone.id}"),
         "reconstruction": _reconstruction(state),
+        "intervals": state.intervals.revision,
         "entities": {name: _entity(state, name) for name in state.entities},
     }
 
@@ -83,6 +84,7 @@ def _entity(state: ZoneState, name: str) -> Content:
         "judged": int(state.live.judged[column]),
         "live": state.live.errors_of(column),
         "spark": state.live.days_of(column),
+        "interval": state.intervals.standing(column, state.power_size(name)),
         "last_update": state.updated.get(key),
         **_component(predictor, state.power_size(name)),
         **common,

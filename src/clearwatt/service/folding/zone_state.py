@@ -17,6 +17,7 @@ from clearwatt.data.scaling import Extrema, Scaling
 from clearwatt.data.schema import Entity as Described
 from clearwatt.data.schema import Kind
 from clearwatt.instance import Instance
+from clearwatt.service.folding.intervals import ZoneIntervals
 from clearwatt.service.folding.live import Live
 from clearwatt.service.folding.rows import Rows
 from clearwatt.service.folding.weather import Knots
@@ -58,6 +59,7 @@ class ZoneState:
         self.scaling: Scaling | None = None
         self.row_times: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self.live = Live(zone.id)
+        self.intervals = ZoneIntervals(zone.step)
 
     def know(self, entities: Iterable[Entity]) -> None:
         """Learn who is registered; it changes nothing that has been folded."""
@@ -126,6 +128,7 @@ class ZoneState:
             "knots.values": torch.from_numpy(self.knots.values.copy()),
             "row_times": torch.from_numpy(self.row_times.copy()),
             **{f"live.{name}": tensor for name, tensor in self.live.tensors().items()},
+            **{f"intervals.{name}": each for name, each in self.intervals.tensors().items()},
         }
         for number, parts in self.waiting.items():
             held = np.concatenate(parts)
@@ -158,6 +161,7 @@ class ZoneState:
             "updated": self.updated,
             "scaling": None if self.scaling is None else scaling_values(self.scaling),
             "live": self.live.values(),
+            "intervals": self.intervals.values(),
             "learns": self.instance is not None,
         }
 
@@ -192,6 +196,11 @@ class ZoneState:
         self.deployed, self.updated = dict(values["deployed"]), dict(values["updated"])
         self.scaling = None if values["scaling"] is None else read_scaling(values["scaling"])
         self.live.restore(values["live"], tensors)
+        own = "intervals."
+        self.intervals.restore(
+            values["intervals"],
+            {name.removeprefix(own): t for name, t in tensors.items() if name.startswith(own)},
+        )
         for name, tensor in tensors.items():
             if name.startswith("waiting.") and name.endswith(".times"):
                 number = int(name.split(".")[1])

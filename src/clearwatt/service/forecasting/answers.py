@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -48,7 +48,8 @@ class Forecast:
     """What was said for an entity: times, values (unit of power) and sources, all (n).
 
     ``encoder`` and ``predictor`` are the versions behind the steps from the model, None if there
-    are none; ``weather`` is when the oldest and the newest weather used was issued.
+    are none; ``weather`` is when the oldest and the newest weather used was issued. ``quantiles``
+    (levels x n) are NaN where a fallback answers, and None where nothing is known about them.
     """
 
     entity: str
@@ -63,6 +64,8 @@ class Forecast:
     predictor: str | None = None
     weather: tuple[int, int] | None = None
     missing: tuple[Missing, ...] = ()
+    levels: tuple[float, ...] = ()
+    quantiles: npt.NDArray[np.float32] | None = None
 
     def steps(self) -> Iterator[Step]:
         """Step by step."""
@@ -97,24 +100,45 @@ class ZoneRequest:
     deployed: Deployed
     inputs: Inputs | None
     issued_at: float
+    levels: tuple[float, ...] = ()
 
     def answered(self, store: Store) -> Iterator[Forecast]:
         """Forecasts of the entities, in their order; readings are read only for fallbacks."""
         gaps = () if self.inputs is None else tuple(_weather_gaps(self.zone, self.inputs))
-        for entity, scaled in zip(self.entities, self._modelled(), strict=True):
-            yield self._forecast(store, entity, scaled, gaps)
+        modelled = self._modelled()
+        quantiles = self._quantiles(modelled)
+        for entity in self.entities:
+            forecast = self._forecast(store, entity, modelled.get(entity.id), gaps)
+            yield _with_quantiles(forecast, self.levels, quantiles.get(entity.id))
 
-    def _modelled(self) -> Iterator[Values | None]:
-        """Scaled values (n) by each entity's model, NaN without weather; None without a model."""
+    def _quantiles(self, modelled: Mapping[str, Values]) -> dict[str, Values]:
+        """Quantiles (levels x n, in the unit of power) around what the models say."""
+        widths, scaling = self.deployed.widths, self.deployed.scaling
+        if widths is None or scaling is None or not self.levels:
+            return {}
+        known = [e for e in self.entities if e.id in modelled and e.number in widths.columns]
+        if not known:
+            return {}
+        said = widths.sheet.quantiles(
+            np.stack([modelled[entity.id] for entity in known], axis=1),
+            self.times // self.zone.step,
+            self.levels,
+            columns=np.array([widths.columns[entity.number] for entity in known], np.int64),
+        )
+        return {
+            entity.id: said[:, at].T * scaling.power[entity.id] for at, entity in enumerate(known)
+        }
+
+    def _modelled(self) -> dict[str, Values]:
+        """Scaled values (n) by the models of entities that have one, NaN without weather."""
         ready = [e.id for e in self.entities if self.deployed.versions(e.id) is not None]
-        results: dict[str, Values] = {}
-        if self.inputs is not None and ready:
-            covered = self.inputs.complete
-            values = np.full((len(ready), len(self.times)), np.nan)
-            if covered.any():
-                values[:, covered] = self.deployed.forecast(self.inputs.x[covered], ready)
-            results = dict(zip(ready, values, strict=True))
-        return (results.get(entity.id) for entity in self.entities)
+        if self.inputs is None or not ready:
+            return {}
+        covered = self.inputs.complete
+        values = np.full((len(ready), len(self.times)), np.nan)
+        if covered.any():
+            values[:, covered] = self.deployed.forecast(self.inputs.x[covered], ready)
+        return dict(zip(ready, values, strict=True))
 
     def _forecast(
         self, store: Store, entity: Entity, scaled: Values | None, gaps: tuple[Missing, ...]
@@ -168,6 +192,16 @@ class ZoneRequest:
             return None
         issued = self.inputs.issued[said]
         return int(issued.min()), int(issued.max())
+
+
+def _with_quantiles(
+    forecast: Forecast, levels: tuple[float, ...], quantiles: Values | None
+) -> Forecast:
+    """A forecast with its quantiles, which say nothing about what a fallback answers."""
+    if quantiles is None:
+        return forecast
+    own = np.where(forecast.sources == Source.MODEL, quantiles, np.nan).astype(np.float32)
+    return replace(forecast, levels=levels, quantiles=own)
 
 
 def _weather_gaps(zone: Zone, inputs: Inputs) -> Iterator[Missing]:

@@ -15,11 +15,12 @@ from torch import Tensor
 from clearwatt.component import Model
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
+from clearwatt.intervals import Sheet
 from clearwatt.loop import reconstructor
 from clearwatt.networks import Network, Params, stack
 from clearwatt.service.folding.zone_state import read_scaling
 from clearwatt.service.forecasting.library import Found
-from clearwatt.service.records import Status
+from clearwatt.service.records import IntervalSheet, Status
 
 BLOCK = 64
 """Entities per stack: few enough that one update copies little."""
@@ -78,10 +79,26 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Widths:
+    """How wide forecasts are at one revision; ``columns`` are those of entities by their number."""
+
+    revision: int
+    sheet: Sheet
+    columns: Mapping[int, int]
+
+    @classmethod
+    def of(cls, stored: IntervalSheet) -> Widths:
+        """As the store has them; StateError if they are damaged."""
+        columns = {number: column for column, number in enumerate(stored.entities)}
+        return cls(stored.revision, Sheet.unpack(stored.content), MappingProxyType(columns))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Deployed:
     """What a zone forecasts with at one generation.
 
-    ``reasons`` says why an entity has no model, ``trouble`` why the zone has none at all.
+    ``reasons`` says why an entity has no model, ``trouble`` why the zone has none at all;
+    ``widths`` is None while nothing is known about intervals.
     """
 
     generation: int
@@ -90,6 +107,7 @@ class Deployed:
     reasons: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     trouble: str | None = None
+    widths: Widths | None = None
 
     def why_none(self, entity: str) -> str:
         """Why an entity has no model."""

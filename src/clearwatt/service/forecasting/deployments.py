@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
 
-from clearwatt.errors import ClearwattError
-from clearwatt.service.forecasting.deployed import Deployed, deploy
+from clearwatt.errors import ClearwattError, StateError
+from clearwatt.service.forecasting.deployed import Deployed, Widths, deploy
 from clearwatt.service.forecasting.library import Files, Library
+from clearwatt.service.records import Status
 from clearwatt.service.store.base import Store
 
 RETRY = 5.0
@@ -75,9 +77,24 @@ class Deployments:
         status = self._store.statuses([zone]).get(zone)
         if status is None:
             return previous or Deployed(_UNKNOWN)
-        if previous is not None and previous.generation == status.generation:
-            return previous
-        return deploy(status, self._library.find, previous=previous)
+        deployed = previous
+        if previous is None or previous.generation != status.generation:
+            deployed = deploy(status, self._library.find, previous=previous)
+        assert deployed is not None
+        return self._widened(deployed, previous, status)
+
+    def _widened(self, deployed: Deployed, previous: Deployed | None, status: Status) -> Deployed:
+        """With intervals as they are now; forecasts go on without if they cannot be read."""
+        known = None if previous is None else previous.widths
+        revision = status.content.get("intervals")
+        if revision is None or (known is not None and known.revision == revision):
+            return replace(deployed, widths=known)
+        try:
+            stored = self._store.intervals(status.zone)
+            known = None if stored is None else Widths.of(stored)
+        except StateError as error:
+            _log.error("intervals not loaded", extra={"zone": status.zone, "reason": str(error)})
+        return replace(deployed, widths=known)
 
     def _lock(self, zone: str) -> Lock:
         with self._guard:

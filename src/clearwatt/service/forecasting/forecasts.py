@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +52,12 @@ class Forecaster:
         self._coverage = Coverage(store)
         self._told: dict[tuple[str, Cause], int] = {}
 
-    def forecast(self, entities: Sequence[str], start: int, end: int) -> list[Forecast]:
+    def forecast(
+        self, entities: Sequence[str], start: int, end: int, *, levels: Sequence[float] = ()
+    ) -> list[Forecast]:
         """Forecast entities for the steps of their zones with start <= time < end, in their order.
+
+        With levels each comes with quantiles, where these are known.
 
         Raises:
             UnknownIdError: an entity is not registered.
@@ -62,6 +67,7 @@ class Forecaster:
         found: dict[str, Forecast] = {}
         for zone, members in self._by_zone(entities).items():
             request = self._request(self._registry.zone(zone), members, start, end)
+            request = replace(request, levels=tuple(levels))
             found |= {forecast.entity: forecast for forecast in request.answered(self._store)}
         self.recorder.record([forecast.vintage for forecast in found.values()])
         self._tell(found.values())

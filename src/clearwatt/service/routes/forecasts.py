@@ -28,7 +28,7 @@ router = APIRouter(tags=["forecasts"])
 def forecast(here: Here, asked: Annotated[ForecastQuery, Query()]) -> ForecastList:
     """Forecasts by the models in service, or by a fallback that says so; never nothing.
 
-    From now on for 48 hours, unless start or end say otherwise.
+    From now on for 48 hours, unless start or end say otherwise; with calibrated quantiles.
     """
     compute_alone()
     entities = _entities(here, asked)
@@ -38,7 +38,8 @@ def forecast(here: Here, asked: Annotated[ForecastQuery, Query()]) -> ForecastLi
     start, end = forecast_range(here, zone, asked)
     step = min(here.registry.zone(name).step for name in {each.zone for each in entities})
     check_steps(len(entities) * ((end - start) // step), MOST_STEPS)
-    found = here.forecaster.forecast([entity.id for entity in entities], start, end)
+    levels = asked.level if asked.intervals else []
+    found = here.forecaster.forecast([each.id for each in entities], start, end, levels=levels)
     return ForecastList.of(found)
 
 

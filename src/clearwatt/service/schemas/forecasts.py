@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from clearwatt.intervals import LEVELS
 from clearwatt.service.forecasting.answers import Forecast
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.records import Vintage
@@ -17,6 +19,9 @@ from clearwatt.service.times import optional_text, text, texts
 MOST_STEPS = 250_000
 """Steps of one answer, over all its entities."""
 MOST_NAMED = 500
+MOST_LEVELS = 20
+
+Level = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ForecastQuery(Span):
@@ -24,6 +29,19 @@ class ForecastQuery(Span):
 
     entity: list[Id] = Field(default_factory=list, max_length=MOST_NAMED)
     zone: Id | None = None
+    level: list[Level] = Field(
+        default=list(LEVELS),
+        max_length=MOST_LEVELS,
+        description="Quantiles to give beside each value, ascending",
+    )
+    intervals: bool = Field(default=True, description="Whether to give quantiles at all")
+
+    @field_validator("level")
+    @classmethod
+    def _ascend(cls, levels: list[float]) -> list[float]:
+        if sorted(set(levels)) != levels:
+            raise ValueError("levels must ascend, each once, as level=0.05&level=0.95")
+        return levels
 
 
 class WeatherUsed(Outgoing):
@@ -58,6 +76,13 @@ class ForecastAnswer(Outgoing):
     )
     fallback: bool = Field(description="Whether any step is not the model's")
     missing: list[MissingInput]
+    levels: list[float] = Field(
+        default_factory=list, description="Of the quantiles; none where no interval is known yet"
+    )
+    quantiles: list[list[float | None]] = Field(
+        default_factory=list,
+        description="For each level its value at each time; none where a fallback answers",
+    )
 
     @classmethod
     def of(cls, forecast: Forecast, times: list[str]) -> ForecastAnswer:
@@ -83,6 +108,8 @@ class ForecastAnswer(Outgoing):
                 )
                 for each in forecast.missing
             ],
+            levels=list(forecast.levels),
+            quantiles=[] if forecast.quantiles is None else [*map(numbers, forecast.quantiles)],
         )
 
 

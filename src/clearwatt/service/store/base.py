@@ -17,6 +17,7 @@ from clearwatt.service.records import (
     Entity,
     Entry,
     Event,
+    IntervalSheet,
     Outcome,
     Readings,
     Receipt,
@@ -161,6 +162,10 @@ class Store(ABC):
     @abstractmethod
     def signals(self, zone: str, *, start: int, end: int) -> list[SignalDay]:
         """Signal days that reach into start <= time < end, by day."""
+
+    @abstractmethod
+    def intervals(self, zone: str) -> IntervalSheet | None:
+        """How wide forecasts of a zone are now; None before its first model."""
 
     @abstractmethod
     def add_event(self, event: Event) -> None:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from pydantic_core import from_json
 
 from clearwatt.errors import DataError
-from clearwatt.service.records import Outcome, SignalDay, Status, Version, VersionStatus
+from clearwatt.service.records import (
+    IntervalSheet,
+    Outcome,
+    SignalDay,
+    Status,
+    Version,
+    VersionStatus,
+)
 from clearwatt.service.store import events, journal, readings
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.session import Insert, Row, Session
@@ -22,6 +29,11 @@ STAND = Insert(
     "generation = excluded.generation, content = excluded.content",
 )
 DRAW = Insert("signals", "ON CONFLICT (zone, day) DO UPDATE SET content = excluded.content")
+WIDEN = Insert(
+    "intervals",
+    "ON CONFLICT (zone) DO UPDATE SET revision = excluded.revision, "
+    "entities = excluded.entities, content = excluded.content",
+)
 PUT = Insert(
     "versions",
     "ON CONFLICT (id) DO UPDATE SET component = excluded.component, zone = excluded.zone, "
@@ -42,6 +54,10 @@ def commit(session: Session, outcome: Outcome) -> None:
     readings.flag(session, outcome.verdicts)
     for day in outcome.signals:
         session.insert_row(DRAW, day.zone, day.day, day.content)
+    sheet = outcome.intervals
+    if sheet is not None:
+        entities = dump_json(list(sheet.entities))
+        session.insert_row(WIDEN, sheet.zone, sheet.revision, entities, sheet.content)
     events.record(session, outcome.events)
 
 
@@ -74,6 +90,16 @@ def signals(session: Session, zone: str, *, start: int, end: int) -> list[Signal
         end,
     )
     return [SignalDay(*row) for row in rows]
+
+
+def intervals(session: Session, zone: str) -> IntervalSheet | None:
+    """How wide forecasts of a zone are now."""
+    rows = session.rows(
+        "SELECT zone, revision, entities, content FROM intervals WHERE zone = ?", zone
+    )
+    for name, revision, entities, content in rows:
+        return IntervalSheet(name, revision, tuple(from_json(entities)), content)
+    return None
 
 
 def versions(

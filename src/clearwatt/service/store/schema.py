@@ -78,6 +78,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX vintages_entity ON vintages (entity, issued_at)",
         "CREATE INDEX vintages_issued ON vintages (issued_at)",
     ),
+    (  # 3: how wide forecasts are
+        """CREATE TABLE intervals (
+            zone TEXT PRIMARY KEY REFERENCES zones (id), revision {integer} NOT NULL,
+            entities TEXT NOT NULL, content {blob} NOT NULL){strict}""",
+    ),
 )
 
 TABLES: Mapping[str, Mapping[str, Type]] = {
@@ -153,6 +158,7 @@ TABLES: Mapping[str, Mapping[str, Type]] = {
         "content": "text",
     },
     "signals": {"zone": "text", "day": "integer", "content": "blob"},
+    "intervals": {"zone": "text", "revision": "integer", "entities": "text", "content": "blob"},
     "vintages": {
         "entity": "text",
         "issued_at": "real",

@@ -11,6 +11,7 @@ from clearwatt.service.records import (
     Entity,
     Entry,
     Event,
+    IntervalSheet,
     Outcome,
     Readings,
     Receipt,
@@ -140,6 +141,11 @@ class SqlStore(Store):
         """Signal days that reach into a time span."""
         with self.reading() as session:
             return outcomes.signals(session, zone, start=start, end=end)
+
+    def intervals(self, zone: str) -> IntervalSheet | None:
+        """How wide forecasts of a zone are now."""
+        with self.reading() as session:
+            return outcomes.intervals(session, zone)
 
     def add_event(self, event: Event) -> None:
         """Record an event."""

@@ -1,0 +1,157 @@
+"""How wide a zone's forecasts are: calibrated by its rows as they close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from clearwatt.intervals import WINDOW_DAYS, Calibrator
+from clearwatt.memory import Floats
+from clearwatt.service.records import IntervalSheet
+
+SHOWN = (0.05, 0.95)
+"""The interval whose coverage is told."""
+DAY = 86_400
+
+Outputs = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+Speak = Callable[[Floats, Places], Outputs]
+"""Forecasts (n x columns) of some entities for inputs (n x d), by the models now in force."""
+
+_PER_ENTITY = ("y", "low", "high")
+
+
+class ZoneIntervals:
+    """A calibrator of a zone's entities, and the rows of the last days (n) a new model is tried on.
+
+    ``y`` (n x entities) is what was measured, ``low`` and ``high`` what had been said of it a day
+    before; all in the scale of the models. Steps are times in units of the zone's step.
+    """
+
+    def __init__(self, step: int) -> None:
+        self.step, self.day = step, max(1, DAY // step)
+        self.calibrator: Calibrator | None = None
+        self.steps: Places = np.empty(0, np.int64)
+        self.x: Floats = np.empty((0, 0), np.float32)
+        self.y = self.low = self.high = np.empty((0, 0), np.float32)
+        self._published = -1
+
+    def begin(
+        self,
+        forecasts: Outputs,
+        y: Floats,
+        *,
+        x: Floats,
+        times: Places,
+        limits: Sequence[tuple[float, float]],
+    ) -> None:
+        """Start with the warm-up of the first entities: forecasts and y (n x m), x (n x d)."""
+        low, high = np.array(limits).T
+        self.calibrator = Calibrator.start(
+            forecasts,
+            y.astype(np.float64),
+            times // self.step,
+            day=self.day,
+            low=low,
+            high=high,
+        )
+        self.x = np.empty((0, x.shape[1]), np.float32)
+        self.y = self.low = self.high = np.empty((0, y.shape[1]), np.float32)
+        blank = np.full(y.shape, np.nan, np.float32)
+        self._keep(x, times // self.step, y, blank, blank)
+
+    def join(
+        self, forecasts: Outputs, y: Floats, *, times: Places, limits: tuple[float, float]
+    ) -> None:
+        """Let another entity join with its warm-up: forecasts, y and times (n)."""
+        assert self.calibrator is not None
+        low, high = limits
+        self.calibrator.add(forecasts, y.astype(np.float64), times // self.step, low=low, high=high)
+        blank = np.full((len(self.steps), 1), np.nan, np.float32)
+        self.y, self.low, self.high = (
+            np.hstack([each, blank]) for each in (self.y, self.low, self.high)
+        )
+
+    def observe(self, forecasts: Outputs, y: Floats, *, x: Floats, times: Places) -> None:
+        """Take in rows as they close: what was said, and what was measured (n x m, NaN: not)."""
+        if self.calibrator is None or len(times) == 0:
+            return
+        steps = times // self.step
+        said = self.calibrator.observe(forecasts, y.astype(np.float64), steps, levels=SHOWN)
+        assert said is not None
+        self._keep(x, steps, y, *said.astype(np.float32).transpose(2, 0, 1))
+
+    def renew(self, columns: Places, speak: Speak) -> None:
+        """Go on with new models of some entities."""
+        if self.calibrator is not None and len(columns):
+            known = self.y[:, columns].astype(np.float64)
+            self.calibrator.swap(columns, speak(self.x, columns), known, self.steps)
+
+    def forget(self, columns: Places, start: int, end: int) -> None:
+        """Let go of what some entities measured with start <= time < end."""
+        inside = (self.steps >= -(-start // self.step)) & (self.steps < -(-end // self.step))
+        self.y = self.y.copy()
+        self.y[np.ix_(np.flatnonzero(inside), columns)] = np.nan
+
+    def standing(self, column: int, size: float) -> dict[str, float | int | None]:
+        """Coverage and mean width of the interval over the last days, in the unit of power."""
+        y, low, high = (each[:, column] for each in (self.y, self.low, self.high))
+        known = np.isfinite(y) & np.isfinite(low)
+        if not known.any():
+            return {"n_week": 0, "coverage_week": None, "width_week": None}
+        inside = (y >= low) & (y <= high)
+        return {
+            "n_week": int(known.sum()),
+            "coverage_week": float(inside[known].mean()),
+            "width_week": float((high - low)[known].astype(np.float64).mean() * size),
+        }
+
+    @property
+    def revision(self) -> int | None:
+        """Changes with what is said; None before anything is."""
+        return None if self.calibrator is None else self.calibrator.revision
+
+    def sheet(self, zone: str, numbers: Places) -> IntervalSheet | None:
+        """What is said now, for those who forecast, if it has changed since it was last asked."""
+        if self.calibrator is None or self.calibrator.revision == self._published:
+            return None
+        self._published = revision = self.calibrator.revision
+        return IntervalSheet(zone, revision, tuple(numbers.tolist()), self.calibrator.sheet.pack())
+
+    def values(self) -> dict[str, Any] | None:
+        """The plain part of a saved state."""
+        return None if self.calibrator is None else self.calibrator.state()[0]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of a saved state."""
+        if self.calibrator is None:
+            return {}
+        arrays = {name: getattr(self, name) for name in ("steps", "x", *_PER_ENTITY)}
+        learned = {f"calibrator.{name}": each for name, each in self.calibrator.state()[1].items()}
+        return {name: torch.from_numpy(each.copy()) for name, each in (arrays | learned).items()}
+
+    def restore(self, values: dict[str, Any] | None, tensors: dict[str, Tensor]) -> None:
+        """Take a saved state back; what it says was told before it was saved."""
+        if values is None:
+            return
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        for name in ("steps", "x", *_PER_ENTITY):
+            setattr(self, name, arrays[name])
+        own = "calibrator."
+        learned = {name.removeprefix(own): a for name, a in arrays.items() if name.startswith(own)}
+        self.calibrator = Calibrator.restored(values, learned)
+        self._published = self.calibrator.revision
+
+    def _keep(self, x: Floats, steps: Places, y: Floats, low: Floats, high: Floats) -> None:
+        every = np.concatenate([self.steps, steps])
+        first = int(np.searchsorted(every, every[-1] - WINDOW_DAYS * self.day, side="right"))
+        self.steps = every[first:]
+        self.x = np.concatenate([self.x, x])[first:]
+        self.y = np.concatenate([self.y, y])[first:]
+        self.low = np.concatenate([self.low, low])[first:]
+        self.high = np.concatenate([self.high, high])[first:]
