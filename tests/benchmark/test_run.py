@@ -102,6 +102,14 @@ def test_processes_find_the_same(benchmark, grid, tmp_path):
     assert errors(parallel) == errors(serial)
 
 
+@pytest.mark.slow
+def test_a_cluster_finds_the_same(benchmark, grid, tmp_path):
+    pytest.importorskip("ray")
+    serial, _ = finished(benchmark, grid, tmp_path / "one")
+    cluster, _ = finished(benchmark, grid, tmp_path / "two", "ray")
+    assert errors(cluster) == errors(serial)
+
+
 def test_a_peer_without_its_package_is_left_out_with_a_sentence(benchmark, grid, tmp_path):
     board, _ = finished(replace(benchmark, peers=(*PEERS, Absent())), grid, tmp_path / "out")
     assert [each.peer for each in board.skipped] == ["absent"]

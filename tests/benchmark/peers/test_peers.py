@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clearwatt.benchmark.history import History
 from clearwatt.benchmark.peers import PEERS, QUICK, chosen_peers
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.benchmark.peers.network import Network
@@ -56,13 +57,26 @@ def test_every_step_of_every_entity_is_forecast(forecasts, history):
     assert len(forecasts.costs) == len(history.entities)
 
 
-def test_no_forecast_depends_on_what_is_measured_within_its_delay(peer, forecasts, history):
-    step = 350
+STEP = 350
+
+
+def disturbed(history: History) -> History:
+    """Other measurements than may be known when `STEP` is forecast."""
     changed = history.measured.copy()
-    changed[history.clock > history.clock[history.first + step] - history.delay] += 5
-    again = peer.forecast(replace(history, measured=changed))
+    changed[history.clock > history.clock[history.first + STEP] - history.delay] += 5
+    return replace(history, measured=changed)
+
+
+def test_no_forecast_depends_on_what_is_measured_within_its_delay(peer, forecasts, history):
+    again = peer.forecast(disturbed(history))
     # Models that train stacked may round differently with what else is in the stack.
-    np.testing.assert_allclose(again.power[: step + 1], forecasts.power[: step + 1], atol=1e-3)
+    np.testing.assert_allclose(again.power[: STEP + 1], forecasts.power[: STEP + 1], atol=1e-3)
+
+
+def test_one_that_peeks_a_single_step_ahead_would_be_found(coast):
+    ahead = replace(coast, delay=coast.delay - 1).lagged(coast.delay - 1)
+    again = replace(disturbed(coast), delay=coast.delay - 1).lagged(coast.delay - 1)
+    assert np.abs(again - ahead)[: STEP + 1].max() > 1
 
 
 def test_it_forecasts_better_than_the_mean(peer, forecasts, history):
