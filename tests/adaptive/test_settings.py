@@ -2,15 +2,15 @@
 
 import pytest
 
-from clearwatt.adaptive import Fast, Settings, Slow, Speed
+from clearwatt.adaptive import Fast, Group, Settings, Slow, Speed
 from clearwatt.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Slow(half_lives=()), "half_lives"),
-        (lambda: Slow(half_lives=(0.0,)), "half_lives"),
+        (lambda: Slow(groups=()), "no groups"),
+        (lambda: Group(half_life=0.0), "half_life is 0.0"),
         (lambda: Slow(decay=1.0), "decay is 1.0"),
         (lambda: Fast(speeds=()), "no speeds"),
         (lambda: Fast(ridge=0.0), "ridge is 0.0"),

@@ -14,22 +14,38 @@ def rows(n=200, seed=0):
     return np.random.default_rng(seed).normal(size=(n, len(COLUMNS))), np.arange(n)
 
 
-def fitted(x, at, *, windows=(3,), year=10_000, columns=COLUMNS):
-    return View.fit(x, at, columns=columns, windows=windows, year=year)
+def fitted(x, at, *, windows=(3,), columns=COLUMNS):
+    return View.fit(x, at, columns=columns, windows=windows)
 
 
-@pytest.mark.parametrize(("year", "calendar"), [(10_000, 6), (150, 10)])
-def test_the_time_of_year_is_used_only_after_a_year(year, calendar):
-    view = fitted(*rows(), year=year)
-    assert view.width == 2 + calendar + 2
-    assert view.see(*rows()).shape == (200, view.width)
+def test_it_tells_where_the_time_of_year_is():
+    x, at = rows()
+    x[:, 5] = 1  # minute_cos of an hourly clock never changes and is left out
+    view = fitted(x, at)
+    names = [COLUMNS[i] for i in view.kept]
+    assert [names[place] for place in view.season] == [
+        "week_sin",
+        "week_cos",
+        "day_of_year_sin",
+        "day_of_year_cos",
+    ]
+    assert view.see(x, at).shape == (200, view.width)
+
+
+def test_an_arc_of_a_circle_is_not_stretched():
+    x, at = rows()
+    angle = np.linspace(0, 0.3, len(at))  # some weeks of the year
+    x[:, 10], x[:, 11] = np.sin(angle), np.cos(angle)
+    seen = fitted(x, at).see(x, at)[:, [10, 11]]
+    np.testing.assert_allclose(seen, np.sqrt(2) * x[:, [10, 11]], rtol=1e-5)
 
 
 def test_columns_are_comparable_and_far_values_cut_off():
     x, at = rows()
     view = fitted(x, at)
     seen = view.see(x, at)
-    np.testing.assert_allclose(seen.std(axis=0), 1, atol=0.02)
+    weather = [0, 1, -2, -1]
+    np.testing.assert_allclose(seen[:, weather].std(axis=0), 1, atol=0.02)
     assert np.abs(view.see(x * 1_000, at)).max() == FAR
 
 

@@ -9,7 +9,7 @@ from clearwatt.errors import require_whole
 
 Floats = npt.NDArray[np.float64]
 
-ITERATIONS = 60
+ITERATIONS = 20
 LEAST = 1e-4
 """A weight from which an expert can still come back."""
 
@@ -71,8 +71,8 @@ def least_on_simplex(matrices: Floats, start: Floats) -> Floats:
     weights = _normalised(np.maximum(start, LEAST))
     rate = 2 / np.abs(matrices).max(axis=(1, 2))[:, None]
     for _ in range(ITERATIONS):
-        slope = np.einsum("ekl,el->ek", matrices, weights)
-        lead = slope - (slope * weights).sum(axis=1, keepdims=True)
+        slope = (matrices @ weights[:, :, None])[:, :, 0]
+        lead = slope - slope.min(axis=1, keepdims=True)
         weights = _normalised(weights * np.exp(-rate * lead))
     return weights
 

@@ -8,7 +8,6 @@ from clearwatt.errors import ConfigurationError, require_whole
 
 HOURS_OF_DAY = 24
 DAYS_OF_WEEK = 7
-DAYS_OF_YEAR = 365
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,3 @@ class Clock:
     def journal(self) -> int:
         """Steps that the journal spans: back to the same weekday, and those being forecast."""
         return self.same_weekday + self.delay + self.refresh
-
-    @property
-    def year(self) -> int:
-        """Steps of a year."""
-        return DAYS_OF_YEAR * self.day

@@ -22,25 +22,28 @@ class Ensemble:
     Args:
         settings: Shape and training.
         inputs: Width `d` of what the networks see.
+        season: Columns that tell the time of year, hidden from some groups.
         entities: How many there are.
         rng: Source of randomness.
     """
 
     def __init__(
-        self, settings: Slow, *, inputs: int, entities: int, rng: np.random.Generator
+        self,
+        settings: Slow,
+        *,
+        inputs: int,
+        season: Sequence[int],
+        entities: int,
+        rng: np.random.Generator,
     ) -> None:
         self.settings = settings
         self.network = DropoutPredictor(inputs, settings.width, settings.layers, settings.dropout)
         self.rng = rng
-        count = settings.members * len(settings.half_lives)
+        self.season = list(season)
+        count = settings.members * len(settings.groups)
         self.params: list[Params] = [
             self.network.initialise(self._seeds(count)) for _ in range(entities)
         ]
-
-    @property
-    def groups(self) -> int:
-        """Number of groups `g`."""
-        return len(self.settings.half_lives)
 
     def warm_up(self, x: Floats, y: Floats) -> None:
         """Train on inputs `n x d` and measurements `n x e`, NaN where there is none."""
@@ -55,58 +58,78 @@ class Ensemble:
     @one_thread()
     def forecast(self, x: Floats) -> npt.NDArray[np.float64]:
         """The groups' forecasts, `n x e x g`."""
-        rows = torch.from_numpy(np.ascontiguousarray(x))[None]
+        views = self._views(x)
         with torch.inference_mode():
-            outputs = [self.network.forward(params, rows)[..., 0] for params in self.params]
-        grouped = [output.view(self.groups, -1, len(x)).mean(dim=1) for output in outputs]
-        return torch.stack(grouped).permute(2, 0, 1).double().numpy()
+            means = [
+                torch.stack([self._mean(params, at, view) for at, view in enumerate(views)])
+                for params in self.params
+            ]
+        return torch.stack(means).permute(2, 0, 1).double().numpy()
+
+    def _mean(self, params: Params, group: int, x: torch.Tensor) -> torch.Tensor:
+        """The mean forecast of a group, `n`."""
+        members = self.settings.members
+        own = slice(group * members, (group + 1) * members)
+        part = {name: tensor[own] for name, tensor in params.items()}
+        return self.network.forward(part, x[None])[..., 0].mean(dim=0)
+
+    def _views(self, x: Floats) -> list[torch.Tensor]:
+        """What each group sees of inputs `n x d`; those that see the same share it."""
+        whole = torch.from_numpy(np.ascontiguousarray(x))
+        blind = whole.clone()
+        blind[:, self.season] = 0
+        return [whole if group.season else blind for group in self.settings.groups]
 
     def _train(
+        self, x: Floats, y: Floats, ages: npt.NDArray[np.float64] | None, training: Training
+    ) -> None:
+        entities = [e for e in range(len(self.params)) if np.isfinite(y[:, e]).any()]
+        jobs = [job for e in entities for job in self._jobs(e, x, y[:, e], ages, training)]
+        self._deploy(entities, [result.params for result in train(jobs)])
+
+    def _jobs(
         self,
+        entity: int,
         x: Floats,
         y: Floats,
         ages: npt.NDArray[np.float64] | None,
         training: Training,
-    ) -> None:
-        jobs, places = [], []
-        for entity, params in enumerate(self.params):
-            known = np.isfinite(y[:, entity])
-            if not known.any():
-                continue
-            inputs = torch.from_numpy(x[known])
-            targets = torch.from_numpy(y[known, entity, None])
-            weights = [self._weights(half, ages, known) for half in self.settings.half_lives]
-            for member, seed in enumerate(self._seeds(len(next(iter(params.values()))))):
-                jobs.append(
-                    Job(
-                        self.network,
-                        select(params, member),
-                        inputs,
-                        targets,
-                        training,
-                        seed=seed,
-                        weights=weights[member // self.settings.members],
-                    )
-                )
-            places.append(entity)
-        self._deploy(places, [result.params for result in train(jobs)])
+    ) -> list[Job]:
+        """One job per network of an entity, on what was measured for it."""
+        known = np.isfinite(y)
+        targets = torch.from_numpy(y[known, None])
+        views = self._views(x[known])
+        members = self.settings.members
+        seeds = self._seeds(members * len(views))
+        weights = [
+            _weights(group.half_life, None if ages is None else ages[known])
+            for group in self.settings.groups
+        ]
+        return [
+            Job(
+                self.network,
+                select(self.params[entity], at),
+                views[at // members],
+                targets,
+                training,
+                seed=seed,
+                weights=weights[at // members],
+            )
+            for at, seed in enumerate(seeds)
+        ]
 
     def _deploy(self, entities: Sequence[int], trained: Sequence[Params]) -> None:
-        size = self.settings.members * self.groups
+        size = self.settings.members * len(self.settings.groups)
         for position, entity in enumerate(entities):
             self.params[entity] = stack(trained[position * size : (position + 1) * size])
 
-    def _weights(
-        self,
-        half_life: float | None,
-        ages: npt.NDArray[np.float64] | None,
-        known: npt.NDArray[np.bool_],
-    ) -> torch.Tensor | None:
-        """What each sample counts, 1 on average; None: all alike."""
-        if half_life is None or ages is None:
-            return None
-        weights = 0.5 ** (ages[known] / half_life)
-        return torch.from_numpy((weights / weights.mean()).astype(np.float32))
-
     def _seeds(self, count: int) -> list[int]:
         return [int(seed) for seed in self.rng.integers(2**31, size=count)]
+
+
+def _weights(half_life: float | None, ages: npt.NDArray[np.float64] | None) -> torch.Tensor | None:
+    """What each sample counts, 1 on average; None: all alike."""
+    if half_life is None or ages is None:
+        return None
+    weights = 0.5 ** (ages / half_life)
+    return torch.from_numpy((weights / weights.mean()).astype(np.float32))

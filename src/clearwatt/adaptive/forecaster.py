@@ -7,8 +7,9 @@ believe, for each entity and from day to day, is decided by the losses of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +20,27 @@ from clearwatt.adaptive.correction import Correction
 from clearwatt.adaptive.ensemble import Ensemble
 from clearwatt.adaptive.journal import Entries, Journal, Steps
 from clearwatt.adaptive.reservoir import Reservoir
+from clearwatt.adaptive.saving import pack, parts_of, restore
 from clearwatt.adaptive.settings import Settings
 from clearwatt.adaptive.terms import Terms
 from clearwatt.adaptive.view import View
-from clearwatt.errors import DataError
+from clearwatt.errors import DataError, StateError
 from clearwatt.intake import checked_inputs, checked_targets
 from clearwatt.standardisation import Standardisation
+from clearwatt.state import load_state, save_state
 
 Floats = npt.NDArray[np.float64]
+
+
+class Issued(NamedTuple):
+    """Forecasts of some steps, in units of power."""
+
+    at: Steps
+    """The steps, `n`."""
+    power: Floats
+    """What was issued, `n x e`."""
+    experts: Floats
+    """What each expert said, `n x e x k`."""
 
 
 class AdaptiveForecaster:
@@ -52,19 +66,21 @@ class AdaptiveForecaster:
         power: Standardisation,
         inputs: int,
         entities: int,
-        seed: int,
+        seed: int = 0,
     ) -> None:
         slow, fast, day = settings.slow, settings.fast, clock.day
         self.settings, self.clock, self.view, self.power = settings, clock, view, power
         self.entities = entities
         self.rng = np.random.default_rng(seed)
         self.terms = Terms(clock)
-        self.ensemble = Ensemble(slow, inputs=view.width, entities=entities, rng=self.rng)
+        self.ensemble = Ensemble(
+            slow, inputs=view.width, season=view.season, entities=entities, rng=self.rng
+        )
         self.corrections = [
             Correction(entities, speed.terms, half_life=speed.half_life * day, ridge=fast.ridge)
             for speed in fast.speeds
         ]
-        experts = self.ensemble.groups + len(self.corrections) + self.terms.persistences
+        experts = len(slow.groups) + len(self.corrections) + self.terms.persistences
         self.aggregation = Aggregation(
             entities, experts, half_life=fast.trust * day, caution=fast.caution
         )
@@ -79,7 +95,7 @@ class AdaptiveForecaster:
         )
         self.low, self.high = np.full(entities, -np.inf), np.full(entities, np.inf)
         self.trainings = 0
-        self._learned = self._updated = self._newest = 0
+        self.learned = self.updated = self.newest = 0
 
     @classmethod
     def fit(
@@ -98,7 +114,7 @@ class AdaptiveForecaster:
 
         Args:
             x: Inputs, `n x d`, finite; see `clearwatt.data.features.prepare`.
-            y: Measurements, `n x e` (or `n` for one entity), NaN where there is none.
+            y: Measurements, `n x e`, NaN where there is none.
             at: Step of each row, `n`, ascending.
             day: Steps of a day: 24 for hours, 96 for quarter hours.
             columns: Names of the inputs, `d`, by which those that tell the time of year are known;
@@ -117,7 +133,6 @@ class AdaptiveForecaster:
             steps,
             columns=columns,
             windows=[max(2, hours * day // 24) for hours in settings.slow.windows],
-            year=clock.year,
         )
         empty = np.flatnonzero(~np.isfinite(power).any(axis=0))
         if empty.size:
@@ -156,24 +171,57 @@ class AdaptiveForecaster:
         power = checked_targets(y, np.size(at), range(self.entities)).astype(np.float64)
         steps = checked_steps(at, len(power))
         measured = self.power.apply(power).astype(np.float64)
-        self.low = np.fmin(self.low, np.fmin.reduce(measured, axis=0, initial=np.inf))
-        self.high = np.fmax(self.high, np.fmax.reduce(measured, axis=0, initial=-np.inf))
         self.journal.measure(measured, steps)
 
     def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
         """Forecasts, `n x e`, of a whole stream, each with the measurements known at its time."""
+        return np.concatenate([issued.power for issued in self.stream(x, y, at)])
+
+    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Iterator[Issued]:
+        """Like `live`, some hours at a time, with what each expert said.
+
+        A stream must be run to its end. Inputs `n x d`, measurements `n x e`, steps `n`.
+        """
         rows = checked_inputs(x, self.inputs)
         steps = checked_steps(at, len(rows))
         power = checked_targets(y, len(rows), range(self.entities))
-        forecasts, observed = np.empty(power.shape), 0
+        observed = 0
         for boundary, part in self._boundaries(steps):
             # Of these hours only what is a delay or more before a step enters its forecast.
             known = min(part.start, int(np.searchsorted(steps, boundary + self.clock.refresh)))
             self.observe(power[observed:known], steps[observed:known])
             observed = known
-            forecasts[part] = self.forecast(rows[part], steps[part])
+            forecasts = self.forecast(rows[part], steps[part])
+            entries = self.journal.between(int(steps[part.start]), int(steps[part.stop - 1]) + 1)
+            experts = self.power.undo(entries.experts.swapaxes(1, 2)).swapaxes(1, 2)
+            yield Issued(steps[part], forecasts, experts)
         self.observe(power[observed:], steps[observed:])
-        return forecasts
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Names of the experts, `k`."""
+        fast = [f"{each.terms}, {each.half_life:g} d" for each in self.settings.fast.speeds]
+        return (
+            *(each.name for each in self.settings.slow.groups),
+            *fast,
+            "same hour",
+            "same weekday",
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything needed to go on into a folder, atomically."""
+        save_state(path, *pack(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a forecaster back; it goes on as if it had never stopped."""
+        saved = load_state(path)
+        try:
+            forecaster = cls(**parts_of(saved.values))
+            restore(forecaster, saved.values, saved.tensors)
+        except (KeyError, TypeError) as error:
+            raise StateError(f"{path} holds no adaptive forecaster ({error!r})") from error
+        return forecaster
 
     @property
     def held(self) -> int:
@@ -204,7 +252,7 @@ class AdaptiveForecaster:
 
     def _issue(self, x: Floats, at: Steps, boundary: int) -> Floats:
         """Learn what is known by then, forecast, and write it down."""
-        if boundary > self._learned:
+        if boundary > self.learned:
             self._learn(boundary)
         before = self.journal.between(int(at[0]) - self.view.reach, int(at[0]))
         rows, steps = np.concatenate([before.x, x]), np.concatenate([before.at, at])
@@ -231,7 +279,7 @@ class AdaptiveForecaster:
 
     def _learn(self, boundary: int) -> None:
         """Learn from everything measured before a step, at two speeds."""
-        passed = boundary - self._learned
+        passed = boundary - self.learned
         entries = self.journal.between(0, boundary)
         fresh = np.isfinite(entries.measured) & ~entries.learned
         rows = np.flatnonzero(fresh.any(axis=1))
@@ -242,13 +290,15 @@ class AdaptiveForecaster:
             residuals = measured - news.slow
             correction.learn(news.terms, residuals, ages=ages, passed=passed)
         self.aggregation.learn(news.experts, measured, ages=ages, passed=passed)
+        self.low = np.fmin(self.low, np.fmin.reduce(measured, axis=0, initial=np.inf))
+        self.high = np.fmax(self.high, np.fmax.reduce(measured, axis=0, initial=-np.inf))
         entries.learned[fresh] = True
-        self._learned = boundary
-        if boundary - self._updated >= self.clock.update:
+        self.learned = boundary
+        if boundary - self.updated >= self.clock.update:
             self._update(boundary)
-        self._newest = max(self._newest, int(news.at.max(initial=-1)))
+        self.newest = max(self.newest, int(news.at.max(initial=-1)))
         # Without measurements nothing is newer; forecasts that wait for theirs must not pile up.
-        self._retire(max(self._newest + 1, boundary - self.clock.same_weekday))
+        self._retire(max(self.newest + 1, boundary - self.clock.same_weekday))
 
     def _update(self, boundary: int) -> None:
         """Go on training the networks on what is held of the past."""
@@ -258,7 +308,7 @@ class AdaptiveForecaster:
         at = np.concatenate([self.reservoir.at, recent.at])
         self.ensemble.update(x, y, ages=(boundary - at) / self.clock.day)
         self.trainings += 1
-        self._updated = boundary
+        self.updated = boundary
 
     def _retire(self, now: int) -> None:
         """Move what is no longer the last week to the reservoir."""
@@ -269,12 +319,12 @@ class AdaptiveForecaster:
         self.low, self.high = np.nanmin(y, axis=0), np.nanmax(y, axis=0)
         seen = self.view.see(x, at)
         self.ensemble.warm_up(seen, y.astype(np.float32))
-        self._learned = self._updated = (int(at[-1]) // self.clock.refresh + 1) * self.clock.refresh
+        self.learned = self.updated = (int(at[-1]) // self.clock.refresh + 1) * self.clock.refresh
         shape = self.journal.entries
         nothing = [np.full((len(x), *part.shape[1:]), np.nan) for part in shape[3:7]]
         self.journal.write(Entries._make([at, x, seen, *nothing, y, np.ones(y.shape, np.bool_)]))
-        self._newest = int(at[-1])
-        self._retire(self._newest + 1)
+        self.newest = int(at[-1])
+        self._retire(self.newest + 1)
 
 
 def checked_steps(at: npt.ArrayLike, samples: int) -> Steps:

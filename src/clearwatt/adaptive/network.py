@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import NormalDist
 
+import torch
 from torch import Tensor
 
 from clearwatt.errors import ConfigurationError, require_whole
@@ -78,7 +79,7 @@ class DropoutPredictor(DenseNetwork):
     def _forward(self, params: Params, x: Tensor, noise: Tensor | None) -> Tensor:
         for position, chain in enumerate(self.chains[:-1]):
             value = chain.forward(params, x).relu()
-            x = value if noise is None else value * self._slope(value, noise, position)
+            x = value if noise is None else value * self._kept(noise, position)
         return self.chains[-1].forward(params, x)
 
     def differentiate(
@@ -91,24 +92,30 @@ class DropoutPredictor(DenseNetwork):
         noise: Tensor | None = None,
     ) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
-        slopes: list[Tensor] = []
+        values: list[Tensor] = []
         for position, layer in enumerate(passes[:-1]):
-            value = layer.forward(x).relu_()
-            slopes.append(self._slope(value, noise, position))
-            x = value.mul_(slopes[-1])
+            x = layer.forward(x).relu_()
+            if noise is not None:
+                x.mul_(self._kept(noise, position))
+            values.append(x)
         losses, delta = weigh_errors(
             passes[-1].forward(x), target, coefficients, outputs=self.outputs
         )
         passes[-1].backward(delta)
-        for layer, above, slope in zip(passes[-2::-1], passes[:0:-1], slopes[::-1], strict=True):
-            layer.backward(above.input_delta().mul_(slope))
+        for layer, above, value in zip(passes[-2::-1], passes[:0:-1], values[::-1], strict=True):
+            delta = above.input_delta()
+            # A value is above 0 where ReLU let it through and it was not dropped.
+            torch.ops.aten.threshold_backward.grad_input(delta, value, 0, grad_input=delta)
+            layer.backward(delta if noise is None else delta.mul_(self._gain))
         return losses
 
-    def _slope(self, value: Tensor, noise: Tensor | None, position: int) -> Tensor:
-        """The derivative of ReLU and dropout at a layer's values, `m x b x width`."""
-        slope = (value > 0).to(value.dtype)
-        if noise is not None:
-            own = slice(position * self.width, (position + 1) * self.width)
-            kept = noise[..., own] > NormalDist().inv_cdf(self.dropout)
-            slope.mul_(kept).div_(1 - self.dropout)
-        return slope
+    @property
+    def _gain(self) -> float:
+        """By what the neurons that are left make up for those that are dropped."""
+        return 1 / (1 - self.dropout)
+
+    def _kept(self, noise: Tensor, position: int) -> Tensor:
+        """The gain where a neuron of a hidden layer is kept, 0 where it is dropped."""
+        own = slice(position * self.width, (position + 1) * self.width)
+        kept = noise[..., own] > NormalDist().inv_cdf(self.dropout)
+        return kept.to(noise.dtype).mul_(self._gain)

@@ -11,6 +11,30 @@ from clearwatt.fleet import Training
 
 
 @dataclass(frozen=True)
+class Group:
+    """Networks of one kind.
+
+    Args:
+        half_life: Days after which a sample counts half in an update; None: all count alike.
+        season: Whether they see the time of year. Before a year has been seen it can mislead them,
+            so only some should; after that it helps.
+    """
+
+    half_life: float | None = None
+    season: bool = False
+
+    def __post_init__(self) -> None:
+        if self.half_life is not None and not 0 < self.half_life < float("inf"):
+            raise ConfigurationError(f"half_life is {self.half_life}; it must be positive or None")
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        memory = "" if self.half_life is None else f", {self.half_life:g} d"
+        return f"networks{memory}{', season' if self.season else ''}"
+
+
+@dataclass(frozen=True)
 class Slow:
     """The networks that learn once a week.
 
@@ -19,8 +43,7 @@ class Slow:
         layers: Hidden layers.
         dropout: Share of hidden neurons left out for a training sample.
         members: Networks per group.
-        half_lives: One group of networks each: days after which a sample counts half in an update;
-            None for a group to which all samples count alike.
+        groups: The kinds of networks, each an expert of its own.
         decay: Share of every weight that is lost before an update.
         every: Days from one update to the next.
         windows: Hours over which past weather is averaged.
@@ -31,8 +54,8 @@ class Slow:
     width: int = 32
     layers: int = 2
     dropout: float = 0.1
-    members: int = 4
-    half_lives: tuple[float | None, ...] = (None, 60.0)
+    members: int = 3
+    groups: tuple[Group, ...] = (Group(), Group(half_life=60.0), Group(season=True))
     decay: float = 0.015
     every: int = 7
     windows: tuple[int, ...] = (3, 24)
@@ -41,10 +64,8 @@ class Slow:
 
     def __post_init__(self) -> None:
         require_whole(members=self.members, every=self.every)
-        if not self.half_lives or any(h is not None and not h > 0 for h in self.half_lives):
-            raise ConfigurationError(
-                f"half_lives are {self.half_lives}; give one per group, each None or above 0"
-            )
+        if not self.groups:
+            raise ConfigurationError("there are no groups; give at least one kind of network")
         if not 0 <= self.decay < 1:
             raise ConfigurationError(f"decay is {self.decay}; it must be at least 0 and below 1")
 

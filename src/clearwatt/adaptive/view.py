@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -26,30 +27,25 @@ class View:
     """Turns input rows into what the networks see, causally: a row and the rows before it.
 
     Weather comes with its mean over each of the `windows` up to then, less its present value: wind
-    turns and buildings cool with what was before. Inputs that tell the time of year are left out
-    where the warm-up has not seen a whole year, because all they could do is to extrapolate.
+    turns and buildings cool with what was before.
 
     Args:
         kept: Which input columns are used.
         weather: Which of them are weather, so averaged over the windows.
+        season: Where among the columns seen the time of year is.
         windows: Lengths of the means, in steps.
         scale: Of the warm-up.
     """
 
     kept: tuple[int, ...]
     weather: tuple[int, ...]
+    season: tuple[int, ...]
     windows: tuple[int, ...]
     scale: Standardisation
 
     @classmethod
     def fit(
-        cls,
-        x: Floats,
-        at: Steps,
-        *,
-        columns: Sequence[str] | None,
-        windows: Sequence[int],
-        year: int,
+        cls, x: Floats, at: Steps, *, columns: Sequence[str] | None, windows: Sequence[int]
     ) -> Self:
         """Look at the warm-up's inputs.
 
@@ -58,23 +54,21 @@ class View:
             at: Step of each, `n`, ascending.
             columns: Names of the inputs, `d`; None: weather, then `CALENDAR_COLUMNS`.
             windows: Lengths of the means, in steps.
-            year: Steps of a year.
         """
         names = _names(x.shape[1], columns)
-        whole_year = at[-1] - at[0] >= year
-        changing = np.ptp(x, axis=0) > 0
-        kept = [
-            i for i, name in enumerate(names) if changing[i] and (whole_year or name not in YEARLY)
-        ]
-        weather = [i for i in kept if names[i] not in CALENDAR_COLUMNS]
+        kept = [i for i in range(len(names)) if np.ptp(x[:, i]) > 0]
+        circles = [place for place, i in enumerate(kept) if names[i] in CALENDAR_COLUMNS]
         bare = cls(
-            tuple(kept),
-            tuple(weather),
-            tuple(windows),
-            Standardisation.identity(len(kept) + len(weather) * len(windows)),
+            kept=tuple(kept),
+            weather=tuple(i for i in kept if names[i] not in CALENDAR_COLUMNS),
+            season=tuple(place for place, i in enumerate(kept) if names[i] in YEARLY),
+            windows=tuple(windows),
+            scale=Standardisation.identity(0),
         )
-        fitted = Standardisation.fit(bare._columns(x, at))
-        return cls(bare.kept, bare.weather, bare.windows, fitted)
+        scale = Standardisation.fit(bare._columns(x, at))
+        # A warm-up may have seen but an arc of a circle: its mean and deviation say nothing.
+        scale.mean[circles], scale.scale[circles] = 0.0, math.sqrt(0.5)
+        return replace(bare, scale=scale)
 
     @property
     def width(self) -> int:
