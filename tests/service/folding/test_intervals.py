@@ -1,0 +1,101 @@
+"""Intervals of a zone: they cover what they should, survive everything, and reach who forecasts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.service.folding.test_fold import played
+from tests.service.journals import STEP, Service, World
+
+from clearwatt.intervals import LEVELS
+from clearwatt.service.folding.fold import ZoneFold
+from clearwatt.service.forecasting.forecasts import Forecaster
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World.of()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, world: World) -> Service:
+    return played(tmp_path_factory.mktemp("intervals") / "a", world)
+
+
+def forecast(service: Service, world: World, **options):
+    forecaster = Forecaster(service.store, service.files)
+    start = int(world.times[len(world.power)])
+    try:
+        return forecaster.forecast(["e0", "e1"], start, start + 24 * STEP, **options)
+    finally:
+        forecaster.close()
+
+
+def test_the_interval_held_about_as_much_as_it_says(service):
+    for name in ("e0", "e1"):
+        interval = service.content()["entities"][name]["interval"]
+        assert interval["n_week"] == 7 * 24
+        assert 0.75 < interval["coverage_week"] <= 1.0
+        assert 0 < interval["width_week"] < 20, "the power itself is 20 to 50"
+
+
+def test_forecasts_come_with_quantiles_that_ascend_and_hold_a_day_like_yesterday(service, world):
+    for column, each in enumerate(forecast(service, world, levels=LEVELS)):
+        assert each.quantiles.shape == (7, 24)
+        assert (np.diff(each.quantiles, axis=0) >= 0).all()
+        yesterday = world.power[-24:, column]
+        held = (yesterday >= each.quantiles[0]) & (yesterday <= each.quantiles[-1])
+        assert held.mean() > 0.6
+
+
+def test_without_levels_there_are_none(service, world):
+    assert [each.quantiles for each in forecast(service, world)] == [None, None]
+
+
+def test_they_are_the_same_however_entries_are_grouped(tmp_path, service, world):
+    twin = played(tmp_path / "b", world, limit=3)
+    assert state_of(twin.fold) == state_of(service.fold)
+    assert twin.store.intervals("north") == service.store.intervals("north")
+
+
+def test_a_checkpoint_brings_them_back(tmp_path: Path, service, world):
+    service.fold.save(tmp_path)
+    found = ZoneFold.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
+    assert state_of(found) == state_of(service.fold)
+
+
+def test_what_is_forgotten_is_in_no_window_any_more(tmp_path, world):
+    service = played(tmp_path / "c", world)
+    intervals = service.fold.state.intervals
+    start = STEP * int(intervals.steps[10])
+    service.command("exclude", "e0", start=start, end=start + 5 * STEP)
+    service.catch_up()
+    assert np.isnan(intervals.y[10:15, 0]).all()
+    assert np.isfinite(intervals.y[10:15, 1]).all()
+
+
+def test_a_rolled_back_model_is_tried_and_told_of(tmp_path, world):
+    service = played(tmp_path / "d", world)
+    before = service.store.intervals("north")
+    service.command("activate", None, version="predictor:e0:0")
+    service.catch_up()
+    after = service.store.intervals("north")
+    assert after.revision > before.revision
+    assert after.content != before.content
+
+
+def test_a_damaged_sheet_costs_intervals_and_no_forecast(tmp_path, world):
+    service = played(tmp_path / "e", world)
+    with service.store.writing() as session:
+        session.run("UPDATE intervals SET content = ?", b"damaged")
+    answers = forecast(service, world, levels=LEVELS)
+    assert [each.quantiles for each in answers] == [None, None]
+    assert all(np.isfinite(each.values).all() for each in answers)
+
+
+def state_of(fold: ZoneFold) -> tuple:
+    intervals = fold.state.intervals
+    tensors = {name: each.numpy().tobytes() for name, each in intervals.tensors().items()}
+    return intervals.values(), tensors
