@@ -76,7 +76,7 @@ def test_something_else_is_refused(tmp_path):
 
 def test_the_tables_say_the_same(board):
     first = board.rows[0]
-    assert main_sheet(board).rows[0][:2] == (first.label, f"{first.rmse:.4f}")
+    assert main_sheet(board).rows[0][:3] == ("1", first.label, f"{first.rmse:.4f}")
     entities = entity_sheet(board)
     assert [row[0] for row in entities.rows] == list(ENTITIES)
     assert len(entities.best) == len(ENTITIES)

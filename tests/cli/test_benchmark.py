@@ -50,7 +50,7 @@ def test_json_is_what_the_file_says(folder, tmp_path, capsys):
 
 def test_markdown_can_be_pasted(folder, tmp_path, capsys):
     assert command(folder, tmp_path / "out", "--peers", "persistence", "--markdown") == 0
-    assert capsys.readouterr().out.startswith("| peer | live RMSE |")
+    assert capsys.readouterr().out.startswith("| # | peer | live RMSE |")
 
 
 def test_the_same_command_again_does_nothing_again(folder, tmp_path, capsys):

@@ -17,19 +17,17 @@ _COLOURS = {
 }
 _OTHER = "#7f8a98"
 
-# Labels on different sides of neighbours stay readable.
-_SIDES = ("top center", "bottom center", "middle right", "middle left")
-
 
 def cost_panels(board: Leaderboard) -> list[Panel]:
-    """Live error against past data held, and against processor time, a dot for each peer."""
+    """Live error against past data held, and against processor time; dots bear the rank."""
     return [
         Panel(
-            "Live RMSE against past data held per entity (who holds none is at the left edge)",
+            "Live RMSE against past data held per entity; who holds none is at the left edge. "
+            "Numbers are ranks",
             _plane(board, lambda row: row.held_bytes, "past data held [bytes]"),
         ),
         Panel(
-            "Live RMSE against processor time for learning per entity",
+            "Live RMSE against processor time for learning per entity. Numbers are ranks",
             _plane(board, lambda row: row.seconds, "processor time for learning [s]"),
         ),
     ]
@@ -38,7 +36,7 @@ def cost_panels(board: Leaderboard) -> list[Panel]:
 def _plane(board: Leaderboard, cost: Callable[[Row], float], title: str) -> Figure:
     rows = [row for row in board.rows if row.rmse is not None]
     least = min((cost(row) for row in rows if cost(row) > 0), default=1.0)
-    dots = [_dot(row, max(cost(row), least / 3), _SIDES[at % 4]) for at, row in enumerate(rows)]
+    dots = [_dot(row, max(cost(row), least / 3), rank) for rank, row in enumerate(rows, start=1)]
     layout = {
         "height": 430,
         "showlegend": False,
@@ -46,21 +44,21 @@ def _plane(board: Leaderboard, cost: Callable[[Row], float], title: str) -> Figu
         "xaxis": {"type": "log", "title": {"text": title}},
         "yaxis": {"title": {"text": "live RMSE, updating phase"}},
     }
-    return {"data": dots, "layout": layout}
+    return {"data": dots[::-1], "layout": layout}  # the best is drawn last, on top
 
 
-def _dot(row: Row, across: float, side: str) -> Figure:
+def _dot(row: Row, across: float, rank: int) -> Figure:
     colour = _COLOURS.get(row.peer.partition("-")[0], _OTHER)
     return {
         "type": "scatter",
         "mode": "markers+text",
         "x": [across],
         "y": [row.rmse],
-        "text": [text(row.peer)],
-        "textposition": side,
-        "textfont": {"color": colour, "size": 11},
+        "text": [str(rank)],
+        "textposition": "middle center",
+        "textfont": {"color": "#ffffff", "size": 11},
         "cliponaxis": False,
-        "marker": {"color": colour, "size": 10},
-        "hovertemplate": f"{text(row.label)}<br>live RMSE %{{y:.4f}}<br>holds "
+        "marker": {"color": colour, "size": 20, "line": {"color": "var(--card)", "width": 1}},
+        "hovertemplate": f"{rank}. {text(row.label)}<br>live RMSE %{{y:.4f}}<br>holds "
         f"{size(row.held_bytes)}, learns {row.seconds:.1f} s<extra></extra>",
     }

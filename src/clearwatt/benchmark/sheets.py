@@ -8,6 +8,7 @@ from clearwatt.benchmark.leaderboard import Leaderboard, Row
 from clearwatt.data.sheets import Sheet
 
 COLUMNS = (
+    "#",
     "peer",
     "live RMSE",
     "MAE",
@@ -26,12 +27,13 @@ def main_sheet(board: Leaderboard) -> Sheet:
     """The leaderboard, the lowest live error first."""
     count = len(board.entities)
     whom = f"mean of {count} entities" if count > 1 else board.entities[0]
-    rows = tuple(_cells(row) for row in board.rows)
+    rows = tuple((str(at), *_cells(row)) for at, row in enumerate(board.rows, start=1))
     return Sheet(
         title=f"{board.about['data']['name']}: {whom}",
         columns=COLUMNS,
         rows=rows,
-        best=frozenset((0, column) for column in (0, 1) if rows),
+        left=2,
+        best=frozenset((0, column) for column in (1, 2) if rows),
         note="Live errors over the updating phase unless said otherwise, as a share of capacity. "
         "CPU seconds, trainings and past data held are per entity. Wins: entities with the lowest "
         "RMSE, in parentheses those significantly so (Diebold-Mariano, 5 %).",
@@ -55,12 +57,13 @@ def duel_sheet(board: Leaderboard) -> Sheet:
     """Every peer against every other: entities on which the row is clearly better : worse."""
     peers = [row.peer for row in board.rows]
     found = {(duel.peer, duel.other): f"{duel.better}:{duel.worse}" for duel in board.duels}
+    count = len(board.entities)
     rows = tuple((peer, *(found.get((peer, other), "") for other in peers)) for peer in peers)
     return Sheet(
         "Row against column",
         ("", *peers),
         rows,
-        note=f"Of {len(board.entities)} entities, those on which the row's daily squared errors "
+        note=f"Of {count} {'entities' if count > 1 else 'entity'}, those on which the row's daily squared errors "
         "are significantly lower : higher (Diebold-Mariano with Newey-West variance, 5 %, not "
         "corrected for the number of comparisons).",
     )
