@@ -57,14 +57,13 @@ def duel_sheet(board: Leaderboard) -> Sheet:
     """Every peer against every other: entities on which the row is clearly better : worse."""
     peers = [row.peer for row in board.rows]
     found = {(duel.peer, duel.other): f"{duel.better}:{duel.worse}" for duel in board.duels}
-    count = len(board.entities)
     rows = tuple((peer, *(found.get((peer, other), "") for other in peers)) for peer in peers)
     return Sheet(
         "Row against column",
         ("", *peers),
         rows,
-        note=f"Of {count} {'entities' if count > 1 else 'entity'}, those on which the row's daily squared errors "
-        "are significantly lower : higher (Diebold-Mariano with Newey-West variance, 5 %, not "
+        note=f"On how many of {len(board.entities)} the row's daily squared errors are "
+        "significantly lower : higher (Diebold-Mariano with Newey-West variance, 5 %, not "
         "corrected for the number of comparisons).",
     )
 
