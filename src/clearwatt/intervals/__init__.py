@@ -1,9 +1,10 @@
 """Intervals: calibrated quantiles around point forecasts, for a stream that never ends."""
 
-from clearwatt.intervals.calibrator import WINDOW_DAYS, Calibrator, Pace
+from clearwatt.intervals.calibrator import WINDOW_DAYS, Calibrator
 from clearwatt.intervals.cells import PARTS
 from clearwatt.intervals.levels import LEVELS, checked_levels
 from clearwatt.intervals.limits import physical_limits
+from clearwatt.intervals.pace import Pace
 from clearwatt.intervals.scores import Interval, crps, interval, pinball
 from clearwatt.intervals.sheet import Sheet
 

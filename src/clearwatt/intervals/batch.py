@@ -17,14 +17,16 @@ DAYS = 4
 class Batch(NamedTuple):
     """Rows (`DAYS` times a day's slots) x m; NaN and cell 0 where there is none.
 
-    ``units`` are residuals in units of their cells, ``z`` in units of their days: both as they were
-    when the row came, under what was said of it.
+    ``units`` are residuals in units of their cells, ``z`` in units of their days, and ``reach`` in
+    those and wider ones while a model is new: as they were when the row came, under what was said
+    of it.
     """
 
     places: Places
     residuals: Floats
     units: Floats
     z: Floats
+    reach: Floats
 
     @classmethod
     def empty(cls, cells: Cells, entities: int) -> Batch:
@@ -32,15 +34,13 @@ class Batch(NamedTuple):
         shape = (DAYS * cells.slots, entities)
         blank = np.full(shape, np.nan)
         first = np.arange(entities, dtype=np.int64) * cells.count
-        return cls(np.tile(first, (shape[0], 1)), blank, blank.copy(), blank.copy())
+        blanks = (blank.copy() for _ in range(3))
+        return cls(np.tile(first, (shape[0], 1)), blank, *blanks)
 
     def copy(self) -> Batch:
         """One that may be written to."""
-        return Batch(self.places.copy(), self.residuals.copy(), self.units.copy(), self.z.copy())
-
-    def rows(self, rows: slice) -> Batch:
-        """Some rows, to be written to or read."""
-        return Batch(self.places[rows], self.residuals[rows], self.units[rows], self.z[rows])
+        floats = (each.copy() for each in self[1:])
+        return Batch(self.places.copy(), *floats)
 
     def write(self, rows: npt.NDArray[np.int64], other: Batch) -> None:
         """Put rows where they belong."""
@@ -50,3 +50,20 @@ class Batch(NamedTuple):
     def bands(self, cells: Cells) -> Places:
         """The band of each."""
         return self.places % cells.count % BANDS
+
+
+class Kept(NamedTuple):
+    """Rows of a block that are learned from: where they are (k), their slots of the day (k).
+
+    ``places`` and ``residuals`` are k x m.
+    """
+
+    chosen: Places
+    slots: Places
+    places: Places
+    residuals: Floats
+
+    def between(self, rows: slice) -> Kept:
+        """Those among some rows of the block."""
+        part = slice(*np.searchsorted(self.chosen, [rows.start, rows.stop]))
+        return Kept(self.chosen[part], self.slots[part], self.places[part], self.residuals[part])

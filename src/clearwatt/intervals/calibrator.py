@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.errors import ConfigurationError, DataError, StateError, require_whole
-from clearwatt.intervals.batch import DAYS, Batch
+from clearwatt.intervals.batch import DAYS, Batch, Kept
 from clearwatt.intervals.card import Card
 from clearwatt.intervals.cells import PARTS, Cells, Places, Spread, Sums
 from clearwatt.intervals.levels import KNOTS, LEVELS, Floats, checked_levels
+from clearwatt.intervals.limits import limits_of
+from clearwatt.intervals.pace import PACE, Pace
 from clearwatt.intervals.recent import Recent
 from clearwatt.intervals.shape import histogram, quantiles_of
 from clearwatt.intervals.sheet import Sheet, within
@@ -37,38 +39,6 @@ WINDOW_DAYS = 7
 """How many days of samples a new model is tried on."""
 
 
-@dataclass(frozen=True)
-class Pace:
-    """How fast what is learned and forgotten; times are days with measurements.
-
-    Args:
-        usual: half-life of what is usual, cells and shapes.
-        recent: half-life of how residuals are these days.
-        trust: how far a size of these days is believed, 0 to 1; the rest stays as usual.
-        bias: how far a bias of these days is believed, 0 to 1.
-        step: how far a tracker moves in a day on which every reading is beyond its quantile, in
-            units of the usual size.
-        start_days: how many days the warm-up counts for: its residuals are too small, because the
-            models were trained on them.
-        start_wide: how much wider quantiles are at first.
-        swap_wide: how much wider they are at first when a model is new.
-        narrowing: half-life of that.
-    """
-
-    usual: float = 60.0
-    recent: float = 3.0
-    trust: float = 0.7
-    bias: float = 0.5
-    step: float = 0.1
-    start_days: float = 10.0
-    start_wide: float = 0.3
-    swap_wide: float = 1.0
-    narrowing: float = 1.5
-
-
-PACE = Pace()
-
-
 class Calibrator:
     """The quantiles of all entities of a zone, learned from their residuals row by row.
 
@@ -81,11 +51,11 @@ class Calibrator:
     ) -> None:
         entities = len(cells.lowest)
         self.cells, self.limits, self.lag, self.pace = cells, limits, lag, pace
-        self._sums, self._counts, self._shape = sums, counts, quantiles_of(counts)
+        self._sums, self._counts = sums, counts
         self._offsets = np.zeros((entities, len(KNOTS)))
         self._recent = Recent.usual(entities, pace.recent * cells.slots)
         self._wide = np.full(entities, pace.start_wide)
-        self._cards = (self._card(sums.spread()),) * (lag + 1)
+        self._cards = (self._card(),) * (lag + 1)
         self._batch = Batch.empty(cells, entities)
         self._held = 0  # whole days in the batch
         self._day: int | None = None  # the one whose rows are coming in
@@ -133,7 +103,7 @@ class Calibrator:
         share = pace.start_days * cells.slots / np.maximum(sums.samples.sum(axis=1), 1.0)
         share = np.minimum(share, 1.0)
         sums = Sums(*(each * share[:, None] for each in sums))
-        limits = _limits(low, high, y.shape[1])
+        limits = limits_of(low, high, y.shape[1])
         return cls(
             cells, limits, lag=lag, pace=pace, sums=sums, counts=counts * share[:, None, None]
         )
@@ -186,18 +156,20 @@ class Calibrator:
         self._check(forecasts, y, steps)
         wanted = None if levels is None else checked_levels(levels)
         said = None if wanted is None else np.empty((*y.shape, len(wanted)))
+        kept = self._kept(forecasts, y, steps)
         for piece in self._days(steps):
             day = int(steps[piece.start]) // self.cells.day
             if self._day is not None and day != self._day:
                 self._learn_day()
-            self._day = day
+            self._day, self._last = day, int(steps[piece.stop - 1])
             if said is not None and wanted is not None:
-                card = self._cards[0]
-                rows = card.quantiles(
+                rows = self._cards[0].quantiles(
                     forecasts[piece], steps[piece], cells=self.cells, levels=wanted
                 )
                 said[piece] = within(rows, self.limits)
-            self._take(forecasts[piece], y[piece], steps[piece])
+            self._take(kept.between(piece))
+            if self._last % self.cells.day == self.cells.day - 1:
+                self._learn_day()
         return said
 
     def swap(self, columns: Places, forecasts: Floats, y: Floats, steps: Places) -> None:
@@ -219,8 +191,8 @@ class Calibrator:
         units = spread.normalised(y - forecasts, places)
         age = (steps.max(initial=0) - steps) / self.cells.day
         weights = 0.5 ** (age / self.pace.recent) / self.cells.stride
-        tried = Recent.of(units, np.zeros(len(columns)), weights)
-        tried = Recent.of(units, self.pace.bias * tried.bias, weights)
+        rough = Recent.of(units, np.zeros(len(columns)), weights)
+        tried = Recent.of(units, self.pace.bias * rough.bias, weights)
         # A quarter of a day's worth of before, for a window in which little was measured.
         some = self.cells.slots / 4 / np.maximum(old.samples, 1.0)
         self._recent = self._recent.with_columns(columns, old.faded(some, tried))
@@ -313,7 +285,6 @@ class Calibrator:
             "height": self.cells.height,
             "limits": self.limits,
             "counts": self._counts,
-            "shape": self._shape,
             "offsets": self._offsets,
             "wide": self._wide,
             **{
@@ -328,9 +299,7 @@ class Calibrator:
             return kind(*(arrays[f"{name}.{field}"] for field in fields))
 
         self.cells = replace(self.cells, lowest=arrays["lowest"], height=arrays["height"])
-        self.limits, self._counts, self._shape = (
-            arrays[name] for name in ("limits", "counts", "shape")
-        )
+        self.limits, self._counts = arrays["limits"], arrays["counts"]
         self._offsets, self._wide = arrays["offsets"], arrays["wide"]
         self._sums = record(Sums, "sums", Sums._fields)
         self._recent = record(Recent, "recent", Recent._fields)
@@ -359,63 +328,65 @@ class Calibrator:
         ends = [0, *cuts.tolist(), len(steps)]
         return (slice(start, stop) for start, stop in pairwise(ends) if stop > start)
 
-    def _take(self, forecasts: Floats, y: Floats, steps: Places) -> None:
-        """Keep rows of the day that is coming in, normalised by what was said of it."""
-        self._last = int(steps[-1])
+    def _kept(self, forecasts: Floats, y: Floats, steps: Places) -> Kept:
+        """What of a block is learned from; none of this depends on what has been learned."""
         chosen = self.cells.learned(steps)
-        if len(chosen):
-            forecasts, steps = forecasts[chosen], steps[chosen]
-            residuals = y[chosen] - forecasts
-            places = self.cells.places(self.cells.bands(forecasts), steps)
-            card = self._cards[0]
-            units = card.spread.normalised(residuals, places)
-            rows = self._held * self.cells.slots + steps % self.cells.day // self.cells.stride
-            self._batch.write(rows, Batch(places, residuals, units, card.normalised(units)))
-        if self._last % self.cells.day == self.cells.day - 1:
-            self._learn_day()
+        forecasts, steps = forecasts[chosen], steps[chosen]
+        places = self.cells.places(self.cells.bands(forecasts), steps)
+        slots = steps % self.cells.day // self.cells.stride
+        return Kept(chosen, slots, places, y[chosen] - forecasts)
+
+    def _take(self, kept: Kept) -> None:
+        """Hold rows of the day that is coming in, normalised by what was said of it."""
+        if len(kept.chosen) == 0:
+            return
+        card, rows = self._cards[0], kept.slots + self._held * self.cells.slots
+        units = card.spread.normalised(kept.residuals, kept.places)
+        z = (units - card.bias) / card.size
+        reach = z / (1.0 + card.wide)
+        self._batch.write(rows, Batch(kept.places, kept.residuals, units, z, reach))
 
     def _learn_day(self) -> None:
         """Learn from a day that is over."""
         self._day = None
-        slots, pace, card = self.cells.slots, self.pace, self._cards[0]
-        rows = slice(self._held * slots, (self._held + 1) * slots)
-        day = self._batch.rows(rows)
-        measured = (~np.isnan(day.z)).sum(axis=0) / slots
-        missing = measured[:, None] * _KNOTS - card.below(day.z, day.bands(self.cells)) / slots
-        self._offsets = self._offsets + pace.step * missing
-        newer = Recent.of(day.units, card.bias, np.ones(slots))
+        slots, pace = self.cells.slots, self.pace
+        units = self._batch.units[self._held * slots : (self._held + 1) * slots]
+        newer = Recent.of(units, self._cards[0].bias)
+        measured = newer.samples / slots
         self._recent = self._recent.faded(0.5 ** (measured / pace.recent), newer)
         self._wide = self._wide * 0.5 ** (measured / pace.narrowing)
         self._held += 1
-        spread = self._cards[-1].spread
         if self._held == DAYS:
             self._learn_usual()
-            spread = self._sums.spread()
-        self._cards = (*self._cards[1:], self._card(spread))
+            card = self._card()
+        else:
+            card = self._cards[-1]._replace(bias=self._bias, size=self._size, wide=self._wide)
+        self._cards = (*self._cards[1:], card)
         self.revision += 1
 
     def _learn_usual(self) -> None:
-        """Learn what is usual from a batch that is full."""
-        batch, cells = self._batch, self.cells
-        measured = (~np.isnan(batch.z)).sum(axis=0) / cells.slots
+        """Learn what is usual from a batch that is full, and move the trackers."""
+        batch, cells, card = self._batch, self.cells, self._cards[-1]
+        bands = batch.bands(cells)
+        measured = np.count_nonzero(~np.isnan(batch.z), axis=0) / cells.slots
+        missing = measured[:, None] * _KNOTS - card.below(batch.reach, bands) / cells.slots
+        self._offsets = self._offsets + self.pace.step * missing
         fade = 0.5 ** (measured / self.pace.usual)
-        usual = self._cards[-1].location.reshape(-1).take(batch.places)
-        distances = np.abs(batch.residuals - usual)
+        distances = np.abs(batch.residuals - card.location.reshape(-1).take(batch.places))
         newer = Sums.of(batch.residuals, distances, places=batch.places, cells=cells.count)
         self._sums = self._sums.faded(fade, newer)
         self._counts = self._counts * fade[:, None, None]
-        self._counts += histogram(batch.z, batch.bands(cells))
-        self._shape = quantiles_of(self._counts)
+        self._counts += histogram(batch.z, bands)
         self._batch, self._held = Batch.empty(cells, len(fade)), 0
 
-    def _card(self, spread: Spread) -> Card:
-        """What is said from now on."""
+    def _card(self) -> Card:
+        """What is said from now on, all of it made anew."""
         return Card(
-            *spread,
+            *self._sums.spread(),
             bias=self._bias,
             size=self._size,
             wide=self._wide,
-            table=np.sort(self._shape + self._offsets[:, None], axis=2),
+            table=np.sort(quantiles_of(self._counts) + self._offsets[:, None], axis=2),
         )
 
     def _renewed(self, card: Card, columns: Places) -> Card:
@@ -439,17 +410,3 @@ class Calibrator:
 def _axis(name: str) -> int:
     """Along which axis of a saved array the entities are."""
     return 1 if name == "limits" or name.startswith("batch.") else 0
-
-
-def _limits(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int) -> Floats:
-    """Limits as 2 x m."""
-    ends = [-np.inf if low is None else low, np.inf if high is None else high]
-    limits = np.stack([np.broadcast_to(np.asarray(end, np.float64), entities) for end in ends])
-    crossed = np.flatnonzero(~(limits[0] <= limits[1]))
-    if len(crossed):
-        at = crossed[0]
-        raise ConfigurationError(
-            f"entity {at} has limits {limits[0, at]:g} and {limits[1, at]:g}; the low one must not "
-            "be above the high one"
-        )
-    return limits

@@ -27,16 +27,12 @@ class Card(NamedTuple):
     wide: Floats
     table: Floats
 
-    def normalised(self, units: Floats) -> Floats:
-        """Residuals in units of their cells (n x m), in units of these days."""
-        return (units - self.bias) / self.size
-
     def below(self, z: Floats, bands: Places) -> Floats:
         """How many normalised residuals (n x m, NaN: none) are below each knot: m x knots.
 
         One that sits on its quantile is no miss on either side.
         """
-        rows = self._rows(self.table * (1.0 + self.wide)[:, None, None], bands)
+        rows = self._rows(self.table, bands)
         lower = len(KNOTS) // 2
         strictly = (z[..., None] < rows[..., :lower]).sum(axis=0)
         at_most = (z[..., None] <= rows[..., lower:]).sum(axis=0)

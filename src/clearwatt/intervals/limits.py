@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from clearwatt.data.schema import Kind
+from clearwatt.errors import ConfigurationError
 from clearwatt.intervals.levels import Floats
 
 
@@ -30,3 +32,17 @@ def physical_limits(
     low = min(0.0, float(known.min(initial=0.0)))
     high = math.inf if rated is None else max(rated, float(known.max(initial=rated)))
     return low, high
+
+
+def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int) -> Floats:
+    """Limits of all entities (2 x m), given for all at once or for each; None: none."""
+    ends = [-np.inf if low is None else low, np.inf if high is None else high]
+    limits = np.stack([np.broadcast_to(np.asarray(end, np.float64), entities) for end in ends])
+    crossed = np.flatnonzero(~(limits[0] <= limits[1]))
+    if len(crossed):
+        at = crossed[0]
+        raise ConfigurationError(
+            f"entity {at} has limits {limits[0, at]:g} and {limits[1, at]:g}; the low one must not "
+            "be above the high one"
+        )
+    return limits

@@ -24,12 +24,14 @@ class Recent(NamedTuple):
         return cls(full, np.zeros(entities), full)
 
     @classmethod
-    def of(cls, residuals: Floats, bias: Floats, weights: Floats) -> Recent:
-        """Sum up residuals (n x m, NaN: none), weighted row by row (n)."""
-        known = ~np.isnan(residuals)
-        kept = np.where(known, residuals, 0.0)
-        distances = np.where(known, np.abs(residuals - bias), 0.0)
-        return cls(weights @ known, weights @ kept, weights @ distances)
+    def of(cls, residuals: Floats, bias: Floats, weights: Floats | None = None) -> Recent:
+        """Sum up residuals (n x m, NaN: none), weighted row by row (n) or not."""
+        distances = np.abs(residuals - bias)
+        rows = np.stack([np.ones(residuals.shape), residuals, distances])
+        rows[:, np.isnan(residuals)] = 0.0
+        if weights is not None:
+            rows *= weights[:, None]
+        return cls(*rows.sum(axis=1))
 
     def faded(self, factor: Floats, newer: Recent) -> Recent:
         """These times a factor (m), and newer ones."""
