@@ -34,9 +34,11 @@ class Card(NamedTuple):
         """
         rows = self._rows(self.table, bands)
         lower = len(KNOTS) // 2
-        strictly = (z[..., None] < rows[..., :lower]).sum(axis=0)
-        at_most = (z[..., None] <= rows[..., lower:]).sum(axis=0)
-        return np.concatenate([strictly, at_most], axis=1).astype(np.float64)
+        under = np.empty(rows.shape, np.bool_)
+        np.less(z[..., None], rows[..., :lower], out=under[..., :lower])
+        np.less_equal(z[..., None], rows[..., lower:], out=under[..., lower:])
+        counts = under.view(np.uint8).sum(axis=0, dtype=np.uint16)
+        return np.asarray(counts, np.float64)
 
     def quantiles(
         self, forecasts: Floats, steps: Places, *, cells: Cells, levels: Floats

@@ -37,14 +37,16 @@ def quantiles_of(counts: Floats) -> Floats:
     whole = counts.sum(axis=1, keepdims=True)
     total = whole.sum(axis=2, keepdims=True)
     mixed = counts + LEAN * np.divide(whole, total, out=np.zeros_like(whole), where=total > 0)
-    below = np.cumsum(mixed, axis=2)
-    wanted = below[:, :, -1:] * np.asarray(KNOTS)
-    at = np.count_nonzero(below[:, :, None] < wanted[..., None], axis=3)
-    reached = np.take_along_axis(below, at, axis=2)
-    inside = np.take_along_axis(mixed, at, axis=2)
+    bins = np.ascontiguousarray(mixed.reshape(-1, BINS).T)  # the bins first: sums run far faster
+    below = np.cumsum(bins, axis=0)
+    wanted = below[-1] * np.asarray(KNOTS)[:, None]
+    at = (below[:, None] < wanted).view(np.uint8).sum(axis=0, dtype=np.uint8).astype(np.int64)
+    reached = np.take_along_axis(below, at, axis=0)
+    inside = np.take_along_axis(bins, at, axis=0)
     # How far into its bin a quantile lies; without any sample in the middle of the first.
     part = 1.0 - np.divide(reached - wanted, inside, out=np.full(at.shape, 0.5), where=inside > 0)
     squeezed = (at + part) * (2 / BINS) - 1.0
     outermost = 1.0 - 1.0 / BINS  # the middle of the last bin: beyond it nothing is told apart
     squeezed = np.clip(squeezed, -outermost, outermost)
-    return np.asarray(squeezed / (1.0 - np.abs(squeezed)), np.float64)
+    quantiles = squeezed / (1.0 - np.abs(squeezed))
+    return np.ascontiguousarray(quantiles.T).reshape(*counts.shape[:2], len(KNOTS))
