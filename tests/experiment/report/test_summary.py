@@ -6,6 +6,7 @@ from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import (
     component_table,
     entity_table,
+    interval_table,
     kind_tables,
     operation_table,
 )
@@ -80,3 +81,39 @@ def test_one_entity_is_shown_without_averaging(report):
 def test_an_unknown_entity_is_told_with_those_that_exist(report):
     with pytest.raises(DataError, match=r"'moon' is no entity .* pv_01, household_01"):
         entity_table(report.results, "moon")
+
+
+def with_intervals(document):
+    """The run with intervals that held 90 % of the readings, and 70 % after one entity's update."""
+    for trial in document["trials"]:
+        figures = {
+            "coverage_90": 0.9,
+            "coverage_50": 0.5,
+            "width_90": 0.2 * FACTORS[trial["entity"]],
+            "pinball": 0.01,
+            "crps": 0.02,
+            "samples": 100,
+        }
+        trial["intervals"] = {
+            "overall": figures,
+            "after_updates": {**figures, "coverage_90": 0.85},
+            "after_drifts": None,
+            "least_after_update": 0.7 if trial["entity"] == "pv_01" else 0.85,
+        }
+    return document
+
+
+def test_intervals_are_told_in_percent_with_who_kept_what_was_promised(write_run):
+    report = Report.of(write_run(with_intervals(run_document())))
+    table = report.table("intervals")
+    assert table.mean("E", "coverage_90") == pytest.approx(90.0)
+    assert table.mean("E", "after_updates") == pytest.approx(85.0)
+    assert table.mean("E", "after_drifts") is None
+    assert table.mean("E", "kept") == pytest.approx(200 / 3)
+    assert table.mean("E", "width_90") == pytest.approx(0.2)
+    assert "intervals" in report.to_dict()["tables"]
+
+
+def test_a_run_of_a_release_without_intervals_has_no_table_of_them(report):
+    assert interval_table(report.results) is None
+    assert [table.name for table in report.tables] == ["autoencoder", "predictor", "operation"]
