@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clearwatt.benchmark.peer import Peer
+from clearwatt.benchmark.peers.adaptive import Adaptive
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.benchmark.peers.climatology import Climatology
 from clearwatt.benchmark.peers.lightgbm import LightGBM
@@ -32,6 +33,7 @@ PEERS: tuple[Peer, ...] = (
     River("arf"),
     River("hat"),
     *(Clear(instance) for instance in INSTANCES),
+    Adaptive(),
 )
 
 QUICK = (
@@ -41,7 +43,7 @@ QUICK = (
     "lightgbm-frozen",
     "lightgbm-window",
     "river-linear",
-    "clear-ra",
+    "clear-adaptive",
 )
 """Those that are done within a minute or so per entity, for a first look."""
 

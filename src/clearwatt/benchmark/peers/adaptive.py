@@ -1,0 +1,69 @@
+"""Our own best: networks that learn slowly, corrections that learn fast, and trust in either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from clearwatt.adaptive import AdaptiveForecaster, Settings
+from clearwatt.benchmark.history import History
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+
+
+@dataclass(frozen=True)
+class Adaptive(Peer):
+    """The adaptive forecaster with its defaults.
+
+    Args:
+        settings: how it learns.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    together: ClassVar[bool] = True
+
+    @property
+    def key(self) -> str:
+        """Its name on the command line."""
+        return "clear-adaptive"
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return "ClearWatt, adaptive"
+
+    def forecast(self, history: History) -> Forecasts:
+        """Warm up on what is known at the first forecast, then stream all that comes later.
+
+        `live` keeps to the delay by itself. It forecasts while it learns, so both are counted.
+        """
+        meter, known = Meter(history), history.known()
+        start = len(known.y)
+        with meter.learning():
+            forecaster = AdaptiveForecaster.fit(
+                known.x,
+                known.y,
+                history.clock[:start],
+                day=history.day,
+                delay=history.delay,
+                settings=self.settings,
+                seed=history.seed,
+            )
+            power = forecaster.live(
+                history.x[start:], history.measured[start:], history.clock[start:]
+            )
+        for column in range(len(history.entities)):
+            meter.trainings[column] = 1 + forecaster.trainings
+            meter.holds(column, _bytes_of_one(forecaster, history))
+        return Forecasts(power[-history.steps :], meter.costs)
+
+    def seconds(self, history: History) -> float:
+        """By the week, in which it trains once."""
+        weeks = history.steps / (7 * history.day)
+        return 1.0 + 0.2 * weeks * len(history.entities)
+
+
+def _bytes_of_one(forecaster: AdaptiveForecaster, history: History) -> int:
+    """What one entity holds; inputs that a zone shares count in full, as for everyone."""
+    entities = len(history.entities)
+    shared = forecaster.held * 4 * forecaster.view.width
+    return (forecaster.retained_bytes + (entities - 1) * shared) // entities
