@@ -86,6 +86,14 @@ class LiveError(Outgoing):
     n_week: int = 0
 
 
+class LiveInterval(Outgoing):
+    """Readings of the last week against the 90 % interval that had been said of them."""
+
+    coverage_week: float | None = Field(default=None, description="The share inside")
+    width_week: float | None = Field(default=None, description="The mean width; unit of power")
+    n_week: int = 0
+
+
 class Window(Outgoing):
     """Times that are not learned from."""
 
@@ -135,6 +143,7 @@ class EntityAnswer(EntityRecord):
     quarantined: int
     exclusions: list[Window]
     live: LiveError
+    interval: LiveInterval
 
     @classmethod
     def of(cls, entity: Entity, content: Plain) -> EntityAnswer:
@@ -158,6 +167,7 @@ class EntityAnswer(EntityRecord):
             quarantined=content.get("quarantined", 0),
             exclusions=[Window(start=text(start), end=text(end)) for start, end in windows],
             live=LiveError(**content.get("live", {})),
+            interval=LiveInterval(**(content.get("interval") or {})),
         )
 
 

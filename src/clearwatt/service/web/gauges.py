@@ -43,6 +43,10 @@ _GAUGES: Mapping[str, str] = {
     "clearwatt_familiar_samples": "Familiar samples since the last update.",
     "clearwatt_live_rmse_power": "Root mean square error of live forecasts, in the entity's unit.",
     "clearwatt_live_mae_power": "Mean absolute error of live forecasts, in the entity's unit.",
+    "clearwatt_interval_coverage_ratio": (
+        "Share of the readings of the last week inside the 90 % interval said of them."
+    ),
+    "clearwatt_interval_width_power": "Mean width of that interval, in the entity's unit.",
     "clearwatt_quarantined_readings": "Readings in quarantine.",
 }
 _COUNTERS: Mapping[str, str] = {
@@ -208,6 +212,9 @@ def _add_entity(sheet: _Sheet, values: Mapping[str, Any], labels: str) -> None:
         windowed = f'{labels},window="{window}"'
         sheet.add("clearwatt_live_rmse_power", live.get(f"rmse_{window}"), windowed)
         sheet.add("clearwatt_live_mae_power", live.get(f"mae_{window}"), windowed)
+    interval = values.get("interval") or {}
+    sheet.add("clearwatt_interval_coverage_ratio", interval.get("coverage_week"), labels)
+    sheet.add("clearwatt_interval_width_power", interval.get("width_week"), labels)
 
 
 def _add_component(sheet: _Sheet, values: Mapping[str, Any], labels: str) -> None:

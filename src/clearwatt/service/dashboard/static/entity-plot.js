@@ -34,6 +34,7 @@ function colours() {
     grid: dark ? "#2b3545" : "#e1e5ec",
     measured: dark ? "#e8ecf3" : "#1a2230",
     forecast: dark ? "#7fbcf5" : "#0b5fa5",
+    band: dark ? "rgba(127, 188, 245, 0.16)" : "rgba(11, 95, 165, 0.13)",
     novel: dark ? "#f3a74a" : "#b25e00",
     bad: dark ? "#ff9c9c" : "#a81c1c",
     ground: dark ? "#1b2330" : "#f3f5f8",
@@ -77,12 +78,26 @@ function threshold(steps, view, options) {
   return line(times, values, { ...options, line: { ...options.line, shape: "hv" } });
 }
 
+/** Quantiles of the forecast to come as bands, the widest first; what lies beyond is rare. */
+function bands(forecast, times, colour, unit) {
+  const count = forecast.levels.length;
+  const pairs = forecast.levels.slice(0, count >> 1).map((level, k) => [k, count - 1 - k, 1 - 2 * level]);
+  return pairs.flatMap(([low, high, share]) => {
+    const name = `${Math.round(100 * share)} % interval`;
+    const edge = { mode: "lines", line: { width: 0 }, hovertemplate: hover(unit), legendgroup: name };
+    return [
+      line(times, forecast.quantiles[low], { ...edge, name: `${name}, low`, showlegend: false }),
+      line(times, forecast.quantiles[high], { ...edge, name, fill: "tonexty", fillcolor: colour.band }),
+    ];
+  });
+}
+
 /** The forecast to come, apart from what a fallback says instead of the model. */
 function ahead(forecast, colour, unit) {
   const times = forecast.times.map(Date.parse);
   const of = (own) => forecast.values.map((value, k) => ((forecast.sources[k] === "model") === own ? value : null));
   const common = { hovertemplate: hover(unit) };
-  const traces = [];
+  const traces = bands(forecast, times, colour, unit);
   if (forecast.sources.includes("model")) {
     traces.push(line(times, of(true), { ...common, name: "Forecast to come", line: { color: colour.forecast, width: 2.5 } }));
   }

@@ -10,6 +10,7 @@ const DAY = 86_400_000;
 const AHEAD = 2 * DAY;
 const LONG = 60 * DAY; // a view that is dear to load, so not at every change
 const PATIENCE = 15_000;
+const BANDS = [0.05, 0.25, 0.75, 0.95]; // the ends of the intervals that are drawn
 const MOST_STEPS = 499_000; // that the service reads at once
 
 const root = document.getElementById("entity");
@@ -55,7 +56,7 @@ async function load() {
   const points = Math.min(5000, Math.max(400, 2 * Math.round(plot.clientWidth || 1000)));
   const [signals, forecasts, happened] = await Promise.all([
     get("/v1/signals", { entity, ...span, points, by: "extremes" }),
-    get("/v1/forecasts", { entity }),
+    get("/v1/forecasts", { entity, level: BANDS }),
     get("/v1/events", { entity, shared: true, kind: MARKED, limit: 1000 }),
     plotlyReady(),
   ]);
