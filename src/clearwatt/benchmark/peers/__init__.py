@@ -45,7 +45,7 @@ QUICK = (
     "river-linear",
     "clear-adaptive",
 )
-"""Those that are done within a minute or so per entity, for a first look."""
+"""Those that are done within a minute per entity, for a first look."""
 
 
 def chosen_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
