@@ -82,7 +82,9 @@ class ZoneIntervals:
         if self.calibrator is None or len(times) == 0:
             return
         steps = times // self.step
-        said = self.calibrator.observe(forecasts, y.astype(np.float64), steps, levels=SHOWN)
+        said = self.calibrator.observe(
+            _rounded(forecasts), y.astype(np.float64), steps, levels=SHOWN
+        )
         assert said is not None
         self._keep(x, steps, y, *said.astype(np.float32).transpose(2, 0, 1))
 
@@ -90,7 +92,7 @@ class ZoneIntervals:
         """Go on with new models of some entities."""
         if self.calibrator is not None and len(columns):
             known = self.y[:, columns].astype(np.float64)
-            self.calibrator.swap(columns, speak(self.x, columns), known, self.steps)
+            self.calibrator.swap(columns, _rounded(speak(self.x, columns)), known, self.steps)
 
     def forget(self, columns: Places, start: int, end: int) -> None:
         """Let go of what some entities measured with start <= time < end."""
@@ -155,3 +157,11 @@ class ZoneIntervals:
         self.y = np.concatenate([self.y, y])[first:]
         self.low = np.concatenate([self.low, low])[first:]
         self.high = np.concatenate([self.high, high])[first:]
+
+
+def _rounded(forecasts: Outputs) -> Outputs:
+    """In single precision, because what is learned must not depend on the last bits of a double.
+
+    They differ with how many rows were computed at once.
+    """
+    return forecasts.astype(np.float32).astype(np.float64)
