@@ -58,6 +58,7 @@ def test_a_restored_service_goes_on_to_the_same_end(original, tmp_path):
         assert forecasts(client, LATE) == said
 
 
+@pytest.mark.slow
 def test_a_backup_of_sqlite_goes_on_in_postgresql_and_back(
     original, postgres, tmp_path, monkeypatch
 ):

@@ -52,6 +52,7 @@ def test_the_same_again_changes_nothing(in_order):
     assert standing(client) == found
 
 
+@pytest.mark.slow
 def test_disorder_and_a_power_cut_lead_to_the_same_state(in_order, tmp_path):
     """Readings shuffled and sent twice, the service killed in the middle and started again."""
     with socket.socket() as taken:
