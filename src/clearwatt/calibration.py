@@ -6,8 +6,9 @@ is tried on the samples of the last days. Neither depends on how the stream was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,25 @@ class InForce:
             if event.accepted:
                 changed.append(columns_of(self._instance, event.entity))
         return np.unique(np.concatenate(changed))
+
+    def stretches(
+        self, rows: int, deployed: Sequence[tuple[int, Deployment]]
+    ) -> Iterator[tuple[slice, Columns]]:
+        """Stretches of rows that the same models speak of, in order, while these are in force.
+
+        With each come the columns of the entities whose forecasts are by new models from there on.
+        Updates speak from the row after the one that fired, so that what is said does not depend
+        on how rows were cut into pieces; one at the last row gives a stretch of no rows.
+
+        Args:
+            rows: how many there are.
+            deployed: updates within them, each with the row it speaks from on.
+        """
+        cuts = sorted({0, rows, *(place for place, _ in deployed)})
+        for start, stop in [*pairwise(cuts), (rows, rows)]:
+            fresh = [update for place, update in deployed if place == start]
+            if stop > start or fresh:
+                yield slice(start, stop), self.take_over(fresh)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,18 +175,16 @@ class Calibration:
         longest = WINDOW_DAYS * calibrator.cells.day
         first = self.next_step
         block = Window(x, y, np.arange(first, first + len(x), dtype=np.int64))
-        start = 0
-        for stop in sorted({len(x), *(place for place, _ in deployed)}):
-            piece = block.part(start, stop)
-            if stop > start:
+        for rows, fresh in models.stretches(len(x), deployed):
+            if len(fresh):
+                tried = models.predict(window.x, fresh)
+                known = window.y[:, fresh].astype(np.float64)
+                calibrator.swap(fresh, tried, known, window.steps)
+            if rows.stop > rows.start:
+                piece = block.part(rows.start, rows.stop)
                 y64 = piece.y.astype(np.float64)
                 calibrator.observe(models.predict(piece.x), y64, piece.steps)
-                window, start = window.with_newer(piece, longest), stop
-            columns = models.take_over(each for place, each in deployed if place == stop)
-            if len(columns):
-                tried = models.predict(window.x, columns)
-                known = window.y[:, columns].astype(np.float64)
-                calibrator.swap(columns, tried, known, window.steps)
+                window = window.with_newer(piece, longest)
         return Calibration(calibrator, window)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -32,7 +32,12 @@ TRAINED = frozenset({"update", "refused", "awaiting"})
 @router.get("/entities/{entity}")
 def show_entity(here: Here, request: Request, entity: Id) -> HTMLResponse:
     """The page."""
-    return page(request, "entity.html", _context(here, here.registry.entity(entity)))
+    known = here.registry.entity(entity)
+    context = _context(here, known)
+    # A page that is open asks for its parts again and again; its plot is there already.
+    opened = request.headers.get("sec-fetch-dest") != "empty"
+    look = _first_look(here, known, context) if opened else ""
+    return page(request, "entity.html", {**context, "first_look": look})
 
 
 @router.get("/entities/{entity}/events/{number}")
@@ -51,14 +56,12 @@ def _context(here: Parts, entity: Entity) -> dict[str, Any]:
     store, zone = here.store, here.registry.zone(entity.zone)
     status = store.statuses([zone.id]).get(zone.id)
     content = entity_content(entity, status)
-    span = store.span(entity.number)
     return {
         "entity": EntityAnswer.of(entity, content),
         "zone": zone,
         "status": status.content if status else {},
         "shared": (status.content.get("reconstruction") if status else None) or {},
-        "span": span,
-        "first_look": _first_look(here, entity, span[1] + zone.step) if span else "",
+        "span": store.span(entity.number),
         "versions": [
             VersionAnswer.of(each) for each in store.versions(entity=entity.id, limit=VERSIONS)
         ],
@@ -73,7 +76,10 @@ def _context(here: Parts, entity: Entity) -> dict[str, Any]:
     }
 
 
-def _first_look(here: Parts, entity: Entity, end: int) -> Markup:
+def _first_look(here: Parts, entity: Entity, context: dict[str, Any]) -> Markup:
+    if context["span"] is None:
+        return Markup("")
+    end = context["span"][1] + context["zone"].step
     start = end - SHOWN
     signals = here.signals.signals(entity, start=start, end=end)
     return first_look(signals, start=start, end=end + AHEAD)

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from clearwatt.intervals import WINDOW_DAYS, Calibrator
 from clearwatt.memory import Floats
+from clearwatt.service.folding.live import DAY
 from clearwatt.service.records import IntervalSheet
+from clearwatt.snapshot import tensors_below
 
 SHOWN = (0.05, 0.95)
 """The interval whose coverage is told."""
-DAY = 86_400
 
 Outputs = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -144,8 +145,9 @@ class ZoneIntervals:
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         for name in ("steps", "x", *_PER_ENTITY):
             setattr(self, name, arrays[name])
-        own = "calibrator."
-        learned = {name.removeprefix(own): a for name, a in arrays.items() if name.startswith(own)}
+        learned = {
+            name: each.numpy() for name, each in tensors_below(tensors, "calibrator.").items()
+        }
         self.calibrator = Calibrator.restored(values, learned)
         self._published = self.calibrator.revision
 

@@ -18,7 +18,6 @@ from clearwatt.loop import Deployment
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
 from clearwatt.service.folding.live import DAY
-from clearwatt.service.folding.spoken import stretches
 from clearwatt.service.folding.weather import instants
 from clearwatt.service.folding.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
@@ -102,7 +101,7 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
     readings[np.searchsorted(times, late.times), late.columns] = late.values
     x = inputs_at(state, times)
-    y = _targets(state, times, readings)
+    y = _unheld(state, _measured(state, times, readings))
     usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
@@ -186,16 +185,15 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
     covered = covers(closed.x)
     times, x = closed.times[covered], closed.x[covered]
     models, deployed, step = InForce(instance), [], instance.step
+    known = _measured(state, closed.times, readings)[covered]
     if WHOLE_ZONE not in state.held and len(x):
-        y = _targets(state, closed.times, readings)[covered]
         _flag_excluded(state, findings, closed.times)
         row = instance.inputs.next_row
-        deployed = yield from singly(instance.stream(x, y))
+        deployed = yield from singly(instance.stream(x, _unheld(state, known)))
         _remember(state, times, instance.inputs.next_row - row)
     places = [each.event.step - step for each in deployed]
-    known = _measured(state, closed.times, readings)[covered]
     forecasts, errors = np.empty(known.shape), np.empty(len(x), np.float32)
-    for piece, fresh in stretches(models, len(x), list(zip(places, deployed, strict=True))):
+    for piece, fresh in models.stretches(len(x), list(zip(places, deployed, strict=True))):
         state.intervals.renew(fresh, models.predict)
         forecasts[piece] = models.predict(x[piece])
         errors[piece] = reconstruction_errors(
@@ -256,13 +254,10 @@ def _record(
     state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
 
 
-def _targets(state: ZoneState, times: Times, readings: Floats) -> Floats:
-    """Readings as they are learned from: scaled, without what is held or excluded."""
-    y = _measured(state, times, readings)
-    for column, name in enumerate(state.columns):
-        if name in state.held:
-            y[:, column] = np.nan
-    return y
+def _unheld(state: ZoneState, measured: Floats) -> Floats:
+    """Measurements that are learned from: without those of entities that are held."""
+    held = [name in state.held for name in state.columns]
+    return np.where(held, np.float32(np.nan), measured)
 
 
 def _measured(state: ZoneState, times: Times, readings: Floats) -> Floats:

@@ -23,6 +23,7 @@ from clearwatt.service.folding.rows import Rows
 from clearwatt.service.folding.weather import Knots
 from clearwatt.service.records import READING, Entity, Readings, Zone
 from clearwatt.service.settings import ZoneSettings
+from clearwatt.snapshot import tensors_below
 from clearwatt.state import Saved, load_state, save_state
 
 RULES = QualityRules()
@@ -196,11 +197,7 @@ class ZoneState:
         self.deployed, self.updated = dict(values["deployed"]), dict(values["updated"])
         self.scaling = None if values["scaling"] is None else read_scaling(values["scaling"])
         self.live.restore(values["live"], tensors)
-        own = "intervals."
-        self.intervals.restore(
-            values["intervals"],
-            {name.removeprefix(own): t for name, t in tensors.items() if name.startswith(own)},
-        )
+        self.intervals.restore(values["intervals"], tensors_below(tensors, "intervals."))
         for name, tensor in tensors.items():
             if name.startswith("waiting.") and name.endswith(".times"):
                 number = int(name.split(".")[1])

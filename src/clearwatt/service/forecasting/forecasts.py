@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -66,8 +65,7 @@ class Forecaster:
         began = time.perf_counter()
         found: dict[str, Forecast] = {}
         for zone, members in self._by_zone(entities).items():
-            request = self._request(self._registry.zone(zone), members, start, end)
-            request = replace(request, levels=tuple(levels))
+            request = self._request(self._registry.zone(zone), members, (start, end), levels)
             found |= {forecast.entity: forecast for forecast in request.answered(self._store)}
         self.recorder.record([forecast.vintage for forecast in found.values()])
         self._tell(found.values())
@@ -94,12 +92,20 @@ class Forecaster:
         """Write what waits to be recorded."""
         self.recorder.close()
 
-    def _request(self, zone: Zone, entities: Sequence[Entity], start: int, end: int) -> ZoneRequest:
-        times = _steps(zone, start, end)
+    def _request(
+        self,
+        zone: Zone,
+        entities: Sequence[Entity],
+        span: tuple[int, int],
+        levels: Sequence[float],
+    ) -> ZoneRequest:
+        times = _steps(zone, *span)
         deployed, inputs = self._deployments.of(zone.id), None
         if deployed.scaling is not None:
             inputs = self._coverage.inputs(zone, deployed.scaling, times)
-        return ZoneRequest(zone, tuple(entities), times, deployed, inputs, self._clock())
+        return ZoneRequest(
+            zone, tuple(entities), times, deployed, inputs, self._clock(), tuple(levels)
+        )
 
     def _by_zone(self, names: Sequence[str]) -> dict[str, list[Entity]]:
         """The entities asked for, each once, by their zones."""
