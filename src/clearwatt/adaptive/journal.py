@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,12 @@ class Entries(NamedTuple):
 
     def pick(self, rows: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Entries:
         """Some of the rows."""
-        return Entries._make(part[rows] for part in self)
+        return Entries._make(part[rows] for part in self.columns)
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The columns as arrays of any kind, which a checker need not join to one."""
+        return self
 
     @property
     def measured_at_all(self) -> Entries:
@@ -64,7 +69,8 @@ class Journal:
             places, known = self._places(entries.at)
             entries.measured[known] = held.measured[places[known]]
             held = held.pick(~np.isin(held.at, entries.at))
-        joined = Entries._make(np.concatenate(pair) for pair in zip(held, entries, strict=True))
+        pairs = zip(held.columns, entries.columns, strict=True)
+        joined = Entries._make(np.concatenate(pair) for pair in pairs)
         self.entries = joined if new.all() else joined.pick(np.argsort(joined.at))
 
     def measure(self, measured: Floats, at: Steps) -> None:
@@ -87,7 +93,7 @@ class Journal:
         """Take out what is older than a step."""
         cut = int(np.searchsorted(self.entries.at, before))
         old = self.entries.pick(slice(0, cut))
-        self.entries = Entries._make(part[cut:].copy() for part in self.entries)
+        self.entries = Entries._make(part[cut:].copy() for part in self.entries.columns)
         return old
 
     def past(self, values: Floats, at: Steps) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,9 @@ class Batch(NamedTuple):
 
     def write(self, rows: npt.NDArray[np.int64], other: Batch) -> None:
         """Put rows where they belong."""
-        for own, new in zip(self, other, strict=True):
+        mine: tuple[npt.NDArray[Any], ...] = self
+        theirs: tuple[npt.NDArray[Any], ...] = other
+        for own, new in zip(mine, theirs, strict=True):
             own[rows] = new
 
     def bands(self, cells: Cells) -> Places:
