@@ -1,8 +1,8 @@
 """What the `paper` preset costs: measure a stratified slice of it and project the whole.
 
     python benchmarks/protocol.py              # an hour: every shape of Table 1
-    python benchmarks/protocol.py --quick      # ten minutes: one shape of each width
-    python benchmarks/protocol.py --scaling    # also: two processes against one
+    python benchmarks/protocol.py --quick      # a quarter of an hour: one shape of each width
+    python benchmarks/protocol.py --scaling    # instead: two processes against one, minutes
     python benchmarks/protocol.py --json
 
 The slice streams configurations of every instance over the whole updating phase, on entities of all
@@ -174,25 +174,26 @@ def main() -> None:
         "--quick", action="store_true", help="one depth and one point of each width"
     )
     parser.add_argument("--entities", type=int, default=8, help="of all kinds in turn")
-    parser.add_argument("--scaling", action="store_true", help="two processes against one")
+    parser.add_argument("--scaling", action="store_true", help="only two processes against one")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.scaling:
+        context, _ = warmed_up(SHAPES[0], options.entities, epochs=EPOCHS)
+        print(json.dumps(scaling(context), indent=1))
+        return
     shapes = [each._replace(points=each.points[:1]) for each in SHAPES[::2]]
     shapes = shapes if options.quick else list(SHAPES)
     streams, epochs = {}, {}
-    small: Context | None = None
     for shape in shapes:
         context, epochs[shape] = warmed_up(shape, options.entities, epochs=EPOCHS)
         streams[shape] = measured_streams(context, shape)
-        small = small or context
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     report = {
         "core_seconds_per_stream": {str(shape): found for shape, found in streams.items()},
         "core_seconds_per_epoch": {str(shape): found for shape, found in epochs.items()},
         "projection": projected(streams, epochs),
         "peak_memory_gb": round(memory, 2),
-        "scaling": scaling(small) if small and options.scaling else None,
     }
     if options.json:
         print(json.dumps(report, indent=1))
@@ -201,7 +202,7 @@ def main() -> None:
     for shape, found in streams.items():
         table.add_row(str(shape), *(f"{found[key]:.1f}" for key in INSTANCES))
     Console(width=100).print(table)
-    print(json.dumps({key: report[key] for key in ("projection", "peak_memory_gb", "scaling")}))
+    print(json.dumps({key: report[key] for key in ("projection", "peak_memory_gb")}))
 
 
 if __name__ == "__main__":
