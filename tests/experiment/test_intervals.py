@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from clearwatt.experiment.intervals import Intervals, Swap, issued, judged
+from clearwatt.experiment.intervals import Intervals, Swap, issued, judged, lag_of
 from clearwatt.intervals import LEVELS, Calibrator
 
 DAY = 24
@@ -15,10 +15,10 @@ def stream():
     return forecasts, forecasts + 0.1 * rng.normal(size=forecasts.shape)
 
 
-def calibrator(stream):
+def calibrator(stream, lag=1):
     forecasts, y = stream
     warm = slice(0, 30 * DAY)
-    return Calibrator.start(forecasts[warm], y[warm], AT[warm], day=DAY)
+    return Calibrator.start(forecasts[warm], y[warm], AT[warm], day=DAY, lag=lag)
 
 
 def test_a_swap_widens_its_entity_from_the_row_it_serves(stream):
@@ -36,6 +36,35 @@ def test_a_swap_widens_its_entity_from_the_row_it_serves(stream):
         / np.ptp(said, axis=2)[place : place + DAY, 1]
     )
     assert (wider > 1.3).all()
+
+
+@pytest.mark.parametrize("delay", [1, 6, DAY, 36, 2 * DAY])
+@pytest.mark.parametrize("place", [10 * DAY, 11 * DAY + 5, 13 * DAY + 23])
+def test_nothing_said_at_or_after_a_swap_depends_on_what_is_not_known_then(stream, delay, place):
+    forecasts, y = (each[30 * DAY :] for each in stream)
+    known = place + 1 - delay
+    swap = Swap(place, known, 1, forecasts[known - 7 * DAY : known, 1] + 0.5)
+    for step in (place, place + 7):
+        later = y.copy()
+        later[step + 1 - delay :] += 5.0
+        said, again = (
+            issued(
+                calibrator(stream, lag_of(delay, DAY)),
+                forecasts,
+                each,
+                at=AT[30 * DAY :],
+                swaps=[swap],
+            )
+            for each in (y, later)
+        )
+        np.testing.assert_array_equal(said[: step + 1], again[: step + 1])
+
+
+def test_without_a_swap_quantiles_are_those_of_a_calibrator_that_lags(stream):
+    forecasts, y = (each[30 * DAY :] for each in stream)
+    said = issued(calibrator(stream), forecasts, y, at=AT[30 * DAY :], swaps=[])
+    wanted = calibrator(stream).observe(forecasts, y, AT[30 * DAY :], levels=LEVELS)
+    np.testing.assert_array_equal(said, wanted)
 
 
 def test_a_swap_after_the_end_changes_nothing(stream):

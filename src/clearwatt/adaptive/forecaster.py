@@ -197,6 +197,15 @@ class AdaptiveForecaster:
             yield Issued(steps[part], forecasts, experts)
         self.observe(power[observed:], steps[observed:])
 
+    def fitted(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+        """What the networks by themselves say, `n x e`, of inputs `n x d`; nothing is noted.
+
+        Of the warm-up that is how well they have learned it: what its intervals begin with.
+        """
+        rows = checked_inputs(x, self.inputs).astype(np.float64)
+        seen = self.view.see(rows, checked_steps(at, len(rows)))
+        return self.power.undo(self.ensemble.forecast(seen).mean(axis=2))
+
     @property
     def experts(self) -> tuple[str, ...]:
         """Names of the experts, `k`."""

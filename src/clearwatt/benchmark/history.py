@@ -14,6 +14,9 @@ import pandas as pd
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.experiment.protocol import Floats, Rows, Span, Zone
 
+Limits = tuple[float, float]
+"""The lowest and the highest power of an entity; infinite where nothing limits it."""
+
 
 class Samples(NamedTuple):
     """Measured samples in order of time."""
@@ -68,6 +71,8 @@ class History:
         day: steps of a day.
         delay: steps until a measurement is known.
         seed: of everything random in a peer.
+        limits: the lowest and the highest power of each entity by its kind and its rating; none
+            are known if empty.
     """
 
     zone: str
@@ -81,6 +86,7 @@ class History:
     day: int
     delay: int
     seed: int = 0
+    limits: tuple[Limits, ...] = ()
 
     def __post_init__(self) -> None:
         require_whole(delay=self.delay, day=self.day)
@@ -100,6 +106,7 @@ class History:
         day: int,
         delay: int,
         seed: int = 0,
+        limits: tuple[Limits, ...] = (),
     ) -> History:
         """Put the phases of a zone one after the other; ``times`` is the data set's clock."""
         spans = (zone.warmup, zone.updating, test)
@@ -116,13 +123,15 @@ class History:
             day=day,
             delay=delay,
             seed=seed,
+            limits=limits,
         )
 
     def only(self, columns: Sequence[int]) -> History:
         """The same for some of the entities."""
         names = tuple(self.entities[column] for column in columns)
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
-        return replace(self, entities=names, measured=measured)
+        limits = tuple(self.limits[column] for column in columns) if self.limits else ()
+        return replace(self, entities=names, measured=measured, limits=limits)
 
     @property
     def steps(self) -> int:
@@ -161,7 +170,10 @@ class History:
         return np.where(wanted[:, None] >= 0, whole[np.maximum(wanted, 0)], np.float32(np.nan))
 
     def fingerprint(self) -> str:
-        """Tells two histories apart by everything that forecasts and scores depend on."""
+        """Tells two histories apart by what forecasts and scores depend on.
+
+        Limits follow from what the entities are; they are not read.
+        """
         digest = hashlib.sha256()
         facts = (self.zone, self.entities, self.first, self.test, self.day, self.delay, self.seed)
         digest.update(repr(facts).encode())

@@ -9,22 +9,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from clearwatt.atomic import write_text_atomically
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import History, Limits
 from clearwatt.benchmark.leaderboard import Leaderboard, Skipped
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Peer
 from clearwatt.benchmark.peers import PEERS
 from clearwatt.benchmark.scores import Record, records
 from clearwatt.compute import Executor
-from clearwatt.data import Dataset
+from clearwatt.data import Dataset, Entity
 from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.folder import RunFolder, digest, machine, versions
 from clearwatt.experiment.plan import chosen_entities, chunks
 from clearwatt.experiment.protocol import Phases, divide
 from clearwatt.fleet import one_thread
+from clearwatt.intervals import physical_limits
 
 DAY = pd.Timedelta(days=1)
 STACK = 32
@@ -67,9 +69,16 @@ class Benchmark:
                 day=max(1, round(DAY / dataset.step)),
                 delay=-(-self.delay // dataset.step),
                 seed=self.seed,
+                limits=tuple(_limits(dataset.entity(name)) for name in zone.entities),
             )
             for zone, test in zip(division.zones, division.test, strict=True)
         )
+
+
+def _limits(entity: Entity) -> Limits:
+    """By its kind and its rating, which is scaled to 1; what it has shown so far is not known."""
+    rated = None if entity.capacity is None else 1.0
+    return physical_limits(entity.kind, rated=rated, readings=np.empty(0))
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,20 @@ model is tried on the readings that had arrived when it went into service.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.component import Model
+from clearwatt.experiment.live import said_by, servings
+from clearwatt.experiment.protocol import Floats as Inputs
 from clearwatt.experiment.protocol import Rows
 from clearwatt.intervals import LEVELS, WINDOW_DAYS, Calibrator, crps, interval, pinball
+from clearwatt.loop import Deployment
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,34 +75,90 @@ class Swap(NamedTuple):
     """What it says of the rows before ``known``, at most `WINDOW_DAYS` of them."""
 
 
+def swaps_of(
+    column: int,
+    x: Inputs,
+    *,
+    autoencoder: Model,
+    predictor: Model,
+    deployments: Sequence[Deployment],
+    delay: int,
+    day: int,
+) -> Iterator[Swap]:
+    """Each new model of an entity, with what it says of the days before.
+
+    Args:
+        column: the entity's.
+        x: the stream's inputs, n x d.
+        autoencoder: the warm-up's.
+        predictor: the warm-up's, of this entity.
+        deployments: the updates of this entity's components.
+        delay: steps until a measurement is known.
+        day: steps of a day.
+    """
+    served = servings(
+        autoencoder=autoencoder, predictor=predictor, deployments=deployments, delay=delay
+    )
+    for serving in list(served)[1:]:
+        rows = tried_rows(serving.known, day)
+        forecasts = said_by(serving, x[rows], autoencoder, predictor).astype(np.float64)
+        yield Swap(serving.start, serving.known, column, forecasts)
+
+
+def lag_of(delay: int, day: int) -> int:
+    """Whole days by which a calibrator lags, so that it knows no more than a delay allows."""
+    return -(-(delay - 1) // day)
+
+
 def issued(
-    calibrator: Calibrator, forecasts: Floats, y: Floats, *, at: Rows, swaps: Iterable[Swap]
+    calibrator: Calibrator,
+    forecasts: Floats,
+    y: Floats,
+    *,
+    at: Rows,
+    swaps: Iterable[Swap],
+    levels: Sequence[float] = LEVELS,
 ) -> Floats:
     """The quantiles (n x m x levels) of live forecasts (n x m), as they were given at their time.
 
     Args:
-        calibrator: as the warm-up left it; it goes on with the stream.
+        calibrator: as the warm-up left it, with the lag that measurements have (`lag_of`); it
+            learns what is known at the last row.
         forecasts: what the models in service said.
         y: measurements, NaN where there is none.
         at: the step of each row on the data set's clock.
         swaps: the models that came into service.
+        levels: of the quantiles.
     """
-    quantiles = np.empty((*y.shape, len(LEVELS)))
+    day, y = calibrator.cells.day, y.copy()
     groups: dict[tuple[int, int], list[Swap]] = {}
     for swap in swaps:
         if swap.place < len(y):
             groups.setdefault((swap.place, swap.known), []).append(swap)
-    start = 0
-    for place, known in [*sorted(groups), (len(y), 0)]:
-        piece = slice(start, place)
-        said = calibrator.observe(forecasts[piece], y[piece], at[piece], levels=LEVELS)
-        quantiles[piece], start = said, place
-        if own := groups.get((place, known)):
-            columns = np.array([swap.column for swap in own])
-            tried = np.stack([swap.forecasts for swap in own], axis=1)
-            rows = slice(known - len(tried), known)
-            calibrator.swap(columns, tried, y[rows][:, columns], at[rows])
+    quantiles, learned = np.empty((*y.shape, len(levels))), 0
+    places = {place for place, _ in groups}
+    starts = sorted({0, *places, *(np.flatnonzero(np.diff(at // day)) + 1).tolist()})
+    for start, stop in pairwise([*starts, len(y)]):
+        # Whole days, the last of them so long ago that the first row of this day may know it.
+        known = int(np.searchsorted(at, (at[start] // day - calibrator.lag) * day))
+        rows = slice(learned, max(learned, known))
+        calibrator.observe(forecasts[rows], y[rows], at[rows])
+        learned = rows.stop
+        for own in [groups[key] for key in sorted(groups) if key[0] == start]:
+            _swap(calibrator, own, y, at)
+            # What the models before said of rows that are not known yet teaches nothing any more.
+            y[learned:start, [swap.column for swap in own]] = np.nan
+        piece = slice(start, stop)
+        quantiles[piece] = calibrator.quantiles(forecasts[piece], at[piece], levels)
     return quantiles
+
+
+def _swap(calibrator: Calibrator, own: Sequence[Swap], y: Floats, at: Rows) -> None:
+    """Put models into service that were trained by the same step."""
+    columns = np.array([swap.column for swap in own])
+    tried = np.stack([swap.forecasts for swap in own], axis=1)
+    rows = slice(own[0].known - len(tried), own[0].known)
+    calibrator.swap(columns, tried, y[rows][:, columns], at[rows])
 
 
 def tried_rows(known: int, day: int) -> slice:

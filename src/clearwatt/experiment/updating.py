@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from clearwatt.component import Component, Settings
 from clearwatt.data import Drift
 from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.intervals import Intervals, Swap, issued, judged, tried_rows
-from clearwatt.experiment.live import live_forecasts, said_by, servings
+from clearwatt.experiment.intervals import Intervals, issued, judged, lag_of, swaps_of
+from clearwatt.experiment.live import live_forecasts
 from clearwatt.experiment.metrics import live_error
 from clearwatt.experiment.models import Candidate, Place, arrays, size
 from clearwatt.experiment.protocol import Zone
@@ -236,23 +236,25 @@ class _Part:
             self.warm_y.astype(np.float64),
             warmup.at,
             day=context.day,
-            lag=-(-(context.delay - 1) // context.day),
+            lag=lag_of(context.delay, context.day),
             low=limits[:, 0],
             high=limits[:, 1],
         )
-        swaps = [swap for index, own in enumerate(owned) for swap in self._swaps(index, own)]
+        swaps = [
+            swap
+            for index, own in enumerate(owned)
+            for swap in swaps_of(
+                index,
+                updating.x,
+                autoencoder=self.autoencoder,
+                predictor=self.heads[index],
+                deployments=own,
+                delay=context.delay,
+                day=context.day,
+            )
+        ]
         new_y = self.new_y.astype(np.float64)
         return issued(calibrator, live.astype(np.float64), new_y, at=updating.at, swaps=swaps)
-
-    def _swaps(self, index: int, own: Sequence[Deployment]) -> Iterator[Swap]:
-        """Each new model of an entity with what it says of the days before."""
-        first, head = self.autoencoder, self.heads[index]
-        delay, x = self.context.delay, self.zone.updating.x
-        served = servings(autoencoder=first, predictor=head, deployments=own, delay=delay)
-        for serving in list(served)[1:]:
-            rows = tried_rows(serving.known, self.context.day)
-            forecasts = said_by(serving, x[rows], first, head).astype(np.float64)
-            yield Swap(serving.start, serving.known, index, forecasts)
 
     def _intervals(
         self,

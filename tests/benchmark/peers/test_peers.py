@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clearwatt.benchmark.history import History
+from clearwatt.benchmark.peer import Forecasts
 from clearwatt.benchmark.peers import PEERS, QUICK, chosen_peers
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.benchmark.peers.network import Network
@@ -69,8 +70,44 @@ def disturbed(history: History) -> History:
 
 def test_no_forecast_depends_on_what_is_measured_within_its_delay(peer, forecasts, history):
     again = peer.forecast(disturbed(history))
-    # Models that train stacked may round differently with what else is in the stack.
-    np.testing.assert_allclose(again.power[: STEP + 1], forecasts.power[: STEP + 1], atol=1e-3)
+    assert_same_until(STEP, again, forecasts)
+
+
+@pytest.mark.parametrize("delay", [7, 36])
+@pytest.mark.parametrize("key", ["clear-adaptive", "clear-re"])
+def test_with_another_delay_neither_forecast_nor_quantile_peeks(key, delay, coast):
+    (peer,) = (quick(each) for each in PEERS if each.key == key)
+    history = ending_at(STEP, replace(coast.only([0]), delay=delay))
+    found, again = peer.forecast(history), peer.forecast(disturbed(history))
+    assert_same_until(STEP, again, found)
+
+
+def ending_at(step: int, history: History) -> History:
+    """Without what comes after a step, which takes as long to learn."""
+    end = history.first + step + 1
+    parts = {name: getattr(history, name)[:end] for name in ("x", "measured", "clock", "times")}
+    return replace(history, **parts, test=end - 10)
+
+
+def assert_same_until(step: int, found: Forecasts, wanted: Forecasts) -> None:
+    """Models that train stacked may round differently with what else is in the stack."""
+    said = slice(0, step + 1)
+    np.testing.assert_allclose(found.power[said], wanted.power[said], atol=1e-3)
+    for level, each in wanted.quantiles.items():
+        np.testing.assert_allclose(found.quantiles[level][said], each[said], atol=1e-3)
+
+
+def test_quantiles_of_our_own_ascend_and_hold_what_they_say(peer, forecasts, history):
+    if not peer.key.startswith("clear"):
+        pytest.skip("only ours are calibrated around a forecast")
+    levels = sorted(forecasts.quantiles)
+    said = np.stack([forecasts.quantiles[level] for level in levels])
+    assert (np.diff(said, axis=0) >= 0).all()
+    assert said[:, :, 0].min() >= 0  # the farm gives between nothing and its rating
+    assert said[:, :, 0].max() <= max(1, np.nanmax(history.known().y[:, 0]))
+    wanted = history.measured[history.first :]
+    inside = (wanted >= said[0]) & (wanted <= said[-1])
+    assert inside[~np.isnan(wanted)].mean() > 0.75
 
 
 def test_one_that_peeks_a_single_step_ahead_would_be_found(coast):

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from clearwatt.adaptive import AdaptiveForecaster, Settings
 from clearwatt.benchmark.history import History
+from clearwatt.benchmark.intervals import calibrated
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.intervals import LEVELS
 
 
 @dataclass(frozen=True)
@@ -16,9 +18,11 @@ class Adaptive(Peer):
 
     Args:
         settings: how it learns.
+        levels: of the quantiles, calibrated around its forecasts.
     """
 
     settings: Settings = field(default_factory=Settings)
+    levels: tuple[float, ...] = LEVELS
     together: ClassVar[bool] = True
 
     @property
@@ -48,13 +52,15 @@ class Adaptive(Peer):
                 settings=self.settings,
                 seed=history.seed,
             )
-            power = forecaster.live(
+            fitted = forecaster.fitted(known.x, history.clock[:start])
+            live = forecaster.live(
                 history.x[start:], history.measured[start:], history.clock[start:]
             )
+            quantiles = calibrated(history, levels=self.levels, fitted=fitted, live=live)
         for column in range(len(history.entities)):
             meter.trainings[column] = 1 + forecaster.trainings
-            meter.holds(column, _bytes_of_one(forecaster, history))
-        return Forecasts(power[-history.steps :], meter.costs)
+            meter.holds(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)
+        return Forecasts(live[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: History) -> float:
         """By the week, in which it trains once."""

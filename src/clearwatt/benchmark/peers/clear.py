@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from clearwatt.benchmark.history import History, Samples
+from clearwatt.benchmark.intervals import Quantiles, calibrated
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
 from clearwatt.component import Component, Model, Settings
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Configuration
+from clearwatt.experiment.intervals import Swap, swaps_of
 from clearwatt.experiment.live import live_forecasts
 from clearwatt.experiment.models import size
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import Floats
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.instance import Instance
+from clearwatt.intervals import LEVELS, WINDOW_DAYS
 from clearwatt.loop import Deployment
 from clearwatt.networks import Predictor, Reconstructor
 from clearwatt.streams import Stream, drive
@@ -49,10 +52,12 @@ class Clear(Peer):
         instance: its key in the experiment, such as "Ra".
         experiment: networks, the one point of the grid and how models train. The novelty capacity
             is scaled to the length of the data, as there.
+        levels: of the quantiles, calibrated around its forecasts.
     """
 
     instance: str
     experiment: Experiment = field(default_factory=_experiment)
+    levels: tuple[float, ...] = LEVELS
     together: ClassVar[bool] = True
 
     @property
@@ -76,15 +81,26 @@ class Clear(Peer):
         with meter.learning():
             models = drive(self._warm_up(known, history.seed))
             instance = self._started(history, known, models)
+            fitted = instance.predict(known.x)
             deployed = drive(instance.stream(x, y))
-        power = np.empty((history.steps, len(history.entities)))
-        for column, name in enumerate(history.entities):
-            own = [each for each in deployed if each.event.entity in (None, name)]
+        owned = [
+            [each for each in deployed if each.event.entity in (None, name)]
+            for name in history.entities
+        ]
+        power = np.empty((len(x), len(history.entities)))
+        for column, own in enumerate(owned):
             power[:, column] = _live(history, x, models, own, column)
+        with meter.learning():
+            swaps = [s for c, own in enumerate(owned) for s in _swaps(history, x, models, own, c)]
+            quantiles = calibrated(
+                history, levels=self.levels, fitted=fitted, live=power, swaps=swaps
+            )
+        for column, own in enumerate(owned):
             meter.trainings[column] = 2 + len(own)
             parts = (instance.autoencoder_of(column), instance.predictors[column])
-            meter.holds(column, sum(_most_held(part, own) for part in parts))
-        return Forecasts(power, meter.costs)
+            held = sum(_most_held(part, own) for part in parts)
+            meter.holds(column, held + _bytes_of_intervals(history, quantiles))
+        return Forecasts(power[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: History) -> float:
         """Weights times samples times epochs; early stopping takes about a quarter of them."""
@@ -136,15 +152,33 @@ class Clear(Peer):
 def _live(
     history: History, x: Floats, models: _Models, own: Sequence[Deployment], column: int
 ) -> Floats:
-    """Forecasts of one entity for the steps that count; the stream begins a delay before them."""
-    forecasts = live_forecasts(
+    """Forecasts of one entity for all of the stream, which begins a delay before the first step."""
+    return live_forecasts(
         x,
         autoencoder=models.autoencoder,
         predictor=models.predictors[column],
         deployments=own,
         delay=history.delay,
     )
-    return forecasts[-history.steps :]
+
+
+def _swaps(
+    history: History, x: Floats, models: _Models, own: Sequence[Deployment], column: int
+) -> Iterator[Swap]:
+    return swaps_of(
+        column,
+        x,
+        autoencoder=models.autoencoder,
+        predictor=models.predictors[column],
+        deployments=own,
+        delay=history.delay,
+        day=history.day,
+    )
+
+
+def _bytes_of_intervals(history: History, quantiles: Quantiles) -> int:
+    """The calibrator, and the days of samples that a new model is tried on."""
+    return quantiles.state_bytes + WINDOW_DAYS * history.day * history.sample_bytes
 
 
 def _most_held(part: Component, own: Sequence[Deployment]) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 from clearwatt.benchmark.history import History, Power
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.benchmark.peers.lightgbm import WEEK, said, trained
+from clearwatt.intervals import LEVELS
 
 MEDIAN = 0.5
-LEVELS = (0.05, 0.1, 0.25, MEDIAN, 0.75, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
