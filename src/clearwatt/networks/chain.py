@@ -141,6 +141,6 @@ def _single(layers: Sequence[Layer], x: Tensor, *, values: Sequence[Tensor], out
         x = torch.addmm(bias, x, weight[: x.shape[1]], out=value[:rows]).relu_()
     weight, bias = layers[-1]
     if weight.shape[1] == 1:
-        torch.addmv(bias, x, weight[:, 0], out=out[:, 0])
+        torch.addmv(bias, x, weight[: x.shape[1], 0], out=out[:, 0])
     else:
         torch.addmm(bias, x, weight[: x.shape[1]], out=out)
