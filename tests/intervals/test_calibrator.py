@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -92,20 +93,51 @@ def test_what_is_said_uses_nothing_later_than_its_lag(world, lag):
     assert (said[0][same:] != said[1][same:]).any()
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.data())
-def test_how_rows_are_grouped_makes_no_difference(data):
-    world = World(44, entities=3, seed=1)
-    world.y[np.random.default_rng(2).random(world.y.shape) < 0.1] = np.nan
-    whole, pieces = world.start(), world.start()
-    rows = world.rows(30)
-    whole.observe(*rows)
+def same_state(one, other):
+    """Both have learned the same, to the last bit."""
+    for left, right in zip(one.state()[1].values(), other.state()[1].values(), strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert one.state()[0] == other.state()[0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.sampled_from([1, 3]), st.sampled_from([0, 1, 2]))
+def test_how_rows_are_grouped_makes_no_difference(data, entities, lag):
+    world = World(44, entities=entities, seed=1)
+    rng = np.random.default_rng(2)
+    world.y[rng.random(world.y.shape) < 0.1] = np.nan
+    rows = [each[rng.random(14 * DAY) < 0.9] for each in world.rows(30)]
+    swapped = data.draw(st.integers(0, len(rows[0])))  # in the middle of a day, more often than not
     cuts = data.draw(st.lists(st.integers(0, len(rows[0])), max_size=12))
-    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), len(rows[0])], strict=True):
-        pieces.observe(*(each[start:stop] for each in rows))
-    for one, other in zip(whole.state()[1].values(), pieces.state()[1].values(), strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert whole.state()[0] == pieces.state()[0]
+    whole, pieces = world.start(lag=lag), world.start(lag=lag)
+    said = []
+    for calibrator, places in ((whole, {swapped}), (pieces, {swapped, *cuts})):
+        said.append([])
+        for start, stop in pairwise([0, *sorted(places), len(rows[0])]):
+            part = (each[start:stop] for each in rows)
+            said[-1].append(calibrator.observe(*part, levels=LEVELS))
+            if stop == swapped:
+                calibrator.swap(
+                    np.array([0]),
+                    *(each[:, :1] for each in world.rows(23, 30)[:2]),
+                    world.rows(23, 30)[2],
+                )
+    same_state(whole, pieces)
+    np.testing.assert_array_equal(*(np.concatenate(each) for each in said))
+
+
+def test_a_swap_does_not_change_how_earlier_rows_of_its_day_are_seen(world):
+    world = world(40)
+    forecasts, y, steps = world.rows(30, 34)
+    late = 4 * DAY - 1
+    calibrators = [world.start() for _ in range(2)]
+    for calibrator, place in zip(calibrators, (late, late + 1), strict=True):
+        calibrator.observe(forecasts[:place], y[:place], steps[:place])
+        if place == late:
+            calibrator.swap(np.arange(2), *world.rows(23, 30))
+    reach = [each.state()[1]["batch.reach"][:late] for each in calibrators]
+    assert np.isfinite(reach[0]).all()
+    np.testing.assert_array_equal(*reach)
 
 
 SHORT = 6

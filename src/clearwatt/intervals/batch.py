@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.intervals.cells import BANDS, Cells, Places
+from clearwatt.intervals.cells import Cells, Places
 from clearwatt.intervals.levels import Floats
 
 DAYS = 4
@@ -15,16 +15,15 @@ DAYS = 4
 
 
 class Batch(NamedTuple):
-    """Rows (`DAYS` times a day's slots) x m; NaN and cell 0 where there is none.
+    """Rows (`DAYS` times a day's slots) x m; residuals are NaN where there is none.
 
-    ``units`` are residuals in units of their cells, ``z`` in units of their days, and ``reach`` in
-    those and wider ones while a model is new: as they were when the row came, under what was said
-    of it.
+    ``z`` are residuals in units of their days, ``reach`` in those and wider ones while a model is
+    new: under what was said of the row. Both are known once the row's day is over or its model has
+    been replaced; those of rows still to come are left over from earlier days.
     """
 
     places: Places
     residuals: Floats
-    units: Floats
     z: Floats
     reach: Floats
 
@@ -32,30 +31,31 @@ class Batch(NamedTuple):
     def empty(cls, cells: Cells, entities: int) -> Batch:
         """One without rows."""
         shape = (DAYS * cells.slots, entities)
-        blank = np.full(shape, np.nan)
         first = np.arange(entities, dtype=np.int64) * cells.count
-        blanks = (blank.copy() for _ in range(3))
-        return cls(np.tile(first, (shape[0], 1)), blank, *blanks)
+        blanks = [np.full(shape, np.nan) for _ in range(3)]
+        return cls(np.tile(first, (shape[0], 1)), *blanks)
 
     def copy(self) -> Batch:
         """One that may be written to."""
         floats = (each.copy() for each in self[1:])
         return Batch(self.places.copy(), *floats)
 
-    def write(self, rows: npt.NDArray[np.int64], other: Batch) -> None:
+    def write(self, kept: Kept, rows: Places) -> None:
         """Put rows where they belong."""
-        mine: tuple[npt.NDArray[Any], ...] = self
-        theirs: tuple[npt.NDArray[Any], ...] = other
-        for own, new in zip(mine, theirs, strict=True):
-            own[rows] = new
+        if len(rows) == 0:
+            return
+        at: slice | Places = rows
+        if rows[-1] - rows[0] + 1 == len(rows):  # far faster, and nearly always so
+            at = slice(int(rows[0]), int(rows[-1]) + 1)
+        self.places[at], self.residuals[at] = kept.places, kept.residuals
 
-    def bands(self, cells: Cells) -> Places:
-        """The band of each."""
-        return self.places % cells.count % BANDS
+    def clear(self) -> None:
+        """Let go of all rows; what has no residual is never looked at."""
+        self.residuals.fill(np.nan)
 
 
 class Kept(NamedTuple):
-    """Rows of a block that are learned from: where they are (k), their slots of the day (k).
+    """Rows of a block that are learned from: where in it they are (k), and their slots (k).
 
     ``places`` and ``residuals`` are k x m.
     """
@@ -65,7 +65,8 @@ class Kept(NamedTuple):
     places: Places
     residuals: Floats
 
-    def between(self, rows: slice) -> Kept:
+    def between(self, start: int, stop: int) -> Kept:
         """Those among some rows of the block."""
-        part = slice(*np.searchsorted(self.chosen, [rows.start, rows.stop]))
-        return Kept(self.chosen[part], self.slots[part], self.places[part], self.residuals[part])
+        part = slice(*np.searchsorted(self.chosen, (start, stop)))
+        fields: tuple[npt.NDArray[Any], ...] = self
+        return Kept(*(each[part] for each in fields))

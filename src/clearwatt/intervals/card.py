@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearwatt.intervals.cells import BANDS, Cells, Places, Spread
+from clearwatt.intervals.cells import Cells, Places, Spread
 from clearwatt.intervals.levels import KNOTS, Floats
 
 _KNOTS = np.asarray(KNOTS)
@@ -17,7 +17,7 @@ class Card(NamedTuple):
 
     ``location`` and ``scale`` (m x cells) are usual; ``bias`` and ``size`` (m) are how residuals
     are these days, and ``wide`` (m) is how much wider quantiles are because a model is new.
-    ``table`` (m x BANDS x knots) are the quantiles of what is left, ascending.
+    ``table`` (m x knots) are the quantiles of what is left, ascending.
     """
 
     location: Floats
@@ -27,43 +27,36 @@ class Card(NamedTuple):
     wide: Floats
     table: Floats
 
-    def below(self, z: Floats, bands: Places) -> Floats:
+    def below(self, z: Floats) -> Floats:
         """How many normalised residuals (n x m, NaN: none) are below each knot: m x knots.
 
         One that sits on its quantile is no miss on either side.
         """
-        rows = self._rows(self.table, bands)
         lower = len(KNOTS) // 2
-        under = np.empty(rows.shape, np.bool_)
-        np.less(z[..., None], rows[..., :lower], out=under[..., :lower])
-        np.less_equal(z[..., None], rows[..., lower:], out=under[..., lower:])
-        counts = under.view(np.uint8).sum(axis=0, dtype=np.uint16)
-        return np.asarray(counts, np.float64)
+        under = np.empty((len(KNOTS), *z.shape), np.bool_)  # the knots first: far faster
+        ends = self.table.T[:, None]
+        np.less(z, ends[:lower], out=under[:lower])
+        np.less_equal(z, ends[lower:], out=under[lower:])
+        counts = np.add.reduce(under.view(np.uint8), axis=1, dtype=np.uint8)
+        return np.ascontiguousarray(counts.T, np.float64)
 
     def quantiles(
         self, forecasts: Floats, steps: Places, *, cells: Cells, levels: Floats
     ) -> Floats:
         """Quantiles around forecasts (n x m): n x m x levels."""
-        bands = cells.bands(forecasts)
-        places = cells.places(bands, steps)
+        places = cells.places(cells.bands(forecasts), steps)
         # Ascending z stay ascending through all of this, so that nothing crosses.
-        z = self._rows(_between(self.table, levels), bands)
+        z = _between(self.table, levels)
         z = z * (self.size * (1.0 + self.wide))[:, None] + self.bias[:, None]
-        z *= self.scale.reshape(-1).take(places)[..., None]
-        z += self.location.reshape(-1).take(places)[..., None]
-        z += forecasts[..., None]
-        return z
+        said: Floats = self.scale.reshape(-1).take(places)[..., None] * z
+        said += self.location.reshape(-1).take(places)[..., None]
+        said += forecasts[..., None]
+        return said
 
     @property
     def spread(self) -> Spread:
         """The usual part."""
         return Spread(self.location, self.scale)
-
-    @staticmethod
-    def _rows(table: Floats, bands: Places) -> Floats:
-        """The row of a table (m x BANDS x k) for each band (n x m): n x m x k."""
-        first = np.arange(bands.shape[1], dtype=np.int64) * BANDS
-        return table.reshape(-1, table.shape[2]).take(bands + first, axis=0)
 
 
 def _between(table: Floats, levels: Floats) -> Floats:

@@ -73,18 +73,26 @@ class Cells:
         """Where among these steps (n) those are that are learned from."""
         return np.flatnonzero(steps % self.day % self.stride == steps // self.day % self.stride)
 
+    def come(self, step: int) -> int:
+        """How many of the steps of its day that are learned from have come by a step."""
+        return (step % self.day - step // self.day % self.stride) // self.stride + 1
+
     def bands(self, forecasts: Floats) -> Places:
         """The band of each forecast: n x m."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            band = (forecasts - self.lowest) / self.height
+            band = forecasts - self.lowest
+            band /= self.height
         # A flat forecast has bands of no height (0 / 0); any of them will do.
-        return np.fmin(np.fmax(band, 0.0), BANDS - 1.0).astype(np.int64)
+        np.fmax(band, 0.0, out=band)
+        return np.fmin(band, BANDS - 1.0, out=band).astype(np.int64)
 
     def places(self, bands: Places, steps: Places) -> Places:
         """The cell of each forecast in an array of all entities' cells (m * count): n x m."""
         parts = steps % self.day * self.parts // self.day
         first = np.arange(bands.shape[1], dtype=np.int64) * self.count
-        return bands + (parts * BANDS)[:, None] + first
+        places: Places = bands + first
+        places += (parts * BANDS)[:, None]
+        return places
 
     def of(self, columns: Places) -> Cells:
         """Those of some entities."""
@@ -116,51 +124,57 @@ class Sums(NamedTuple):
     def of(cls, residuals: Floats, distances: Floats, *, places: Places, cells: int) -> Sums:
         """Sum up residuals (n x m, NaN: none) in their cells."""
         entities = residuals.shape[1]
-        known = ~np.isnan(residuals)
-        kept, size = places[known], entities * cells
+        unknown, flat = np.isnan(residuals), places.ravel()
 
-        def summed(weights: Floats | None) -> Floats:
-            return np.bincount(kept, weights, size).reshape(entities, cells).astype(np.float64)
+        def summed(values: Floats) -> Floats:
+            values[unknown] = 0.0  # far faster than leaving them out
+            sums = np.bincount(flat, values.ravel(), entities * cells)
+            return np.asarray(sums, np.float64).reshape(entities, cells)
 
-        return cls(summed(None), summed(residuals[known]), summed(distances[known]))
+        return cls(
+            summed(np.ones(residuals.shape)), summed(residuals.copy()), summed(distances.copy())
+        )
 
     def faded(self, factor: Floats, newer: Sums) -> Sums:
-        """These times a factor (m), and newer ones."""
-        pairs = zip(self, newer, strict=True)
-        return Sums(*(old * factor[:, None] + new for old, new in pairs))
+        """These times a factor (m x 1), and newer ones."""
+        found = Sums(*(old * factor for old in self))
+        for own, new in zip(found, newer, strict=True):
+            np.add(own, new, out=own)
+        return found
 
     def spread(self) -> Spread:
-        """Location and scale of every cell, leaning on coarser ones."""
-        location = _leaning(self.samples, self.residuals, add=True)
-        scale = _leaning(self.samples, self.distances, add=False)
+        """Location and scale of every cell, leaning on what its hour and its band make together.
+
+        They add up in a location and multiply in a scale.
+        """
+        every = np.array(self)
+        count = every.shape[2]
+        sums, parts = every.reshape(*every.shape[:2], -1, BANDS), count // BANDS
+        coarser = (every.reshape(-1, count) @ _members(count)).reshape(*every.shape[:2], -1)
+        part, band = coarser[..., :parts], coarser[..., parts:]
+        entire = np.add.reduce(band, axis=2, keepdims=True)
+        whole = _ratio(entire[1:], entire[0])
+        part, band = ((each[1:] + TOUCH * whole) / (each[0] + TOUCH) for each in (part, band))
+        coarse = np.empty(sums[1:].shape)
+        np.add(part[0, ..., None], (band[0] - whole[0])[:, None], out=coarse[0])
+        np.multiply(part[1, ..., None], _ratio(band[1], whole[1])[:, None], out=coarse[1])
+        coarse *= LEAN
+        coarse += sums[1:]
+        coarse /= sums[0] + LEAN
+        location, scale = coarse.reshape(2, len(self.samples), -1)
         least = FLOOR * scale.max(axis=1, keepdims=True) + np.finfo(np.float64).tiny
         return Spread(location, np.maximum(scale, least))
 
 
-def _leaning(samples: Floats, sums: Floats, *, add: bool) -> Floats:
-    """Means (m x count); a cell leans on what its part of the day and its band make together.
-
-    They add up in a location and multiply in a scale.
-    """
-    count = sums.shape[1]
-    parts, bands = _members(count)
-    whole = _ratio(sums.sum(axis=1), samples.sum(axis=1))[:, None]
-    part, band = (
-        (sums @ each.T + TOUCH * whole) / (samples @ each.T + TOUCH) for each in (parts, bands)
-    )
-    relative = band - whole if add else _ratio(band, whole)
-    coarse = part @ parts + relative @ bands if add else (part @ parts) * (relative @ bands)
-    return np.asarray((sums + LEAN * coarse) / (samples + LEAN), np.float64)
-
-
 @cache
-def _members(count: int) -> tuple[Floats, Floats]:
-    """Which cells belong to each part of the day, and to each band: parts x count, BANDS x count.
+def _members(count: int) -> Floats:
+    """Which cells belong to each part of the day and to each band: count x (parts + BANDS).
 
-    Sums over them as matrix products take a tenth of the time.
+    Sums over them as a matrix product take a tenth of the time.
     """
     parts = np.repeat(np.eye(count // BANDS), BANDS, axis=1)
-    return parts, np.tile(np.eye(BANDS), count // BANDS)
+    bands = np.tile(np.eye(BANDS), count // BANDS)
+    return np.ascontiguousarray(np.concatenate([parts, bands]).T)
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:

@@ -30,7 +30,7 @@ class Pace:
     step: float = 0.1
     start_days: float = 10.0
     start_wide: float = 0.3
-    swap_wide: float = 1.5
+    swap_wide: float = 2.0
     narrowing: float = 1.5
 
 

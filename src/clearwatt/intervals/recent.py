@@ -9,6 +9,8 @@ import numpy as np
 from clearwatt.intervals.cells import Places
 from clearwatt.intervals.levels import Floats
 
+_TINY = np.finfo(np.float64).tiny
+
 
 class Recent(NamedTuple):
     """Fading sums, each m: samples, residuals in units of their cell, distances from the bias."""
@@ -24,13 +26,12 @@ class Recent(NamedTuple):
         return cls(full, np.zeros(entities), full)
 
     @classmethod
-    def of(cls, residuals: Floats, bias: Floats, weights: Floats | None = None) -> Recent:
-        """Sum up residuals (n x m, NaN: none), weighted row by row (n) or not."""
+    def of(cls, residuals: Floats, bias: Floats, weights: Floats) -> Recent:
+        """Sum up residuals (n x m, NaN: none), weighted row by row (n)."""
         distances = np.abs(residuals - bias)
         rows = np.stack([np.ones(residuals.shape), residuals, distances])
         rows[:, np.isnan(residuals)] = 0.0
-        if weights is not None:
-            rows *= weights[:, None]
+        rows *= weights[:, None]
         return cls(*rows.sum(axis=1))
 
     def faded(self, factor: Floats, newer: Recent) -> Recent:
@@ -51,9 +52,52 @@ class Recent(NamedTuple):
     @property
     def bias(self) -> Floats:
         """Their mean: m."""
-        return self.residuals / np.maximum(self.samples, np.finfo(np.float64).tiny)
+        return self.residuals / np.maximum(self.samples, _TINY)
 
     @property
     def size(self) -> Floats:
         """Their mean distance from the bias: m; 1 is as usual."""
-        return self.distances / np.maximum(self.samples, np.finfo(np.float64).tiny)
+        return self.distances / np.maximum(self.samples, _TINY)
+
+
+class Days(NamedTuple):
+    """Residuals of some days in units of their cells, days x slots x m, NaN where there is none.
+
+    All days are looked at together, because a day is little to do and a call takes time. What
+    comes out is the same to the last bit for each by itself.
+    """
+
+    units: Floats
+    unknown: np.ndarray[tuple[int, int, int], np.dtype[np.bool_]]
+    counts: Places
+    """Samples of each day: days x m."""
+
+    @classmethod
+    def of(cls, units: Floats) -> Days:
+        """Count what is known."""
+        unknown = np.isnan(units)
+        missing = np.add.reduce(unknown.view(np.uint8), axis=1, dtype=np.uint8)
+        return cls(units, unknown, units.shape[1] - missing.astype(np.int64))
+
+    def residuals(self) -> Floats:
+        """Sums over each day: days x m."""
+        return self._summed(self.units.copy())
+
+    def distances(self, bias: Floats) -> Floats:
+        """Sums of distances from the bias of each day (days x m): days x m."""
+        apart = self.units - bias[:, None]
+        return self._summed(np.abs(apart, out=apart))
+
+    def _summed(self, values: Floats) -> Floats:
+        np.copyto(values, 0.0, where=self.unknown)
+        return np.asarray(np.add.reduce(values, axis=1), np.float64)
+
+
+def followed(before: Floats, fades: Floats, newer: Floats | Places) -> Floats:
+    """A fading sum (m) after each of some days, each of which adds something: days x m."""
+    found = np.empty(fades.shape)
+    for now, fade, new in zip(found, fades, newer, strict=True):
+        np.multiply(before, fade, out=now)
+        np.add(now, new, out=now)
+        before = now
+    return found
