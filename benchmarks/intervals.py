@@ -15,7 +15,8 @@ read. Then, for every entity,
   nominal level of these is chosen in hindsight, per entity, so that they cover as much.
 
 Cost is CPU time of `Calibrator.observe` over that of `Instance.observe` while no update is due, on
-the same rows: in one block, a day at a time, and row by row as a live service sees them.
+the same rows: in one block, a day at a time, and row by row as a live service sees them. From
+nothing (`--refresh`) all of it takes about ten minutes on one core, half of it training.
 """
 
 import argparse
@@ -34,8 +35,8 @@ from clearwatt.component import Model, Settings
 from clearwatt.data import Dataset, load_dataset, simulate_grid
 from clearwatt.errors import ClearwattError
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.intervals import Swap, issued, judged, tried_rows
-from clearwatt.experiment.live import live_forecasts, said_by, servings
+from clearwatt.experiment.intervals import Swap, issued, judged, swaps_of
+from clearwatt.experiment.live import live_forecasts
 from clearwatt.experiment.plan import chosen_entities
 from clearwatt.experiment.protocol import Zone, divide
 from clearwatt.fleet import Training
@@ -228,9 +229,7 @@ def trace(
         own = [each for each in deployed if each.event.entity in (None, name)]
         how = {"autoencoder": encoder, "predictor": head, "deployments": own, "delay": day}
         live.append(live_forecasts(x, **how))
-        for serving in list(servings(**how))[1:]:
-            said = said_by(serving, x[tried_rows(serving.known, day)], encoder, head)
-            swaps.append(Swap(serving.start, serving.known, column, said.astype(np.float64)))
+        swaps += swaps_of(column, x, **how, day=day)
     members = [dataset.entity(name) for name in zone.entities]
     limits = [
         physical_limits(m.kind, rated=None if m.capacity is None else 1.0, readings=readings)
@@ -285,10 +284,14 @@ def read(file: Path) -> list[Trace]:
 
 def summary(name: str, zones: Sequence[Trace]) -> Row:
     """Calibrate every zone and compare."""
-    found = [figures for zone in zones for figures in entity_figures(zone)]
+    said = [
+        issued(zone.start(), zone.forecasts, zone.y, at=zone.at, swaps=zone.swaps) for zone in zones
+    ]
+    pairs = list(zip(zones, said, strict=True))
+    found = [figures for pair in pairs for figures in entity_figures(*pair)]
     columns = {key: np.array([each[key] for each in found]) for key in found[0]}
     least = columns["least"][~np.isnan(columns["least"])]
-    after = np.concatenate([updates_after(zone) for zone in zones])
+    after = np.concatenate([updates_after(*pair) for pair in pairs])
     inside = (columns["coverage"] >= 0.88) & (columns["coverage"] <= 0.92)
     return Row(
         data=name,
@@ -308,18 +311,14 @@ def summary(name: str, zones: Sequence[Trace]) -> Row:
     )
 
 
-def said_of(zone: Trace) -> Floats:
-    return issued(zone.start(), zone.forecasts, zone.y, at=zone.at, swaps=zone.swaps)
-
-
 def updates_of(zone: Trace, column: int) -> list[int]:
     places = {s.place for s in zone.swaps if s.column == column and s.place < len(zone.at)}
     return [int(zone.at[place]) for place in sorted(places)]
 
 
-def updates_after(zone: Trace) -> Floats:
+def updates_after(zone: Trace, quantiles: Floats) -> Floats:
     """The coverage in the three days after each update of each entity of a zone."""
-    quantiles, found = said_of(zone), []
+    found = []
     for column in range(zone.y.shape[1]):
         for step in updates_of(zone, column):
             scores = judged(
@@ -335,8 +334,7 @@ def updates_after(zone: Trace) -> Floats:
     return np.array(found)
 
 
-def entity_figures(zone: Trace) -> list[dict[str, float]]:
-    quantiles = said_of(zone)
+def entity_figures(zone: Trace, quantiles: Floats) -> list[dict[str, float]]:
     tails, symmetric = (split_conformal(zone, tails=tails) for tails in (True, False))
     found = []
     for column in range(zone.y.shape[1]):
@@ -419,7 +417,7 @@ def measure_costs(*, quick: bool) -> list[Cost]:
     whole = len(zone.updating.x)
     return [
         measure_cost(zone, entities=entities, at_once=at_once)
-        for entities in (1, 8, len(zone.entities))
+        for entities in sorted({1, 8, 24, len(zone.entities)})
         for at_once in (whole, 96, 1)
     ]
 
