@@ -132,3 +132,27 @@ def test_what_cannot_be_is_refused_by_name(streamed):
         streamed.predict(x[:5], quantiles=True, steps=[1.5] * 5)
     with pytest.raises(ConfigurationError, match="steps_per_day is 0"):
         regressor().set_params(steps_per_day=0).fit(x[:WARM], y[:WARM])
+
+
+def test_quantiles_stay_within_limits_in_units_of_y(tmp_path):
+    x, y = data()
+    y = 1000.0 * y + 500.0
+    limits = (-300.0, np.array([700.0, np.inf]))
+    model = regressor(limits=limits).fit(x[:WARM], y[:WARM])
+    free = regressor().fit(x[:WARM], y[:WARM]).predict(x[WARM:], quantiles=True)
+    said = model.predict(x[WARM:], quantiles=True)
+    assert free.min() < -300.0
+    assert free[:, 0].max() > 700.0
+    np.testing.assert_array_equal(said, np.clip(free, -300.0, limits[1][:, None]))
+    np.testing.assert_array_equal(
+        model.predict(x[WARM:]), regressor().fit(x[:WARM], y[:WARM]).predict(x[WARM:])
+    )
+    model.save(tmp_path)
+    again = ClearRegressor.load(tmp_path).predict(x[WARM:], quantiles=True)
+    np.testing.assert_array_equal(again, said)
+
+
+def test_limits_are_looked_at_before_anything_is_trained():
+    x, y = data()
+    with pytest.raises(ConfigurationError, match="limits 1 and 0"):
+        regressor(limits=(1.0, 0.0)).fit(x[:WARM], y[:WARM])

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from clearwatt.calibration import Calibration, InForce
 from clearwatt.component import Settings
-from clearwatt.errors import ClearwattError, DataError, StateError
+from clearwatt.errors import ClearwattError, StateError
 from clearwatt.events import UpdateEvent
 from clearwatt.fleet import Training
 from clearwatt.instance import Instance
-from clearwatt.intervals import LEVELS
+from clearwatt.intervals import LEVELS, Limits, checked_limits, plain_limits
 from clearwatt.memory import Floats as Stored
 from clearwatt.networks import (
     Autoencoder,
@@ -36,6 +36,7 @@ from clearwatt.standardisation import Standardisation
 from clearwatt.state import Saved, load_state
 from clearwatt.strategies import RecentReplay, Strategy, strategy_named
 from clearwatt.streams import drive
+from clearwatt.targets import checked_targets, names_of, require_measured, require_same
 from clearwatt.warmup import WarmUp
 
 Floats = npt.NDArray[np.float64]
@@ -99,6 +100,9 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             the data are scaled already, as `clearwatt.data.features` does it.
         steps_per_day: Samples of a day, if they come at even times: intervals then depend on the
             time of day. None: on the level of the forecast alone.
+        limits: The lowest and the highest value possible, in units of y, as (0, None) for a
+            generator of unknown capacity: quantiles do not leave them. Each is None where there
+            is no limit, a number, or a list of one number per entity.
         random_state: Seed of everything random.
 
     Attributes:
@@ -133,6 +137,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         split: Literal["random", "temporal"] = "random",
         scale: bool = True,
         steps_per_day: int | None = None,
+        limits: Limits | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.strategy = strategy
@@ -157,6 +162,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         self.split = split
         self.scale = scale
         self.steps_per_day = steps_per_day
+        self.limits = limits
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -176,9 +182,10 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings, warmup = self._settings(seed), self._warmup(seed)
         inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        names = _names(y)
-        targets, self._single = self._targets(y, inputs)
-        _require_measured(targets)
+        names = names_of(y)
+        targets, self._single = checked_targets(y, inputs, estimator=self)
+        require_measured(targets)
+        self._ends = checked_limits(self.limits, targets.shape[1])
         make = Standardisation.fit if self.scale else _as_it_is
         self._x_units, self._y_units = make(inputs), make(targets)
         x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
@@ -200,18 +207,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        targets, _ = self._targets(y, inputs)
-        entities = [part.entity for part in self.instance_.predictors]
-        if targets.shape[1] != len(entities):
-            raise DataError(
-                f"y has {targets.shape[1]} columns; this model was warmed up with {len(entities)}"
-            )
-        names = _names(y)
-        if names is not None and isinstance(entities[0], str) and names != entities:
-            raise DataError(
-                f"y has the columns {names}; this model was warmed up with {entities}; give the "
-                "same ones in the same order"
-            )
+        targets, _ = checked_targets(y, inputs, estimator=self)
+        require_same(y, targets, [part.entity for part in self.instance_.predictors])
         self._observe(self._x_units.apply(inputs), self._y_units.apply(targets))
         return self
 
@@ -227,7 +224,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         Args:
             X: Inputs.
             quantiles: True for the 5, 10, 25, 50, 75, 90 and 95 % quantiles, or ascending levels
-                between 0 and 1: the result then has a last axis, one place per level, ascending.
+                between 0 and 1: the result then has a last axis, one place per level, ascending
+                and within the `limits`.
             steps: With quantiles and `steps_per_day`: which sample each row is, counted from the
                 start of the warm-up. By default rows are those that come next.
         """
@@ -245,7 +243,9 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             )
         levels = LEVELS if quantiles is True else quantiles
         said = self._calibration.quantiles(forecast, levels, steps=steps)
-        said = np.stack([self._y_units.undo(each) for each in np.moveaxis(said, 2, 0)], axis=2)
+        # Clipped last, because rounding in a change of units may lead beyond a limit.
+        in_units = [self._y_units.undo(each) for each in np.moveaxis(said, 2, 0)]
+        said = np.stack([np.clip(each, *self._ends) for each in in_units], axis=2)
         return said[:, 0] if self._single else said
 
     @property
@@ -312,6 +312,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         self._single = values["single"]
         self._x_units = Standardisation.from_dict(values["x_units"])
         self._y_units = Standardisation.from_dict(values["y_units"])
+        self._ends = checked_limits(self.limits, len(self._y_units.mean))
 
     def _observe(self, x: Stored, y: Stored) -> None:
         """Learn from a block, and calibrate with it; all or nothing."""
@@ -372,23 +373,6 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             return VariationalAutoencoder(inputs, self.width, self.layers, latent, self.kl_weight)
         return Autoencoder(inputs, self.width, self.layers, latent)
 
-    def _targets(self, y: npt.ArrayLike, inputs: Floats) -> tuple[Floats, bool]:
-        """Targets as n x entities, and whether they came as one series."""
-        if y is None:
-            raise DataError("ClearRegressor requires y to be passed, but the target y is None")
-        targets: Floats = check_array(
-            y,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-            estimator=self,
-        )
-        if targets.ndim > 2:
-            raise DataError(f"y has shape {targets.shape}; give n or n x entities")
-        check_consistent_length(inputs, targets)
-        return targets.reshape(len(targets), -1), targets.ndim == 1
-
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
         if event.component == "autoencoder":
             return event
@@ -403,6 +387,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         parameters = self.get_params(deep=False)
         if not isinstance(parameters["random_state"], Integral | None):
             parameters["random_state"] = None  # a generator is used up, and cannot be saved
+        if self.limits is not None:
+            parameters["limits"] = plain_limits(self.limits)
         objects = ("strategy", "autoencoder", "predictor")
         given = [name for name in objects if parameters.pop(name) is not None]
         names = getattr(self, "feature_names_in_", None)
@@ -423,29 +409,6 @@ def _calibration_of(saved: Saved) -> Calibration | None:
     if values is None:
         return None
     return Calibration.restored(values, tensors_below(saved.tensors, "extra."))
-
-
-def _names(y: npt.ArrayLike) -> list[str] | None:
-    """Column names of a data frame of targets; they name the entities, so each must differ."""
-    columns = getattr(y, "columns", None)
-    if columns is None:
-        return None
-    names = [str(column) for column in columns]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise DataError(f"y has more than one column named {twice[0]!r}; rename or drop one")
-    return names
-
-
-def _require_measured(targets: Floats) -> None:
-    """Refuse an entity the warm-up has nothing to learn from."""
-    for entity, column in enumerate(targets.T):
-        measured = int((~np.isnan(column)).sum())
-        if measured < 2:
-            raise DataError(
-                f"Input y contains NaN in all but {measured} rows of entity {entity}; "
-                "the warm-up needs at least 2 measurements of each"
-            )
 
 
 def _as_it_is(values: Floats) -> Standardisation:

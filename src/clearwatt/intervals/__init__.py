@@ -3,7 +3,7 @@
 from clearwatt.intervals.calibrator import WINDOW_DAYS, Calibrator
 from clearwatt.intervals.cells import PARTS
 from clearwatt.intervals.levels import LEVELS, checked_levels
-from clearwatt.intervals.limits import physical_limits
+from clearwatt.intervals.limits import Limits, checked_limits, physical_limits, plain_limits
 from clearwatt.intervals.pace import Pace
 from clearwatt.intervals.scores import Interval, crps, interval, pinball
 from clearwatt.intervals.sheet import Sheet
@@ -14,11 +14,14 @@ __all__ = [
     "WINDOW_DAYS",
     "Calibrator",
     "Interval",
+    "Limits",
     "Pace",
     "Sheet",
     "checked_levels",
+    "checked_limits",
     "crps",
     "interval",
     "physical_limits",
     "pinball",
+    "plain_limits",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,11 @@ import numpy.typing as npt
 from clearwatt.data.schema import Kind
 from clearwatt.errors import ConfigurationError
 from clearwatt.intervals.levels import Floats
+
+Limit = float | Sequence[float] | Floats | None
+"""Of all entities or of each; None: none."""
+Limits = tuple[Limit, Limit]
+"""The lowest and the highest power possible."""
 
 
 def physical_limits(
@@ -46,3 +52,24 @@ def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: i
             "be above the high one"
         )
     return limits
+
+
+def checked_limits(limits: Limits | None, entities: int) -> Floats:
+    """Limits of all entities (2 x m), or a ConfigurationError that names what is amiss."""
+    if limits is None:
+        return limits_of(None, None, entities)
+    try:
+        low, high = limits
+        return limits_of(low, high, entities)
+    except ConfigurationError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"limits are {limits!r}; give the low and the high one, as (0, None), each None, a "
+            f"number or one number for each of the entities ({entities})"
+        ) from error
+
+
+def plain_limits(limits: Limits) -> list[float | list[float] | None]:
+    """As JSON values."""
+    return [None if end is None else np.asarray(end, np.float64).tolist() for end in limits]

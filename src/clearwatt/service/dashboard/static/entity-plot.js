@@ -80,6 +80,7 @@ function threshold(steps, view, options) {
 
 /** Quantiles of the forecast to come as bands, the widest first; what lies beyond is rare. */
 function bands(forecast, times, colour, unit) {
+  if (!forecast.sources.includes("model")) return []; // a fallback has no quantiles
   const count = forecast.levels.length;
   const pairs = forecast.levels.slice(0, count >> 1).map((level, k) => [k, count - 1 - k, 1 - 2 * level]);
   return pairs.flatMap(([low, high, share]) => {
