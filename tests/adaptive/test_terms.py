@@ -4,6 +4,7 @@ import numpy as np
 
 from clearwatt.adaptive import Settings
 from clearwatt.adaptive.journal import Entries, Journal
+from clearwatt.adaptive.span import Span
 from clearwatt.adaptive.terms import TERM_SETS, Terms
 
 CLOCK = Settings().clock(24, None)
@@ -30,7 +31,9 @@ def journal(at, measured, slow):
 
 def test_errors_and_measurements_of_the_same_hour_are_found():
     at = np.arange(200)
-    found = Terms(CLOCK).of(np.array([[5.0]]), np.array([200]), journal(at, 10.0 * at, 9.0 * at))
+    found = Terms(CLOCK).of(
+        np.array([[5.0]]), np.array([200]), journal(at, 10.0 * at, 9.0 * at), Span(1)
+    )
     missed, away = found[0, 0, -4:-2], found[0, 0, -2:]
     np.testing.assert_allclose(missed, [176, 32])
     np.testing.assert_allclose(away, [1_760 - 5, 320 - 5])
@@ -39,13 +42,13 @@ def test_errors_and_measurements_of_the_same_hour_are_found():
 
 def test_what_is_missing_is_nothing():
     at = np.arange(190, 200)
-    found = Terms(CLOCK).of(np.array([[5.0]]), np.array([200]), journal(at, at, at))
+    found = Terms(CLOCK).of(np.array([[5.0]]), np.array([200]), journal(at, at, at), Span(1))
     np.testing.assert_array_equal(found[0, 0, -4:], 0)
 
 
 def test_waves_repeat_daily_and_weekly():
     at = np.array([3, 3 + 24, 3 + 168])
-    found = Terms(CLOCK).of(np.zeros((3, 1)), at, journal([0], [0.0], [0.0]))[:, 0, 2:8]
+    found = Terms(CLOCK).of(np.zeros((3, 1)), at, journal([0], [0.0], [0.0]), Span(1))[:, 0, 2:8]
     np.testing.assert_allclose(found[0], found[2], atol=1e-9)
     np.testing.assert_allclose(found[0, :4], found[1, :4], atol=1e-9)
     assert not np.allclose(found[0, 4:], found[1, 4:])

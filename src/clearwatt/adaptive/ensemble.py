@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,11 @@ from clearwatt.fleet import Job, Training, one_thread, train
 from clearwatt.networks import Params, select, stack
 
 Floats = npt.NDArray[np.float32]
+
+FEW = 1_500
+"""Samples below which training takes more passes."""
+MOST = 6.0
+"""Times as many at most, lest a handful be learned by heart."""
 
 
 class Ensemble:
@@ -101,6 +108,7 @@ class Ensemble:
         views = self._views(x[known])
         members = self.settings.members
         seeds = self._seeds(members * len(views))
+        training = enough(training, len(targets))
         weights = [
             _weights(group.half_life, None if ages is None else ages[known])
             for group in self.settings.groups
@@ -125,6 +133,12 @@ class Ensemble:
 
     def _seeds(self, count: int) -> list[int]:
         return [int(seed) for seed in self.rng.integers(2**31, size=count)]
+
+
+def enough(training: Training, samples: int) -> Training:
+    """As many steps on few samples as on `FEW`, within reason: passes over less teach less."""
+    more = min(MOST, max(1.0, FEW / max(1, samples)))
+    return replace(training, epochs=math.ceil(training.epochs * more))
 
 
 def _weights(half_life: float | None, ages: npt.NDArray[np.float64] | None) -> torch.Tensor | None:

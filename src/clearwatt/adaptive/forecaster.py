@@ -22,6 +22,8 @@ from clearwatt.adaptive.journal import Entries, Journal, Steps
 from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.saving import pack, parts_of, restore
 from clearwatt.adaptive.settings import Settings
+from clearwatt.adaptive.span import Span
+from clearwatt.adaptive.steps import checked_steps, columns_of
 from clearwatt.adaptive.terms import Terms
 from clearwatt.adaptive.view import View
 from clearwatt.errors import DataError, StateError
@@ -91,9 +93,15 @@ class AdaptiveForecaster:
             entities=entities,
         )
         self.journal = Journal(
-            _blank(view, self.terms, inputs=inputs, entities=entities, experts=experts)
+            Entries.blank(
+                inputs=inputs,
+                seen=view.width,
+                entities=entities,
+                terms=self.terms.width,
+                experts=experts,
+            )
         )
-        self.low, self.high = np.full(entities, -np.inf), np.full(entities, np.inf)
+        self.span = Span(entities)
         self.trainings = 0
         self.learned = self.updated = self.newest = 0
 
@@ -125,9 +133,9 @@ class AdaptiveForecaster:
         """
         settings = settings or Settings()
         clock = settings.clock(day, delay)
-        rows = checked_inputs(x, _columns(x)).astype(np.float64)
+        rows = checked_inputs(x, columns_of(x)).astype(np.float64)
         steps = checked_steps(at, len(rows))
-        power = checked_targets(y, len(rows), range(_columns(y))).astype(np.float64)
+        power = checked_targets(y, len(rows), range(columns_of(y))).astype(np.float64)
         view = View.fit(
             rows,
             steps,
@@ -268,11 +276,11 @@ class AdaptiveForecaster:
         seen = self.view.see(rows, steps)[before.size :]
         groups = self.ensemble.forecast(seen)
         slow = groups.mean(axis=2)
-        terms = self.terms.of(slow, at, self.journal)
+        terms = self.terms.of(slow, at, self.journal, self.span)
         experts = np.concatenate(
             [groups, self._corrected(slow, terms), self._persisted(slow, at)], axis=2
         )
-        issued = np.clip(self.aggregation.combine(experts), self.low, self.high)
+        issued = self.span.clip(self.aggregation.combine(experts))
         unknown = np.full_like(slow, np.nan)
         learned = np.zeros(slow.shape, np.bool_)
         self.journal.write(Entries(at, x, seen, slow, terms, experts, issued, unknown, learned))
@@ -283,7 +291,7 @@ class AdaptiveForecaster:
 
     def _persisted(self, slow: Floats, at: Steps) -> Floats:
         """Past measurements as forecasts; the slow one where there is none."""
-        found = np.stack(self.terms.persisted(at, self.journal), axis=2)
+        found = np.stack(self.terms.persisted(at, self.journal, self.span), axis=2)
         return np.where(np.isfinite(found), found, slow[:, :, None])
 
     def _learn(self, boundary: int) -> None:
@@ -293,14 +301,13 @@ class AdaptiveForecaster:
         fresh = np.isfinite(entries.measured) & ~entries.learned
         rows = np.flatnonzero(fresh.any(axis=1))
         news = entries.pick(rows)
-        measured = np.where(fresh[rows], news.measured, np.nan)
+        measured = np.where(fresh[rows], self.span.believed(news.measured), np.nan)
         ages = (boundary - news.at).astype(np.float64)
         for correction in self.corrections:
             residuals = measured - news.slow
             correction.learn(news.terms, residuals, ages=ages, passed=passed)
         self.aggregation.learn(news.experts, measured, ages=ages, passed=passed)
-        self.low = np.fmin(self.low, np.fmin.reduce(measured, axis=0, initial=np.inf))
-        self.high = np.fmax(self.high, np.fmax.reduce(measured, axis=0, initial=-np.inf))
+        self.span.widen(measured)
         entries.learned[fresh] = True
         self.learned = boundary
         if boundary - self.updated >= self.clock.update:
@@ -313,7 +320,8 @@ class AdaptiveForecaster:
         """Go on training the networks on what is held of the past."""
         recent = self.journal.between(0, boundary)
         x = np.concatenate([self.reservoir.x, recent.seen])
-        y = np.concatenate([self.reservoir.y, recent.measured.astype(np.float32)])
+        measured = self.span.believed(recent.measured).astype(np.float32)
+        y = np.concatenate([self.reservoir.y, measured])
         at = np.concatenate([self.reservoir.at, recent.at])
         self.ensemble.update(x, y, ages=(boundary - at) / self.clock.day)
         self.trainings += 1
@@ -322,10 +330,11 @@ class AdaptiveForecaster:
     def _retire(self, now: int) -> None:
         """Move what is no longer the last week to the reservoir."""
         old = self.journal.retire(now - self.clock.same_weekday).measured_at_all
-        self.reservoir.offer(old.at, old.seen, old.measured.astype(np.float32), rng=self.rng)
+        measured = self.span.believed(old.measured).astype(np.float32)
+        self.reservoir.offer(old.at, old.seen, measured, rng=self.rng)
 
     def _warm_up(self, x: Floats, y: Floats, at: Steps) -> None:
-        self.low, self.high = np.nanmin(y, axis=0), np.nanmax(y, axis=0)
+        self.span.begin(y)
         seen = self.view.see(x, at)
         self.ensemble.warm_up(seen, y.astype(np.float32))
         self.learned = self.updated = (int(at[-1]) // self.clock.refresh + 1) * self.clock.refresh
@@ -334,41 +343,3 @@ class AdaptiveForecaster:
         self.journal.write(Entries._make([at, x, seen, *nothing, y, np.ones(y.shape, np.bool_)]))
         self.newest = int(at[-1])
         self._retire(self.newest + 1)
-
-
-def checked_steps(at: npt.ArrayLike, samples: int) -> Steps:
-    """Steps of the samples, or a DataError that names what is amiss."""
-    steps = np.asarray(at, dtype=np.int64)
-    if steps.shape != (samples,):
-        raise DataError(f"at has shape {steps.shape}; give the step of each of {samples} rows")
-    if (np.diff(steps) <= 0).any():
-        row = int(np.flatnonzero(np.diff(steps) <= 0)[0])
-        raise DataError(
-            f"step {steps[row + 1]} comes after step {steps[row]}; give rows in order of time"
-        )
-    return steps
-
-
-def _columns(values: npt.ArrayLike) -> int:
-    shape = np.shape(values)
-    if len(shape) != 2:
-        raise DataError(
-            f"an array of shape {shape} was given; x is n x inputs and y is n x entities, "
-            "with one column for a single one"
-        )
-    return int(shape[1])
-
-
-def _blank(view: View, terms: Terms, *, inputs: int, entities: int, experts: int) -> Entries:
-    """A journal's columns without rows."""
-    return Entries(
-        at=np.empty(0, np.int64),
-        x=np.empty((0, inputs)),
-        seen=np.empty((0, view.width), np.float32),
-        slow=np.empty((0, entities)),
-        terms=np.empty((0, entities, terms.width)),
-        experts=np.empty((0, entities, experts)),
-        issued=np.empty((0, entities)),
-        measured=np.empty((0, entities)),
-        learned=np.empty((0, entities), np.bool_),
-    )

@@ -35,6 +35,21 @@ class Entries(NamedTuple):
     learned: npt.NDArray[np.bool_]
     """Whether the fast part has learned from them, `n x e`."""
 
+    @classmethod
+    def blank(cls, *, inputs: int, seen: int, entities: int, terms: int, experts: int) -> Entries:
+        """Columns of these widths without rows."""
+        return cls(
+            at=np.empty(0, np.int64),
+            x=np.empty((0, inputs)),
+            seen=np.empty((0, seen), np.float32),
+            slow=np.empty((0, entities)),
+            terms=np.empty((0, entities, terms)),
+            experts=np.empty((0, entities, experts)),
+            issued=np.empty((0, entities)),
+            measured=np.empty((0, entities)),
+            learned=np.empty((0, entities), np.bool_),
+        )
+
     def pick(self, rows: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Entries:
         """Some of the rows."""
         return Entries._make(part[rows] for part in self.columns)

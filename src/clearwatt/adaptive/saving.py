@@ -87,7 +87,7 @@ def _owners(forecaster: AdaptiveForecaster) -> list[tuple[object, str, tuple[str
     """Whose arrays are kept, under which names."""
     sums = ("moments", "products", "coefficients")
     return [
-        (forecaster, "", ("low", "high")),
+        (forecaster.span, "", ("low", "high")),
         (forecaster.reservoir, "reservoir.", ("at", "x", "y")),
         (forecaster.aggregation, "aggregation.", ("products", "weights")),
         *((each, f"correction.{i}.", sums) for i, each in enumerate(forecaster.corrections)),

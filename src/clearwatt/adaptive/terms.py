@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from clearwatt.adaptive.clock import DAYS_OF_WEEK, Clock
 from clearwatt.adaptive.journal import Journal
+from clearwatt.adaptive.span import Span
 
 Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]
@@ -56,22 +57,22 @@ class Terms:
         """Number of terms `p`."""
         return len(TERM_SETS["all"])
 
-    def of(self, slow: Floats, at: Steps, journal: Journal) -> Floats:
+    def of(self, slow: Floats, at: Steps, journal: Journal, span: Span) -> Floats:
         """Terms, `n x e x p`, for slow forecasts `n x e` of these steps."""
         waves = np.broadcast_to(self._waves(at)[:, None], (*slow.shape, 2 * (HARMONICS + 1)))
         entries = journal.entries
-        errors = entries.measured - entries.slow
+        errors = span.believed(entries.measured) - entries.slow
         lags = [at - self.clock.same_hour, at - self.clock.same_weekday]
         missed = [journal.past(errors, lag) for lag in lags]
-        away = [before - slow for before in self.persisted(at, journal)]
+        away = [before - slow for before in self.persisted(at, journal, span)]
         lagged = np.nan_to_num(np.stack([*missed, *away], axis=2))
         return np.concatenate(
             [np.ones_like(slow)[:, :, None], slow[:, :, None], waves, lagged], axis=2
         )
 
-    def persisted(self, at: Steps, journal: Journal) -> tuple[Floats, Floats]:
+    def persisted(self, at: Steps, journal: Journal, span: Span) -> tuple[Floats, Floats]:
         """The last known measurements of the same hour, and of the same weekday, `n x e` each."""
-        measured = journal.entries.measured
+        measured = span.believed(journal.entries.measured)
         return (
             journal.past(measured, at - self.clock.same_hour),
             journal.past(measured, at - self.clock.same_weekday),
