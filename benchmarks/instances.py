@@ -1,0 +1,136 @@
+"""How the paper's instances do on real data: live errors with one lever changed at a time.
+
+    python benchmarks/instances.py gefcom2012-wind --entities wp1
+    python benchmarks/instances.py ../shared/data/europe_wind_farm --entities wf1 --instance Re \
+        --variants small short
+
+Only the updating phase is looked at; the test phase is never read. Measurements come a day late.
+Every instance is what `clearwatt benchmark` runs under `clear-ra` and so on: preset `small` with
+one architecture and one point of the grid, in which a variant changes what its name says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from clearwatt.benchmark.history import History
+from clearwatt.benchmark.peers.clear import Clear
+from clearwatt.data import load_dataset
+from clearwatt.data.features import CALENDAR_COLUMNS
+from clearwatt.experiment.architectures import Networks
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import INSTANCES
+from clearwatt.experiment.presets import preset
+from clearwatt.experiment.protocol import Span, Zone, divide
+from clearwatt.fleet import Training, one_thread
+
+YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
+SMALL = preset("small")
+UPDATE, NETWORKS, GRID = SMALL.update, SMALL.networks, SMALL.grid
+
+
+def shaped(width: int) -> Networks:
+    return replace(NETWORKS, widths=(width,), predictor_widths=(width,))
+
+
+def decayed(experiment: Experiment, weight_decay: float) -> Experiment:
+    return replace(
+        experiment,
+        warmup=replace(experiment.warmup, weight_decay=weight_decay),
+        update=replace(experiment.update, weight_decay=weight_decay),
+    )
+
+
+def paced(experiment: Experiment, learning_rate: float) -> Experiment:
+    return replace(
+        experiment,
+        warmup=replace(experiment.warmup, learning_rate=learning_rate),
+        update=replace(experiment.update, learning_rate=learning_rate),
+    )
+
+
+VARIANTS: Mapping[str, Experiment] = {
+    "small": SMALL,
+    "short": replace(SMALL, warmup=Training(epochs=10, patience=None)),
+    "shorter": replace(SMALL, warmup=Training(epochs=100, patience=10)),
+    "decay": decayed(SMALL, 1e-3),
+    "little-decay": decayed(SMALL, 1e-4),
+    "half-capacity": replace(SMALL, grid=replace(GRID, novelty_capacity=(1_500,))),
+    "double-capacity": replace(SMALL, grid=replace(GRID, novelty_capacity=(6_000,))),
+    "alpha-0.9": replace(SMALL, grid=replace(GRID, alpha=(0.9,))),
+    "alpha-2": replace(SMALL, grid=replace(GRID, alpha=(2.0,))),
+    "replay-2": replace(SMALL, grid=replace(GRID, replay_weight=(2.0,))),
+    "update-10": replace(SMALL, update=replace(UPDATE, epochs=10)),
+    "update-100": replace(SMALL, update=replace(UPDATE, epochs=100, work=None)),
+    "slow": paced(SMALL, 3e-4),
+    "fast": paced(SMALL, 3e-3),
+    "narrow": replace(SMALL, networks=shaped(32)),
+    "wide": replace(SMALL, networks=shaped(128)),
+    "small-latent": replace(SMALL, networks=replace(NETWORKS, latents=(8,))),
+}
+
+
+def main() -> None:
+    arguments = parsed()
+    dataset = load_dataset(arguments.data)
+    day = round(24 * 3600 / dataset.step.total_seconds())
+    zones = divide(dataset, None, arguments.entities or list(dataset.names)).zones
+    for name in arguments.variants:
+        for zone in zones:
+            started = time.process_time()
+            peer = Clear(arguments.instance, VARIANTS[name])
+            history = updating_of(zone, dataset.times, day=day, seed=arguments.seed)
+            errors = live_errors(
+                peer, without_season(history) if arguments.hide_season else history
+            )
+            seconds = time.process_time() - started
+            for entity, error in errors.items():
+                print(f"{name:22} {arguments.instance:4} {entity:12} {error:.4f} {seconds:5.0f} s")
+
+
+def updating_of(zone: Zone, times: pd.DatetimeIndex, *, day: int, seed: int) -> History:
+    """Warm-up and updating phase; there is no test phase."""
+    phase = zone.updating
+    nothing = Span(phase.x[:0], phase.y[:0], phase.at[:0])
+    return History.of(zone, nothing, times, day=day, delay=day, seed=seed)
+
+
+def without_season(history: History) -> History:
+    """Without the inputs that tell the time of year."""
+    weather = history.x.shape[1] - len(CALENDAR_COLUMNS)
+    hidden = [weather + CALENDAR_COLUMNS.index(name) for name in YEARLY]
+    return replace(history, x=np.delete(history.x, hidden, axis=1))
+
+
+@one_thread()
+def live_errors(peer: Clear, history: History) -> dict[str, float]:
+    """RMSE over the updating phase, by entity."""
+    power = peer.forecast(history).power
+    squares = np.square(power - history.measured[history.first :])
+    return dict(zip(history.entities, np.sqrt(np.nanmean(squares, axis=0)).tolist(), strict=True))
+
+
+def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Live errors of the paper's instances, varied.")
+    parser.add_argument("data", type=named, help="a name of the catalogue or a folder")
+    parser.add_argument("--entities", nargs="+", help="which; all by default")
+    parser.add_argument("--instance", choices=INSTANCES, default="Ra")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--hide-season", action="store_true", help="no week, no day of year")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args(words)
+
+
+def named(text: str) -> str | Path:
+    return Path(text) if Path(text).is_dir() else text
+
+
+if __name__ == "__main__":
+    main()
