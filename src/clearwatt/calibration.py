@@ -7,7 +7,6 @@ is tried on the samples of the last days. Neither depends on how the stream was 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +19,7 @@ from clearwatt.component import Component, Model
 from clearwatt.errors import DataError, require_whole
 from clearwatt.forecasting import forecasts, reconstructions
 from clearwatt.instance import Instance
-from clearwatt.intervals import PARTS, WINDOW_DAYS, Calibrator
+from clearwatt.intervals import PARTS, Calibrator, Window
 from clearwatt.loop import Deployment
 from clearwatt.memory import Floats
 
@@ -92,27 +91,6 @@ class InForce:
                 yield slice(start, stop), self.take_over(fresh)
 
 
-@dataclass(frozen=True, eq=False)
-class Window:
-    """The last samples: inputs (w x d), measurements (w x entities), steps (w)."""
-
-    x: Floats
-    y: Floats
-    steps: npt.NDArray[np.int64]
-
-    def with_newer(self, newer: Window, longest: int) -> Window:
-        """These and newer ones, the oldest let go of."""
-        return Window(
-            np.concatenate([self.x, newer.x])[-longest:],
-            np.concatenate([self.y, newer.y])[-longest:],
-            np.concatenate([self.steps, newer.steps])[-longest:],
-        )
-
-    def part(self, start: int, stop: int) -> Window:
-        """Some of them."""
-        return Window(self.x[start:stop], self.y[start:stop], self.steps[start:stop])
-
-
 class Calibration:
     """A calibrator and the samples of the last days, following an instance."""
 
@@ -133,7 +111,7 @@ class Calibration:
         calibrator = Calibrator.start(
             instance.predict(x), y.astype(np.float64), samples.steps, day=day, parts=parts
         )
-        return cls(calibrator, samples.part(max(0, len(x) - WINDOW_DAYS * day), len(x)))
+        return cls(calibrator, Window.empty(x.shape[1], y.shape[1]).with_newer(samples, day))
 
     @property
     def next_step(self) -> int:
@@ -172,7 +150,6 @@ class Calibration:
             deployed: updates, each with the number of samples of the block before it.
         """
         calibrator, window = self.calibrator.copy(), self.window
-        longest = WINDOW_DAYS * calibrator.cells.day
         first = self.next_step
         block = Window(x, y, np.arange(first, first + len(x), dtype=np.int64))
         for rows, fresh in models.stretches(len(x), deployed):
@@ -184,7 +161,7 @@ class Calibration:
                 piece = block.part(rows.start, rows.stop)
                 y64 = piece.y.astype(np.float64)
                 calibrator.observe(models.predict(piece.x), y64, piece.steps)
-                window = window.with_newer(piece, longest)
+                window = window.with_newer(piece, calibrator.cells.day)
         return Calibration(calibrator, window)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -1,12 +1,13 @@
 """Intervals: calibrated quantiles around point forecasts, for a stream that never ends."""
 
-from clearwatt.intervals.calibrator import WINDOW_DAYS, Calibrator
+from clearwatt.intervals.calibrator import Calibrator
 from clearwatt.intervals.cells import PARTS
 from clearwatt.intervals.levels import LEVELS, checked_levels
 from clearwatt.intervals.limits import Limits, checked_limits, physical_limits, plain_limits
 from clearwatt.intervals.pace import Pace
 from clearwatt.intervals.scores import Interval, crps, interval, pinball
 from clearwatt.intervals.sheet import Sheet
+from clearwatt.intervals.window import WINDOW_DAYS, Window
 
 __all__ = [
     "LEVELS",
@@ -17,6 +18,7 @@ __all__ = [
     "Limits",
     "Pace",
     "Sheet",
+    "Window",
     "checked_levels",
     "checked_limits",
     "crps",

@@ -30,9 +30,6 @@ from clearwatt.intervals.usual import Usual
 VERSION = 2
 """Of the saved state."""
 
-WINDOW_DAYS = 7
-"""How many days of samples a new model is tried on."""
-
 
 class Calibrator:
     """The quantiles of all entities of a zone, learned from their residuals row by row.

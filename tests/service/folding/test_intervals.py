@@ -69,11 +69,11 @@ def test_a_checkpoint_brings_them_back(tmp_path: Path, service, world):
 def test_what_is_forgotten_is_in_no_window_any_more(tmp_path, world):
     service = played(tmp_path / "c", world)
     intervals = service.fold.state.intervals
-    start = STEP * int(intervals.steps[10])
+    start = STEP * int(intervals.window.steps[10])
     service.command("exclude", "e0", start=start, end=start + 5 * STEP)
     service.catch_up()
-    assert np.isnan(intervals.y[10:15, 0]).all()
-    assert np.isfinite(intervals.y[10:15, 1]).all()
+    assert np.isnan(intervals.window.y[10:15, 0]).all()
+    assert np.isfinite(intervals.window.y[10:15, 1]).all()
 
 
 def test_a_rolled_back_model_is_tried_and_told_of(tmp_path, world):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clearwatt.intervals import WINDOW_DAYS, Calibrator
+from clearwatt.intervals import Calibrator, Window
 from clearwatt.memory import Floats
 from clearwatt.service.folding.live import DAY
 from clearwatt.service.records import IntervalSheet
@@ -24,22 +24,19 @@ Places = npt.NDArray[np.int64]
 Speak = Callable[[Floats, Places], Outputs]
 """Forecasts (n x columns) of some entities for inputs (n x d), by the models now in force."""
 
-_PER_ENTITY = ("y", "low", "high")
-
 
 class ZoneIntervals:
     """A calibrator of a zone's entities, and the rows of the last days (n) a new model is tried on.
 
-    ``y`` (n x entities) is what was measured, ``low`` and ``high`` what had been said of it a day
-    before; all in the scale of the models. Steps are times in units of the zone's step.
+    ``low`` and ``high`` (n x entities) are what had been said of them a day before; all in the
+    scale of the models. Steps are times in units of the zone's step.
     """
 
     def __init__(self, step: int) -> None:
         self.step, self.day = step, max(1, DAY // step)
         self.calibrator: Calibrator | None = None
-        self.steps: Places = np.empty(0, np.int64)
-        self.x: Floats = np.empty((0, 0), np.float32)
-        self.y = self.low = self.high = np.empty((0, 0), np.float32)
+        self.window = Window.empty(0, 0)
+        self.low = self.high = self.window.y
         self._published = -1
 
     def begin(
@@ -61,10 +58,10 @@ class ZoneIntervals:
             low=low,
             high=high,
         )
-        self.x = np.empty((0, x.shape[1]), np.float32)
-        self.y = self.low = self.high = np.empty((0, y.shape[1]), np.float32)
+        self.window = Window.empty(x.shape[1], y.shape[1])
+        self.low = self.high = self.window.y
         blank = np.full(y.shape, np.nan, np.float32)
-        self._keep(x, times // self.step, y, blank, blank)
+        self._keep(Window(x, y, times // self.step), blank, blank)
 
     def join(
         self, forecasts: Outputs, y: Floats, *, times: Places, limits: tuple[float, float]
@@ -73,10 +70,9 @@ class ZoneIntervals:
         assert self.calibrator is not None
         low, high = limits
         self.calibrator.add(forecasts, y.astype(np.float64), times // self.step, low=low, high=high)
-        blank = np.full((len(self.steps), 1), np.nan, np.float32)
-        self.y, self.low, self.high = (
-            np.hstack([each, blank]) for each in (self.y, self.low, self.high)
-        )
+        self.window = self.window.joined()
+        blank = self.window.y[:, -1:]
+        self.low, self.high = (np.hstack([each, blank]) for each in (self.low, self.high))
 
     def observe(self, forecasts: Outputs, y: Floats, *, x: Floats, times: Places) -> None:
         """Take in rows as they close: what was said, and what was measured (n x m, NaN: not)."""
@@ -87,23 +83,22 @@ class ZoneIntervals:
             _rounded(forecasts), y.astype(np.float64), steps, levels=SHOWN
         )
         assert said is not None
-        self._keep(x, steps, y, *said.astype(np.float32).transpose(2, 0, 1))
+        self._keep(Window(x, y, steps), *said.astype(np.float32).transpose(2, 0, 1))
 
     def renew(self, columns: Places, speak: Speak) -> None:
         """Go on with new models of some entities."""
         if self.calibrator is not None and len(columns):
-            known = self.y[:, columns].astype(np.float64)
-            self.calibrator.swap(columns, _rounded(speak(self.x, columns)), known, self.steps)
+            known = self.window.y[:, columns].astype(np.float64)
+            tried = _rounded(speak(self.window.x, columns))
+            self.calibrator.swap(columns, tried, known, self.window.steps)
 
     def forget(self, columns: Places, start: int, end: int) -> None:
         """Let go of what some entities measured with start <= time < end."""
-        inside = (self.steps >= -(-start // self.step)) & (self.steps < -(-end // self.step))
-        self.y = self.y.copy()
-        self.y[np.ix_(np.flatnonzero(inside), columns)] = np.nan
+        self.window = self.window.without(columns, -(-start // self.step), -(-end // self.step))
 
     def standing(self, column: int, size: float) -> dict[str, float | int | None]:
         """Coverage and mean width of the interval over the last days, in the unit of power."""
-        y, low, high = (each[:, column] for each in (self.y, self.low, self.high))
+        y, low, high = (each[:, column] for each in (self.window.y, self.low, self.high))
         known = np.isfinite(y) & np.isfinite(low)
         if not known.any():
             return {"n_week": 0, "coverage_week": None, "width_week": None}
@@ -134,7 +129,13 @@ class ZoneIntervals:
         """The tensors of a saved state."""
         if self.calibrator is None:
             return {}
-        arrays = {name: getattr(self, name) for name in ("steps", "x", *_PER_ENTITY)}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "steps": self.window.steps,
+            "x": self.window.x,
+            "y": self.window.y,
+            "low": self.low,
+            "high": self.high,
+        }
         learned = {f"calibrator.{name}": each for name, each in self.calibrator.state()[1].items()}
         return {name: torch.from_numpy(each.copy()) for name, each in (arrays | learned).items()}
 
@@ -143,22 +144,19 @@ class ZoneIntervals:
         if values is None:
             return
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        for name in ("steps", "x", *_PER_ENTITY):
-            setattr(self, name, arrays[name])
+        self.window = Window(arrays["x"], arrays["y"], arrays["steps"])
+        self.low, self.high = arrays["low"], arrays["high"]
         learned = {
             name: each.numpy() for name, each in tensors_below(tensors, "calibrator.").items()
         }
         self.calibrator = Calibrator.restored(values, learned)
         self._published = self.calibrator.revision
 
-    def _keep(self, x: Floats, steps: Places, y: Floats, low: Floats, high: Floats) -> None:
-        every = np.concatenate([self.steps, steps])
-        first = int(np.searchsorted(every, every[-1] - WINDOW_DAYS * self.day, side="right"))
-        self.steps = every[first:]
-        self.x = np.concatenate([self.x, x])[first:]
-        self.y = np.concatenate([self.y, y])[first:]
-        self.low = np.concatenate([self.low, low])[first:]
-        self.high = np.concatenate([self.high, high])[first:]
+    def _keep(self, newer: Window, low: Floats, high: Floats) -> None:
+        self.window = self.window.with_newer(newer, self.day)
+        kept = len(self.window.steps)
+        self.low = np.concatenate([self.low, low])[-kept:]
+        self.high = np.concatenate([self.high, high])[-kept:]
 
 
 def _rounded(forecasts: Outputs) -> Outputs:
