@@ -281,22 +281,25 @@ class Calibrator:
         inner = np.flatnonzero(np.diff(steps // self.cells.day)) + 1
         return [0, *inner.tolist(), len(steps)] if len(steps) else []
 
-    def _kept(self, forecasts: Floats, y: Floats, steps: Places) -> Kept:
-        """What of a block is learned from; none of this depends on what has been learned."""
+    def _kept(self, forecasts: Floats, y: Floats, steps: Places) -> Kept | None:
+        """What of a block is learned from, if anything is; it depends on nothing learned."""
         chosen = self.cells.learned(steps)
+        if len(chosen) == 0:  # so are most single rows
+            return None
         forecasts, y, steps = forecasts[chosen], y[chosen], steps[chosen]
         places = self.cells.places(self.cells.bands(forecasts), steps)
         slots = steps % self.cells.day // self.cells.stride
         return Kept(chosen, slots, places, y - forecasts)
 
-    def _advance(self, kept: Kept, steps: Places, cuts: list[int]) -> list[Card]:
+    def _advance(self, kept: Kept | None, steps: Places, cuts: list[int]) -> list[Card]:
         """Take in the days of a block between cuts, no more than there is room for.
 
         Returns:
             What was said of each.
         """
-        part = kept.between(cuts[0], cuts[-1])
-        self._learner.hold(part, np.searchsorted(cuts[1:-1], part.chosen, side="right"))
+        if kept is not None:
+            part = kept.between(cuts[0], cuts[-1])
+            self._learner.hold(part, np.searchsorted(cuts[1:-1], part.chosen, side="right"))
         self._last = int(steps[cuts[-1] - 1])
         over = cuts[-1] < len(steps) or self._last % self.cells.day == self.cells.day - 1
         cards = self._learn(len(cuts) - 1 - (not over))
