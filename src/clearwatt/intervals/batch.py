@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from clearwatt.intervals.cells import Cells, Places
 from clearwatt.intervals.levels import Floats
@@ -55,7 +54,7 @@ class Batch(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Rows of a block that are learned from: where in it they are (k), and their slots (k).
+    """Rows that are learned from: where among those given (k), and their slots of the day (k).
 
     ``places`` and ``residuals`` are k x m.
     """
@@ -64,9 +63,3 @@ class Kept(NamedTuple):
     slots: Places
     places: Places
     residuals: Floats
-
-    def between(self, start: int, stop: int) -> Kept:
-        """Those among some rows of the block."""
-        part = slice(*np.searchsorted(self.chosen, (start, stop)))
-        fields: tuple[npt.NDArray[Any], ...] = self
-        return Kept(*(each[part] for each in fields))

@@ -130,13 +130,13 @@ class Calibrator:
         self._check(forecasts, y, steps)
         wanted = None if levels is None else checked_levels(levels)
         said = None if wanted is None else np.empty((*y.shape, len(wanted)))
-        kept, cuts = self._kept(forecasts, y, steps), self._cuts(steps)
+        cuts = self._cuts(steps)
         first = 0  # of the block's days that are still to be looked at
         while first < len(cuts) - 1:
             if self._day not in (None, int(steps[cuts[first]]) // self.cells.day):
                 self._learn(1)
             days = cuts[first : first + self._learner.room + 1]
-            cards = self._advance(kept, steps, days)
+            cards = self._advance(forecasts, y, steps, cuts=days)
             if said is not None and wanted is not None:
                 for card, (start, stop) in zip(cards, pairwise(days), strict=True):
                     rows = card.quantiles(
@@ -282,7 +282,7 @@ class Calibrator:
         return [0, *inner.tolist(), len(steps)] if len(steps) else []
 
     def _kept(self, forecasts: Floats, y: Floats, steps: Places) -> Kept | None:
-        """What of a block is learned from, if anything is; it depends on nothing learned."""
+        """What of some rows is learned from, if anything is."""
         chosen = self.cells.learned(steps)
         if len(chosen) == 0:  # so are most single rows
             return None
@@ -291,15 +291,19 @@ class Calibrator:
         slots = steps % self.cells.day // self.cells.stride
         return Kept(chosen, slots, places, y - forecasts)
 
-    def _advance(self, kept: Kept | None, steps: Places, cuts: list[int]) -> list[Card]:
+    def _advance(
+        self, forecasts: Floats, y: Floats, steps: Places, *, cuts: list[int]
+    ) -> list[Card]:
         """Take in the days of a block between cuts, no more than there is room for.
 
         Returns:
             What was said of each.
         """
+        rows = slice(cuts[0], cuts[-1])
+        kept = self._kept(forecasts[rows], y[rows], steps[rows])
         if kept is not None:
-            part = kept.between(cuts[0], cuts[-1])
-            self._learner.hold(part, np.searchsorted(cuts[1:-1], part.chosen, side="right"))
+            days = np.searchsorted(cuts[1:-1], kept.chosen + cuts[0], side="right")
+            self._learner.hold(kept, days)
         self._last = int(steps[cuts[-1] - 1])
         over = cuts[-1] < len(steps) or self._last % self.cells.day == self.cells.day - 1
         cards = self._learn(len(cuts) - 1 - (not over))

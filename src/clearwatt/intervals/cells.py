@@ -127,7 +127,7 @@ class Sums(NamedTuple):
         unknown, flat = np.isnan(residuals), places.ravel()
 
         def summed(values: Floats) -> Floats:
-            values[unknown] = 0.0  # far faster than leaving them out
+            np.copyto(values, 0.0, where=unknown)  # far faster than leaving them out
             sums = np.bincount(flat, values.ravel(), entities * cells)
             return np.asarray(sums, np.float64).reshape(entities, cells)
 

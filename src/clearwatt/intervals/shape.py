@@ -30,7 +30,7 @@ def histogram(z: Floats) -> Floats:
     unknown = np.isnan(z)
     places = bins_of(np.where(unknown, 0.0, z))
     places += np.arange(entities, dtype=np.int64) * BINS
-    places[unknown] = entities * BINS  # beyond all bins, and let go of
+    np.copyto(places, entities * BINS, where=unknown)  # beyond all bins, and let go of
     counts = np.bincount(places.ravel(), minlength=entities * BINS + 1)[:-1]
     return counts.reshape(entities, BINS).astype(np.float64)
 
