@@ -16,7 +16,7 @@ read. Then, for every entity,
 
 Cost is CPU time of `Calibrator.observe` over that of `Instance.observe` while no update is due, on
 the same rows: in one block, a day at a time, and row by row as a live service sees them. From
-nothing (`--refresh`) all of it takes about ten minutes on one core, half of it training.
+nothing (`--refresh`) all of it takes some seven minutes of one core, most of them training.
 """
 
 import argparse
