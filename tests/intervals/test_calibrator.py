@@ -182,7 +182,9 @@ def test_a_saved_calibrator_goes_on_as_if_it_had_never_stopped(world):
     world = world(70)
     calibrator = world.start(low=0.0)
     rows = world.rows(30)
-    calibrator.observe(*(each[:333] for each in rows))
+    calibrator.observe(*(each[:325] for each in rows))
+    calibrator.swap(np.arange(2), *world.rows(23, 30))
+    calibrator.observe(*(each[325:333] for each in rows))
     values, saved = calibrator.state()
     kept = {name: array.copy() for name, array in saved.items()}
     again = Calibrator.restored(json.loads(json.dumps(values)), kept)
