@@ -67,6 +67,7 @@ VARIANTS: Mapping[str, Experiment] = {
     "alpha-0.9": replace(SMALL, grid=replace(GRID, alpha=(0.9,))),
     "alpha-2": replace(SMALL, grid=replace(GRID, alpha=(2.0,))),
     "replay-2": replace(SMALL, grid=replace(GRID, replay_weight=(2.0,))),
+    "update-3": replace(SMALL, update=replace(UPDATE, epochs=3)),
     "update-10": replace(SMALL, update=replace(UPDATE, epochs=10)),
     "update-100": replace(SMALL, update=replace(UPDATE, epochs=100, work=None)),
     "slow": paced(SMALL, 3e-4),

@@ -1,7 +1,10 @@
 """Configuration: presets, files and options; a mistake is an error, never ignored."""
 
+from dataclasses import replace
+
 import pytest
 
+from clearwatt.cli.experiment import _PRESETS
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.config import Experiment, adjusted, read_file
 from clearwatt.experiment.presets import PRESETS, preset
@@ -70,8 +73,18 @@ def test_a_file_that_is_not_toml_is_named(tmp_path):
 def test_the_paper_preset_is_everything():
     assert len(preset("paper").configurations) == 120
     assert preset("paper").entities == "all"
-    for name in ("demo", "small"):
+    for name in ("demo", "small", "real"):
         assert len(preset(name).configurations) == len(preset(name).instances) == 6
+
+
+def test_the_preset_for_real_data_differs_from_small_in_its_updates_alone():
+    real, small = preset("real"), preset("small")
+    assert real.update.epochs < small.update.epochs
+    assert replace(real, update=small.update, preset="small") == small
+
+
+def test_the_command_offers_every_preset():
+    assert set(_PRESETS) == set(PRESETS)
 
 
 def test_an_unknown_preset_is_named():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_PRESETS = ("demo", "small", "paper")
+_PRESETS = ("demo", "small", "real", "paper")
 
 
 def register(commands: Commands) -> None:
