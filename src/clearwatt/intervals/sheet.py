@@ -12,7 +12,7 @@ from safetensors.numpy import load, save
 from clearwatt.errors import StateError
 from clearwatt.intervals.card import Card
 from clearwatt.intervals.cells import Cells, Places
-from clearwatt.intervals.levels import LEVELS, Floats, checked_levels
+from clearwatt.intervals.levels import KNOTS, LEVELS, Floats, checked_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,27 @@ class Sheet:
             day, parts = arrays.pop("clock").tolist()
             double = {name: each.astype(np.float64) for name, each in arrays.items()}
             cells = Cells(day, parts, double.pop("lowest"), double.pop("height"))
-            return cls(cells, limits=double.pop("limits"), card=Card(**double))
+            sheet = cls(cells, limits=double.pop("limits"), card=Card(**double))
+            sheet._check()
+            return sheet
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise StateError(f"intervals cannot be read ({error!r})") from error
+
+    def _check(self) -> None:
+        """Refuse one of another release: numpy would make something of most shapes."""
+        m, card = len(self.cells.lowest), self.card
+        shapes = {
+            "limits": (self.limits, (2, m)),
+            "height": (self.cells.height, (m,)),
+            **{
+                name: (getattr(card, name), (m, self.cells.count)) for name in ("location", "scale")
+            },
+            **{name: (getattr(card, name), (m,)) for name in ("bias", "size", "wide")},
+            "table": (card.table, (m, len(KNOTS))),
+        }
+        for name, (array, wanted) in shapes.items():
+            if array.shape != wanted:
+                raise ValueError(f"{name} has shape {array.shape}, not {wanted}")
 
 
 def within(quantiles: Floats, limits: Floats) -> Floats:
