@@ -25,6 +25,7 @@ def stream(days, seed=0):
     x = rng.normal(size=(days * DAY, 14))
     y = x[:, :2] + 0.1 * rng.normal(size=(days * DAY, 2))
     y[rng.random(len(y)) < 0.05] = np.nan
+    y[40 * DAY :: 50] *= 1e3  # wild, so that what is believed of readings has to be kept, too
     return x, y, np.arange(days * DAY)
 
 

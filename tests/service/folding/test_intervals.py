@@ -9,9 +9,11 @@ import pytest
 from tests.service.folding.test_fold import played
 from tests.service.journals import STEP, Service, World
 
+from clearwatt.errors import StateError
 from clearwatt.intervals import LEVELS
 from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.state import load_state, save_state
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,16 @@ def test_a_checkpoint_brings_them_back(tmp_path: Path, service, world):
     service.fold.save(tmp_path)
     found = ZoneFold.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
     assert state_of(found) == state_of(service.fold)
+
+
+def test_intervals_of_another_release_make_a_checkpoint_unusable_by_name(tmp_path, service, world):
+    service.fold.save(tmp_path)
+    saved = load_state(tmp_path / "zone")
+    saved.values["intervals"]["version"] = 1
+    save_state(tmp_path / "zone", saved.values, saved.tensors)
+    # A StateError sets the checkpoint aside and folds the journal again; any other would not.
+    with pytest.raises(StateError, match="intervals were saved with version 1"):
+        ZoneFold.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
 
 
 def test_what_is_forgotten_is_in_no_window_any_more(tmp_path, world):
