@@ -1,5 +1,6 @@
 """A small valid data set, on disk and in memory, that tests bend out of shape."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -7,11 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import settings
 
 from clearwatt.data import Dataset, Drift, Entity, Kind, load_dataset
 
 QUARTERS = [f"2024-01-01T{m // 60:02d}:{m % 60:02d}:00+00:00" for m in range(0, 180, 15)]
 HOURS = [f"2024-01-01T{hour:02d}:00:00+00:00" for hour in range(4)]
+
+
+# The same examples in every run, so that one checkout has one verdict; to look for new ones:
+# HYPOTHESIS_PROFILE=default
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_configure() -> None:

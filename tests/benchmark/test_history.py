@@ -71,7 +71,8 @@ def test_the_fingerprint_tells_every_measurement_and_setting(coast):
         replace(coast, measured=changed),
         replace(coast, delay=48),
         replace(coast, seed=1),
+        replace(coast, limits=((0.0, 2.0),) * 2),
         coast.only([0]),
     ]
-    assert len({coast.fingerprint(), *(each.fingerprint() for each in others)}) == 5
+    assert len({coast.fingerprint(), *(each.fingerprint() for each in others)}) == 6
     assert coast.fingerprint() == replace(coast).fingerprint()

@@ -165,6 +165,25 @@ def test_quantiles_never_cross_and_stay_within_limits(forecasts, y, levels):
         assert (each <= 3.0).all()
 
 
+def test_a_forecast_far_beyond_a_nearly_flat_warm_up_has_quantiles(world):
+    world = world(40, entities=1)
+    world.forecasts[: 30 * DAY] = 0.0
+    world.forecasts[0] = 1e-310
+    _, said = issued(world.start(), world, 30)
+    assert np.isfinite(said).all()
+
+
+def test_a_wild_reading_does_not_widen_everything_for_months(world):
+    def widths(wild):
+        own = world(60, entities=1)
+        if wild:
+            own.y[32 * DAY : 33 * DAY : 7] = 1e5
+        _, said = issued(own.start(), own, 30)
+        return (said[..., -1] - said[..., 0])[10 * DAY :]
+
+    assert np.median(widths(wild=True)) < 1.5 * np.median(widths(wild=False))
+
+
 def test_rows_without_a_measurement_teach_nothing(world):
     world = world(60)
     calibrator, other = world.start(), world.start()
@@ -302,6 +321,8 @@ def test_what_cannot_be_is_refused_by_name(world):
     forecasts, y, steps = world.rows(30)
     with pytest.raises(DataError, match=r"y have shape \(240, 1\)"):
         calibrator.observe(forecasts, y[:, :1], steps)
+    with pytest.raises(DataError, match="y is infinite"):
+        calibrator.observe(forecasts, np.full_like(y, np.inf), steps)
     calibrator.observe(forecasts, y, steps)
     with pytest.raises(DataError, match="step 720 comes after step 959"):
         calibrator.observe(forecasts, y, steps)

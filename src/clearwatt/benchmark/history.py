@@ -170,13 +170,10 @@ class History:
         return np.where(wanted[:, None] >= 0, whole[np.maximum(wanted, 0)], np.float32(np.nan))
 
     def fingerprint(self) -> str:
-        """Tells two histories apart by what forecasts and scores depend on.
-
-        Limits follow from what the entities are; they are not read.
-        """
+        """Tells two histories apart by everything that forecasts and scores depend on."""
         digest = hashlib.sha256()
         facts = (self.zone, self.entities, self.first, self.test, self.day, self.delay, self.seed)
-        digest.update(repr(facts).encode())
+        digest.update(repr((*facts, self.limits)).encode())
         for part in (self.x, self.measured, self.clock, self.times.asi8):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()

@@ -164,7 +164,7 @@ class Calibrator:
         cells, card = self.cells.of(columns), self._learner.cards[-1]
         spread = Spread(card.location[columns], card.scale[columns])
         places = cells.places(cells.bands(forecasts), steps)
-        age = (steps.max(initial=0) - steps) / self.cells.day
+        age = (steps[-1:] - steps) / self.cells.day
         weights = 0.5 ** (age / self._learner.pace.recent) / self.cells.stride
         self._learner.renew(columns, spread.normalised(y - forecasts, places), weights)
         self.revision += 1
@@ -268,6 +268,8 @@ class Calibrator:
                     f"{name} have shape {values.shape}; {wanted[0]} steps of {wanted[1]} entities "
                     f"need shape {wanted}"
                 )
+        if np.isinf(y).any():
+            raise DataError("y is infinite in places; give NaN where nothing was measured")
         before = steps if self._last is None else np.concatenate([[self._last], steps])
         back = np.flatnonzero(np.diff(before) <= 0)
         if len(back):

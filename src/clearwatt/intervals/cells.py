@@ -79,7 +79,7 @@ class Cells:
 
     def bands(self, forecasts: Floats) -> Places:
         """The band of each forecast: n x m."""
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             band = forecasts - self.lowest
             band /= self.height
         # A flat forecast has bands of no height (0 / 0); any of them will do.

@@ -9,7 +9,7 @@ import numpy as np
 
 from clearwatt.intervals.batch import Batch
 from clearwatt.intervals.card import Card
-from clearwatt.intervals.cells import Cells, Places, Sums
+from clearwatt.intervals.cells import FAR, Cells, Places, Sums
 from clearwatt.intervals.levels import KNOTS, Floats
 from clearwatt.intervals.pace import Pace
 from clearwatt.intervals.shape import histogram, quantiles_of
@@ -43,8 +43,7 @@ class Usual(NamedTuple):
         below = card.below(batch.reach)
         offsets = self.offsets + pace.step / cells.slots * (samples[:, None] * _KNOTS - below)
         fade = fades(cells.slots, pace.usual, len(batch.residuals)).take(samples)[:, None]
-        distances = np.abs(batch.residuals - card.location.reshape(-1).take(batch.places))
-        newer = Sums.of(batch.residuals, distances, places=batch.places, cells=cells.count)
+        newer = _sums(batch, card, cells)
         counts = self.counts * fade
         counts += histogram(batch.z)
         return Usual(self.sums.faded(fade, newer), counts, offsets)
@@ -52,6 +51,19 @@ class Usual(NamedTuple):
     def table(self) -> Floats:
         """Quantiles of normalised residuals at the knots: m x knots, ascending."""
         return np.sort(quantiles_of(self.counts) + self.offsets, axis=1)
+
+
+def _sums(batch: Batch, card: Card, cells: Cells) -> Sums:
+    """Of a batch; one wild reading counts only so far, or it would widen everything for months."""
+    residuals = batch.residuals
+    location = card.location.reshape(-1).take(batch.places)
+    distances = np.abs(residuals - location)
+    largest = card.scale.max(axis=1)
+    far = np.where(largest > 0, FAR * largest, np.inf)
+    if (np.fmax.reduce(distances) > far).any():
+        residuals = np.clip(residuals, location - far, location + far)
+        distances = np.minimum(distances, far)
+    return Sums.of(residuals, distances, places=batch.places, cells=cells.count)
 
 
 @cache
