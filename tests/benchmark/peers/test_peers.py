@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clearwatt.adaptive import Settings, Slow
 from clearwatt.benchmark.history import History
 from clearwatt.benchmark.peer import Forecasts
 from clearwatt.benchmark.peers import PEERS, QUICK, chosen_peers
+from clearwatt.benchmark.peers.adaptive import Adaptive
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.benchmark.peers.network import Network
 from clearwatt.errors import ConfigurationError
@@ -23,11 +25,16 @@ SMALL = Experiment(
     update=Training(epochs=5, patience=None),
 )
 
+OURS = [peer for peer in PEERS if peer.key.startswith("clear")]
+LEARNERS = [peer for peer in PEERS if not peer.key.startswith("persistence")]
+
 
 def quick(peer):
     """The same peer with models that train in a moment."""
     if isinstance(peer, Clear):
         return replace(peer, experiment=SMALL)
+    if isinstance(peer, Adaptive):
+        return replace(peer, settings=Settings(slow=Slow(members=1)))
     if isinstance(peer, Network):
         return replace(peer, every=200, width=16, training=Training(epochs=40, patience=None))
     return peer
@@ -97,9 +104,8 @@ def assert_same_until(step: int, found: Forecasts, wanted: Forecasts) -> None:
         np.testing.assert_allclose(found.quantiles[level][said], each[said], atol=1e-3)
 
 
-def test_quantiles_of_our_own_ascend_and_hold_what_they_say(peer, forecasts, history):
-    if not peer.key.startswith("clear"):
-        pytest.skip("only ours are calibrated around a forecast")
+@pytest.mark.parametrize("peer", OURS, indirect=True, ids=lambda peer: peer.key)
+def test_quantiles_of_our_own_ascend_and_hold_what_they_say(forecasts, history):
     levels = sorted(forecasts.quantiles)
     said = np.stack([forecasts.quantiles[level] for level in levels])
     assert (np.diff(said, axis=0) >= 0).all()
@@ -116,9 +122,9 @@ def test_one_that_peeks_a_single_step_ahead_would_be_found(coast):
     assert np.abs(again - ahead)[: STEP + 1].max() > 1
 
 
-def test_it_forecasts_better_than_the_mean(peer, forecasts, history):
-    if peer.key.startswith("persistence"):
-        pytest.skip("the farm's power is drawn anew each hour: yesterday's says nothing about it")
+# The farm's power is drawn anew each hour: yesterday's says nothing about it.
+@pytest.mark.parametrize("peer", LEARNERS, indirect=True, ids=lambda peer: peer.key)
+def test_it_forecasts_better_than_the_mean(forecasts, history):
     wanted = history.measured[history.first : history.first + 250]  # before the farm grows
     said = forecasts.power[:250]
     mean = np.nanmean(history.known().y, axis=0)
