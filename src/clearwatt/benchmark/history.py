@@ -71,8 +71,8 @@ class History:
         day: steps of a day.
         delay: steps until a measurement is known.
         seed: of everything random in a peer.
-        limits: the lowest and the highest power of each entity by its kind and its rating; none
-            are known if empty.
+        limits: the lowest and the highest power of each entity by its kind, its rating and what
+            was known of it at the first forecast; none are known if empty.
     """
 
     zone: str
@@ -106,7 +106,6 @@ class History:
         day: int,
         delay: int,
         seed: int = 0,
-        limits: tuple[Limits, ...] = (),
     ) -> History:
         """Put the phases of a zone one after the other; ``times`` is the data set's clock."""
         spans = (zone.warmup, zone.updating, test)
@@ -123,7 +122,6 @@ class History:
             day=day,
             delay=delay,
             seed=seed,
-            limits=limits,
         )
 
     def only(self, columns: Sequence[int]) -> History:

@@ -64,8 +64,6 @@ def calibrated(
 
 
 def _limits(history: History) -> tuple[Power, Power]:
-    """The lowest and the highest power of each entity, or what it has shown beyond them."""
-    known = history.known().y.astype(np.float64)
+    """The lowest and the highest power of each entity."""
     limits = np.array(history.limits or [(-np.inf, np.inf)] * len(history.entities))
-    low, high = (reduce(known, axis=0) for reduce in (np.nanmin, np.nanmax))
-    return np.fmin(limits[:, 0], low), np.fmax(limits[:, 1], high)
+    return limits[:, 0], limits[:, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -61,7 +61,7 @@ class Benchmark:
         """The zones of a data set, as peers are told of them."""
         entities = chosen_entities(dataset, Experiment(entities=self.entities))
         division = divide(dataset, self.phases, entities)
-        return tuple(
+        histories = (
             History.of(
                 zone,
                 test,
@@ -69,16 +69,22 @@ class Benchmark:
                 day=max(1, round(DAY / dataset.step)),
                 delay=-(-self.delay // dataset.step),
                 seed=self.seed,
-                limits=tuple(_limits(dataset.entity(name)) for name in zone.entities),
             )
             for zone, test in zip(division.zones, division.test, strict=True)
         )
+        return tuple(_with_limits(history, dataset) for history in histories)
 
 
-def _limits(entity: Entity) -> Limits:
-    """By its kind and its rating, which is scaled to 1; what it has shown so far is not known."""
-    rated = None if entity.capacity is None else 1.0
-    return physical_limits(entity.kind, rated=rated, readings=np.empty(0))
+def _with_limits(history: History, dataset: Dataset) -> History:
+    """With the limits of each entity: its kind, its rating (scaled to 1), what it has shown."""
+    shown = history.known().y.astype(np.float64)
+
+    def limits(column: int, entity: Entity) -> Limits:
+        rated = None if entity.capacity is None else 1.0
+        return physical_limits(entity.kind, rated=rated, readings=shown[:, column])
+
+    entities = (dataset.entity(name) for name in history.entities)
+    return replace(history, limits=tuple(limits(*each) for each in enumerate(entities)))
 
 
 @dataclass(frozen=True)
