@@ -90,7 +90,7 @@ def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dic
     for role in ("plain", "variational"):
         (network,) = experiment.networks.representations(23, variational=role == "variational")
         started = time.process_time()
-        (representations[0, role],) = perform(context, RepresentationTask(role, network, (0,)))
+        (representations[0, role],) = perform(context, RepresentationTask(role, (network,), (0,)))
         seconds[role] = (time.process_time() - started) / epochs
         context = replace(context, representations=representations)
         places = tuple(places_of(context))

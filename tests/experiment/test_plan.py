@@ -60,8 +60,10 @@ def test_entities_with_networks_of_one_shape_go_together(context):
 
 def test_every_candidate_network_is_trained_once_for_each_zone_and_entity(context):
     zones = replace(context, zones=context.zones * 2)
-    trained = [(t.network, z) for t in representation_tasks(zones) for z in t.zones]
+    tasks = representation_tasks(zones)
+    trained = [trial for task in tasks for trial in task.trials]
     assert len(trained) == len(set(trained)) == 2 * (24 + 72)
+    assert len(tasks) == 24 + 24  # KL weights of one shape train in one stack
     trained = [(t.role, t.network, p) for t in predictor_tasks(context) for p in t.places]
     assert len(trained) == len(set(trained)) == 2 * 6 * 95
 

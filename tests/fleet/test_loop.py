@@ -66,6 +66,17 @@ def test_fleet_equals_single_trainings(network, counts):
         assert_same(together, train([each])[0], rtol=1e-9, atol=1e-12)
 
 
+def test_variational_autoencoders_that_differ_in_their_kl_weight_train_in_one_stack():
+    training = Training(epochs=60, patience=4, batch=16, learning_rate=0.03)
+    networks = [replace(VARIATIONAL, kl_weight=weight) for weight in (0.1, 0.01, 0.001, 0.0)]
+    jobs = [job(network, 3, training=training, validated=True) for network in networks]
+    assert len({network.shape for network in networks}) == 1
+    fleet = train(jobs)
+    assert len({trained.epochs for trained in fleet}) > 2
+    for together, each in zip(fleet, jobs, strict=True):
+        assert_same(together, train([each])[0], rtol=1e-7, atol=1e-9)
+
+
 def test_fleet_equals_single_trainings_with_penalties():
     jobs = [penalised(job(PREDICTOR, seed, n=40 + 9 * seed), 0.3 * seed) for seed in range(4)]
     for together, each in zip(train(jobs), jobs, strict=True):

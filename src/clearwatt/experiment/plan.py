@@ -17,7 +17,7 @@ from clearwatt.experiment.protocol import Zone
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role
 from clearwatt.experiment.updating import UpdatingTask, role_of
 from clearwatt.loop import reconstructor
-from clearwatt.networks import Predictor
+from clearwatt.networks import Network, Predictor, Reconstructor
 
 STACK = 32
 """Entities of a task at most: as many as train fastest together."""
@@ -61,13 +61,13 @@ def roles(experiment: Experiment) -> tuple[Role, ...]:
 def representation_tasks(context: Context) -> list[RepresentationTask]:
     """Every candidate autoencoder of every zone."""
     return [
-        RepresentationTask(role, network, zones)
+        RepresentationTask(role, networks, zones)
         for role in roles(context.experiment)
         for inputs, group in _zones_by_inputs(context.zones)
-        for network in context.experiment.networks.representations(
-            inputs, variational=role == "variational"
+        for networks in _by_shape(
+            context.experiment.networks.representations(inputs, variational=role == "variational")
         )
-        for zones in chunks(group, STACK)
+        for zones in chunks(group, max(1, STACK // len(networks)))
     ]
 
 
@@ -89,7 +89,7 @@ def upper_representation_tasks(context: Context) -> list[RepresentationTask]:
         for zone in range(len(context.zones))
     ]
     return [
-        RepresentationTask("everything", network, zones)
+        RepresentationTask("everything", (network,), zones)
         for network in dict.fromkeys(shapes)
         for zones in chunks([at for at, shape in enumerate(shapes) if shape == network], STACK)
     ]
@@ -144,6 +144,14 @@ def places_of(context: Context) -> list[Place]:
 def _zones_by_inputs(zones: Sequence[Zone]) -> list[tuple[int, list[int]]]:
     widths = dict.fromkeys(zone.inputs for zone in zones)
     return [(width, [at for at, z in enumerate(zones) if z.inputs == width]) for width in widths]
+
+
+def _by_shape(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, ...]]:
+    """Candidates that can train in one stack go together."""
+    groups: dict[Network, list[Reconstructor]] = {}
+    for network in networks:
+        groups.setdefault(network.shape, []).append(network)
+    return [tuple(group) for group in groups.values()]
 
 
 def _places_by_latent(context: Context, role: Role) -> list[tuple[int, list[Place]]]:

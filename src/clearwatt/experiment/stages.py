@@ -159,7 +159,7 @@ def _best_per_zone(
     found: dict[tuple[int, Role], list[Candidate]] = {}
     for task, candidates in trained:
         if isinstance(task, RepresentationTask):
-            for zone, candidate in zip(task.zones, candidates, strict=True):
+            for (_, zone), candidate in zip(task.trials, candidates, strict=True):
                 found.setdefault((zone, task.role), []).append(candidate)
     return {key: best(candidates) for key, candidates in found.items()}
 

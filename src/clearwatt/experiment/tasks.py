@@ -100,24 +100,30 @@ def perform(context: Context, task: Task[R]) -> R:
 
 @dataclass(frozen=True)
 class RepresentationTask(Task[list[Candidate]]):
-    """Train an autoencoder of one shape for each of several zones, stacked."""
+    """Train autoencoders of one shape, which may differ in their loss, for zones, stacked."""
 
     role: Role
-    network: Reconstructor
+    networks: tuple[Reconstructor, ...]
     zones: tuple[int, ...]
 
     def run(self, context: Context) -> list[Candidate]:
-        """One trained network per zone."""
+        """One trained network per candidate and zone, in the order of `trials`."""
         warmup = WarmUp(context.training(self.role), seed=context.experiment.seed)
         streams = [
-            warmup.autoencoder(self.network, context.span(zone, self.role).x) for zone in self.zones
+            warmup.autoencoder(network, context.span(zone, self.role).x)
+            for network, zone in self.trials
         ]
         return [Candidate.of(model) for model in drive(together(streams))]
 
     def cost(self, context: Context) -> float:
         """Weights times samples times epochs."""
-        samples = sum(context.samples(zone, self.role) for zone in self.zones)
-        return training_cost(size(self.network), samples, context.training(self.role))
+        samples = sum(context.samples(zone, self.role) for _, zone in self.trials)
+        return training_cost(size(self.networks[0]), samples, context.training(self.role))
+
+    @property
+    def trials(self) -> list[tuple[Reconstructor, int]]:
+        """Which network of which zone the results are."""
+        return [(network, zone) for network in self.networks for zone in self.zones]
 
 
 @dataclass(frozen=True)

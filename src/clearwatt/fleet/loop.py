@@ -28,7 +28,7 @@ STACK_VALUES = 400_000
 def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
     """Train every job and return the results in the order of the jobs.
 
-    Jobs of equal network, training and dtype train together, up to `stack` at a time.
+    Jobs of equal shape, training and dtype train together, up to `stack` at a time.
 
     Args:
         jobs: Models to train; they may differ in everything.
@@ -67,7 +67,7 @@ def _groups(jobs: Sequence[Job]) -> list[list[int]]:
     groups: dict[object, list[int]] = {}
     for position, job in enumerate(jobs):
         key = (
-            job.network,
+            job.network.shape,
             job.training,
             job.dtype,
             job.targets is None,
@@ -142,9 +142,10 @@ class _Stack:
                 self._pull = Pull([member.job for member in self._active])
 
     def _differentiator(self) -> Differentiator:
-        batch = self._members[0].job.training.batch
-        weights = self._weights
-        return self._network.differentiator(weights.params, weights.gradients, batch=batch)
+        jobs = [member.job for member in self._active]
+        joined = self._network.joined([job.network for job in jobs])
+        weights, batch = self._weights, jobs[0].training.batch
+        return joined.differentiator(weights.params, weights.gradients, batch=batch)
 
     def _finished(self, position: int, member: Member) -> bool:
         if member.steps_left:

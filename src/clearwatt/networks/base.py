@@ -43,6 +43,9 @@ class Differentiator(Protocol):
 class Network(ABC):
     """A shape without weights: equal networks are equal by value and are trained stacked.
 
+    Networks that differ in their loss alone can train stacked, too: they have the same `shape`, and
+    `joined` makes one of them.
+
     Shapes: `m` models in the stack, `b` samples, `d` inputs, `o` outputs. Where `params` holds
     `m` models and `x` is `1 x b x d`, all models see the same samples.
     """
@@ -58,6 +61,15 @@ class Network(ABC):
     def noise_width(self) -> int:
         """Standard normal draws a training sample needs; 0 unless the loss is stochastic."""
         return 0
+
+    @property
+    def shape(self) -> "Network":
+        """What networks have in common that can train in one stack."""
+        return self
+
+    def joined(self, members: Sequence["Network"]) -> "Network":
+        """One network for a stack whose members, all of this shape, are trained by their own."""
+        return self
 
     @abstractmethod
     def initialise(self, seeds: Sequence[int]) -> Params:

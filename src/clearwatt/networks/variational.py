@@ -1,7 +1,7 @@
 """The variational autoencoder, from which Generative Replay draws."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.networks.autoencoder import hidden_widths
 from clearwatt.networks.backward import Pass, weigh_errors
-from clearwatt.networks.base import Params, Reconstructor
+from clearwatt.networks.base import Network, Params, Reconstructor
 from clearwatt.networks.chain import Chain
 from clearwatt.networks.dense import DenseNetwork
 
@@ -63,6 +63,23 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         """One draw per latent dimension."""
         return self.latent
 
+    @property
+    def shape(self) -> Network:
+        """Those that weigh the divergence differently can train in one stack."""
+        return replace(self, kl_weight=0.0)
+
+    def joined(self, members: Sequence[Network]) -> Network:
+        """A network that weighs each member's divergence as the member does."""
+        weights = [each.kl_weight for each in members if isinstance(each, VariationalAutoencoder)]
+        if all(weight == self.kl_weight for weight in weights):
+            return self
+        sizes = (self.inputs, self.width, self.layers, self.latent)
+        return _Joined(*sizes, members=tuple(weights))
+
+    def weigh(self, values: Tensor) -> Tensor:
+        """Values `m x b` times what the divergence counts in the loss of each member."""
+        return values * self.kl_weight
+
     def posterior(self, params: Params, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of the representation, each `m x b x z`."""
         mean, logvar = self.encoder.forward(params, x).chunk(2, dim=2)
@@ -83,7 +100,7 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         mean, logvar = self.posterior(params, x)
         reconstruction = self.decode(params, mean + _spread(logvar, noise))
         error = (reconstruction - target).square().mean(dim=2)
-        return error + self.kl_weight * _divergence(mean, logvar)
+        return error + self.weigh(_divergence(mean, logvar))
 
     def differentiate(
         self,
@@ -100,14 +117,29 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         spread = _spread(logvar, noise)
         output = decoder.forward(mean + spread)
         losses, delta = weigh_errors(output, target, coefficients, outputs=self.inputs)
-        losses.add_(_divergence(mean, logvar), alpha=self.kl_weight)
+        losses.add_(self.weigh(_divergence(mean, logvar)))
         decoder.backward(delta)
         through = decoder.input_delta()
-        pull = coefficients.mul(self.kl_weight).unsqueeze(2)
+        pull = self.weigh(coefficients).unsqueeze(2)
         of_mean = through + pull * mean
         of_logvar = 0.5 * (through * spread + pull * (logvar.exp() - 1))
         encoder.backward(torch.cat([of_mean, of_logvar], dim=2))
         return losses
+
+
+@dataclass(frozen=True)
+class _Joined(VariationalAutoencoder):
+    """Members of one shape, each with its own `kl_weight`."""
+
+    members: tuple[float, ...] = ()
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        return torch.tensor(self.members, dtype=torch.float64).unsqueeze(1)
+
+    def weigh(self, values: Tensor) -> Tensor:
+        """Values `m x b` times what the divergence counts in the loss of each member."""
+        return values * self._weights.to(values.dtype)
 
 
 def _spread(logvar: Tensor, noise: Tensor | None) -> Tensor:
