@@ -2,7 +2,7 @@
 
     python benchmarks/protocol.py              # an hour: every shape of Table 1
     python benchmarks/protocol.py --quick      # a quarter of an hour: one shape of each width
-    python benchmarks/protocol.py --scaling    # instead: two processes against one, minutes
+    python benchmarks/protocol.py --scaling    # instead: two processes against one, in five minutes
     python benchmarks/protocol.py --json
 
 The slice streams configurations of every instance over the whole updating phase, on entities of all
@@ -34,7 +34,7 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Grid
 from clearwatt.experiment.models import Candidate, Place
 from clearwatt.experiment.plan import STACK, chosen_entities, chunks, places_of, updating_tasks
-from clearwatt.experiment.protocol import Phases, divide
+from clearwatt.experiment.protocol import Phases, Span, divide
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
 from clearwatt.experiment.updating import UpdatingTask
 from clearwatt.fleet import Training
@@ -46,6 +46,8 @@ TYPICAL_EPOCHS = 200
 """After how many epochs early stopping usually ends a search's training."""
 
 
+SCALING_STEPS, ROUNDS = 16_000, 3
+"""Of the updating phase, and how often both numbers of processes are timed."""
 SHARING = 95 / len(chunks(range(95), STACK))
 """Entities of a task in a run of the whole preset."""
 
@@ -135,18 +137,31 @@ def measured_task(context: Context, task: UpdatingTask) -> float:
 
 
 def scaling(context: Context) -> dict[str, float]:
-    """Wall time of the same four tasks with one process and with two."""
+    """Wall time of the same tasks with one process and with two, in turn; the median ratio."""
     places = tuple(places_of(context))
-    points = context.experiment.grid.configurations("Ra")[:1]
-    tasks = [UpdatingTask(points, (place,)) for place in places[:4]]
-    seconds = {}
-    for workers in (1, 2):
-        with executor("processes", workers=workers) as compute:
-            list(compute.map(perform, context, tasks[:workers]))  # start-up is not the question
-            started = time.perf_counter()
-            list(compute.map(perform, context, tasks))
-            seconds[f"workers_{workers}"] = time.perf_counter() - started
-    return seconds | {"speedup": seconds["workers_1"] / seconds["workers_2"]}
+    tasks = [UpdatingTask((each,), places) for each in PAPER.grid.configurations("Ra")]
+    short, shorter = (_beginning(context, steps) for steps in (SCALING_STEPS, SCALING_STEPS // 16))
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(ROUNDS):
+        for workers, found in seconds.items():
+            with executor("processes", workers=workers) as compute:
+                list(compute.map(perform, shorter, tasks[:workers]))  # starting is not the question
+                started = time.perf_counter()
+                list(compute.map(perform, short, tasks))
+                found.append(time.perf_counter() - started)
+            print(".", end="", file=sys.stderr, flush=True)
+    ratios = [one / two for one, two in zip(*seconds.values(), strict=True)]
+    times = {f"workers_{workers}": float(np.median(found)) for workers, found in seconds.items()}
+    return times | {"speedup": float(np.median(ratios))}
+
+
+def _beginning(context: Context, steps: int) -> Context:
+    """The context with the first steps of the updating phase only."""
+    zones = [
+        replace(zone, updating=Span(*(part[:steps] for part in zone.updating)))
+        for zone in context.zones
+    ]
+    return replace(context, zones=tuple(zones))
 
 
 def projected(
