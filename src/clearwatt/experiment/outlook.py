@@ -8,7 +8,7 @@ from typing import Literal
 
 from clearwatt.experiment.models import size
 from clearwatt.experiment.plan import places_of, roles
-from clearwatt.experiment.tasks import Context, Role, training_cost
+from clearwatt.experiment.tasks import Context, Role, stack_cost
 from clearwatt.experiment.updating import updating_cost
 
 Stage = Literal["autoencoders", "predictors", "updating", "baselines"]
@@ -23,10 +23,8 @@ def outlook(context: Context) -> Mapping[Stage, float]:
     encoder, head = _mean_encoder(context), _mean_head(context)
     candidates = len(experiment.networks.predictors(1))
     search = sum(candidates * _all_heads(context, role, head) for role in roles(experiment))
-    upper = sum(
-        training_cost(encoder, context.samples(zone, "everything"), experiment.baseline)
-        for zone in range(len(context.zones))
-    )
+    seen = [context.samples(zone, "everything") for zone in range(len(context.zones))]
+    upper = stack_cost(encoder, seen, experiment.baseline)
     updating = sum(
         updating_cost(context, configuration, encoder=encoder, heads=[head] * len(zone.entities))
         for configuration in experiment.configurations
@@ -39,11 +37,8 @@ def outlook(context: Context) -> Mapping[Stage, float]:
 
 
 def _all_heads(context: Context, role: Role, head: int) -> float:
-    training = context.training(role)
-    return sum(
-        training_cost(head, context.samples(place.zone, role), training)
-        for place in places_of(context)
-    )
+    counts = [context.samples(place.zone, role) for place in places_of(context)]
+    return stack_cost(head, counts, context.training(role))
 
 
 def _mean_encoder(context: Context) -> int:

@@ -15,13 +15,15 @@ from clearwatt.data import Drift
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Candidate, Place, size
 from clearwatt.experiment.protocol import Span, Zone
-from clearwatt.fleet import Training, one_thread
+from clearwatt.fleet import Training, one_thread, stack_of
 from clearwatt.networks import Predictor, Reconstructor
 from clearwatt.streams import drive, together
 from clearwatt.warmup import WarmUp
 
 Role = Literal["plain", "variational", "everything"]
 """A zone's autoencoder, its variational one, and the one of Baseline_U that has seen it all."""
+STEP = 8e6
+"""Multiply-adds that could be done in the time a step takes however small its networks are."""
 R = TypeVar("R")
 
 
@@ -116,9 +118,9 @@ class RepresentationTask(Task[list[Candidate]]):
         return [Candidate.of(model) for model in drive(together(streams))]
 
     def cost(self, context: Context) -> float:
-        """Weights times samples times epochs."""
-        samples = sum(context.samples(zone, self.role) for _, zone in self.trials)
-        return training_cost(size(self.networks[0]), samples, context.training(self.role))
+        """That of a stack of candidates."""
+        counts = [context.samples(zone, self.role) for _, zone in self.trials]
+        return stack_cost(size(self.networks[0]), counts, context.training(self.role))
 
     @property
     def trials(self) -> list[tuple[Reconstructor, int]]:
@@ -148,9 +150,9 @@ class PredictorTask(Task[list[Candidate]]):
         return [Candidate.of(model) for models in trained for model in models]
 
     def cost(self, context: Context) -> float:
-        """Weights times samples times epochs."""
-        samples = sum(context.samples(place.zone, self.role) for place in self.places)
-        return training_cost(size(self.network), samples, context.training(self.role))
+        """That of a stack of entities."""
+        counts = [context.samples(place.zone, self.role) for place in self.places]
+        return stack_cost(size(self.network), counts, context.training(self.role))
 
 
 def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
@@ -162,3 +164,10 @@ def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
 def training_cost(weights: int, samples: int, training: Training) -> float:
     """Multiply-adds of a training that is not stopped early."""
     return 3.0 * weights * samples * training.epochs_for(weights)
+
+
+def stack_cost(weights: int, counts: Sequence[int], training: Training) -> float:
+    """What it takes to train networks of one shape on so many samples each, in multiply-adds."""
+    together = min(len(counts), stack_of(weights))
+    steps = sum(counts) / together / training.batch * training.epochs_for(weights)
+    return training_cost(weights, sum(counts), training) + STEP * steps

@@ -1,7 +1,7 @@
 """The one training loop: many models of one shape trained as a stack."""
 
 from clearwatt.fleet.job import UPDATE, Job, Penalty, Trained, Training
-from clearwatt.fleet.loop import default_stack, one_thread, train
+from clearwatt.fleet.loop import default_stack, one_thread, stack_of, train
 
 __all__ = [
     "UPDATE",
@@ -11,5 +11,6 @@ __all__ = [
     "Training",
     "default_stack",
     "one_thread",
+    "stack_of",
     "train",
 ]

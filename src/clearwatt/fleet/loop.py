@@ -46,9 +46,13 @@ def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
 
 
 def default_stack(job: Job) -> int:
-    """Members that train fastest together: as many as fit the cache, within 4 to 32."""
-    size = sum(tensor.numel() for tensor in job.params.values())
-    return max(4, min(32, STACK_VALUES // size))
+    """Members that train fastest together; see `stack_of`."""
+    return stack_of(sum(tensor.numel() for tensor in job.params.values()))
+
+
+def stack_of(weights: int) -> int:
+    """How many networks of so many weights make a stack: what fits the cache, within 4 to 32."""
+    return max(4, min(32, STACK_VALUES // weights))
 
 
 @contextmanager
