@@ -22,6 +22,8 @@ D = TypeVar("D", bound="DataclassInstance")
 Hint = Any
 """A type as `get_type_hints` gives it, which has no type itself."""
 ALL: Literal["all"] = "all"
+BASELINE = Training(epochs=100, patience=10)
+"""How Baseline_U trains: it sees 6.5 times the warm-up's samples, which makes 650 of its epochs."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Experiment:
     grid: Grid = field(default_factory=Grid)
     warmup: Training = field(default_factory=Training)
     update: Training = UPDATE
-    baseline: Training = field(default_factory=Training)
+    baseline: Training = BASELINE
     preset: str | None = None
 
     def __post_init__(self) -> None:

@@ -44,7 +44,6 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             preset="small",
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
-            baseline=Training(epochs=100, patience=10),
         ),
         # A third of the epochs: on real data less live error than with 30 (docs/defaults.md).
         "real": Experiment(
@@ -52,7 +51,6 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
             update=replace(UPDATE, epochs=10),
-            baseline=Training(epochs=100, patience=10),
         ),
         "paper": Experiment(preset="paper", grid=Grid(capacity_scale=None)),
     }
