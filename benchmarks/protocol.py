@@ -8,8 +8,8 @@
 The slice streams configurations of every instance over the whole updating phase, on entities of all
 kinds, with networks of every width and depth of Table 1. Warm-up models are trained for a few
 epochs only: how long an update takes does not depend on how good they are. Entities of a run share
-an autoencoder by the thirty, here by the handful, so the autoencoder's updates are timed apart and
-charged to as many entities as share them in a run.
+an autoencoder all 95, here by the handful, so the autoencoder's updates are timed apart and charged
+to as many entities as share them in a run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Grid
 from clearwatt.experiment.models import Candidate, Place
-from clearwatt.experiment.plan import STACK, chosen_entities, chunks, places_of, updating_tasks
+from clearwatt.experiment.plan import chosen_entities, places_of, updating_tasks
 from clearwatt.experiment.protocol import Phases, Span, divide
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
 from clearwatt.experiment.updating import UpdatingTask
@@ -48,8 +48,8 @@ TYPICAL_EPOCHS = 200
 
 SCALING_STEPS, ROUNDS = 16_000, 3
 """Of the updating phase, and how often both numbers of processes are timed."""
-SHARING = 95 / len(chunks(range(95), STACK))
-"""Entities of a task in a run of the whole preset."""
+ENTITIES = 95
+"""Of the whole preset; they share an autoencoder and, in a task, its updates."""
 
 
 class Shape(NamedTuple):
@@ -133,7 +133,7 @@ def measured_task(context: Context, task: UpdatingTask) -> float:
         if event["component"] == "autoencoder" and event["entity"] is None
     )
     encoders = cores * shared / wall
-    return (cores - encoders) / len(results) + encoders / len(firsts) / SHARING
+    return (cores - encoders) / len(results) + encoders / len(firsts) / ENTITIES
 
 
 def scaling(context: Context) -> dict[str, float]:
@@ -170,14 +170,14 @@ def projected(
     """The whole preset in core-hours, if all shapes are chosen equally often."""
     counts = {key: len(PAPER.grid.configurations(key)) for key in INSTANCES}
     means = {key: float(np.mean([each[key] for each in streams.values()])) for key in INSTANCES}
-    total = sum(counts[key] * means[key] for key in INSTANCES) * 95
-    candidates = {"plain": 24, "variational": 72, "predictor": 6 * 95 * 2}
+    total = sum(counts[key] * means[key] for key in INSTANCES) * ENTITIES
+    candidates = {"plain": 24, "variational": 72, "predictor": 6 * ENTITIES * 2}
     warm = sum(
         count * TYPICAL_EPOCHS * float(np.mean([each[name] for each in epochs.values()]))
         for name, count in candidates.items()
     )
     return {
-        "core_seconds_per_stream": total / 95 / sum(counts.values()),
+        "core_seconds_per_stream": total / ENTITIES / sum(counts.values()),
         "streams_core_hours": total / 3600,
         "warmup_core_hours": warm / 3600,
     }

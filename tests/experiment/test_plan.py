@@ -48,14 +48,49 @@ def test_every_trial_is_in_exactly_one_task(context):
     assert len(trials) == len(set(trials)) == 120 * 95
 
 
-def test_entities_with_networks_of_one_shape_go_together(context):
-    mixed = 0
+def test_a_task_has_configurations_of_one_family(context):
     for task in updating_tasks(context):
-        shapes = {context.predictors[place, "plain"].network for place in task.places}
-        mixed += len(shapes) > 1
-        assert len(task.places) <= STACK
         assert len({each.approach.family for each in task.configurations}) == 1
-    assert mixed <= len(updating_tasks(context)) / 3
+
+
+def test_the_updates_of_a_shared_autoencoder_are_computed_once_for_each_configuration(context):
+    for task in updating_tasks(context):
+        if not task.configurations[0].strategy.synchronous:
+            assert (len(task.places), len(task.configurations)) == (95, 1)
+
+
+def test_entities_with_autoencoders_of_their_own_are_grouped_by_the_shape_of_their_predictors(
+    context,
+):
+    tasks = [
+        task for task in updating_tasks(context) if task.configurations[0].strategy.synchronous
+    ]
+    shapes = [{context.predictors[place, "plain"].network for place in t.places} for t in tasks]
+    assert all(len(task.places) <= STACK for task in tasks)
+    assert sum(len(own) > 1 for own in shapes) <= len(tasks) / 3
+
+
+@pytest.mark.parametrize(("entities", "places"), [(1, 32), (20, 20), (40, 40), (200, 67)])
+def test_small_zones_go_side_by_side_and_none_is_split_unless_it_is_very_large(
+    context, entities, places
+):
+    """33 zones of one entity make two tasks, large ones a task each."""
+    zone = replace(context.zones[0], entities=tuple(f"e{i}" for i in range(entities)))
+    count = 33 if entities == 1 else 2
+    own = replace(
+        context,
+        experiment=replace(context.experiment, instances=("Ra",)),
+        zones=(zone,) * count,
+        representations={(z, "plain"): context.representations[0, "plain"] for z in range(count)},
+        predictors={
+            (Place(z, i), "plain"): context.predictors[Place(0, i % 95), "plain"]
+            for z in range(count)
+            for i in range(entities)
+        },
+    )
+    tasks = updating_tasks(own)
+    assert max(len(task.places) for task in tasks) == places
+    assert sum(len(task.trials) for task in tasks) == count * entities * 12
 
 
 def test_every_candidate_network_is_trained_once_for_each_zone_and_entity(context):

@@ -22,7 +22,9 @@ from clearwatt.networks import Network, Predictor, Reconstructor
 STACK = 32
 """Entities of a task at most: as many as train fastest together."""
 STREAMS = 64
-"""Streams of a task at most; an interruption costs no more than the tasks under way."""
+"""Streams of a task, about; an interruption costs no more than the tasks under way."""
+SHARING = 96
+"""Entities of a task at most that share an autoencoder, whose updates are computed in each task."""
 
 T = TypeVar("T")
 
@@ -115,11 +117,28 @@ def updating_tasks(context: Context) -> list[UpdatingTask]:
     for family, group in groupby(configurations, key=lambda each: each.approach.family):
         members = list(group)
         # Generative Replay trains an autoencoder with each predictor: half as many make a task.
-        streams = STREAMS // 2 if family == "generative" else STREAMS
-        for places in chunks(_alike(context, role_of(members[0])), STACK):
-            size = max(1, streams // len(places))
-            tasks += [UpdatingTask(some, places) for some in chunks(members, size)]
+        own = family == "generative"
+        streams = STREAMS // 2 if own else STREAMS
+        places = _alike(context, role_of(members[0]))
+        for some in chunks(places, STACK) if own else _by_whole_zones(places):
+            size = max(1, streams // len(some))
+            tasks += [UpdatingTask(each, some) for each in chunks(members, size)]
     return tasks
+
+
+def _by_whole_zones(places: Sequence[Place]) -> list[tuple[Place, ...]]:
+    """Entities of a zone together, unless they are very many; small zones side by side."""
+    zones: dict[int, list[Place]] = {}
+    for place in places:
+        zones.setdefault(place.zone, []).append(place)
+    parts = [part for own in zones.values() for part in chunks(own, SHARING)]
+    groups: list[tuple[Place, ...]] = []
+    for part in parts:
+        if groups and len(groups[-1]) + len(part) <= STACK:
+            groups[-1] += part
+        else:
+            groups.append(part)
+    return groups
 
 
 def _alike(context: Context, role: Role) -> list[Place]:
