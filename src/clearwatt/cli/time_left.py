@@ -11,7 +11,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-RATE = 6e9
+RATE = 15e9
 """Multiply-adds a core does per second, until this run's own rate is known."""
 QUIET_SECONDS = 20.0
 """Where stderr is no terminal, a line is written at most this often."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from clearwatt.experiment.models import size
 from clearwatt.experiment.plan import places_of, roles
-from clearwatt.experiment.tasks import Context, Role, stack_cost
+from clearwatt.experiment.tasks import Context, Role, predictors_cost, stack_cost
 from clearwatt.experiment.updating import updating_cost
 
 Stage = Literal["autoencoders", "predictors", "updating", "baselines"]
@@ -38,7 +38,7 @@ def outlook(context: Context) -> Mapping[Stage, float]:
 
 def _all_heads(context: Context, role: Role, head: int) -> float:
     counts = [context.samples(place.zone, role) for place in places_of(context)]
-    return stack_cost(head, counts, context.training(role))
+    return predictors_cost(head, counts, context.training(role))
 
 
 def _mean_encoder(context: Context) -> int:

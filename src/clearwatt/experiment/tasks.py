@@ -152,7 +152,7 @@ class PredictorTask(Task[list[Candidate]]):
     def cost(self, context: Context) -> float:
         """That of a stack of entities."""
         counts = [context.samples(place.zone, self.role) for place in self.places]
-        return stack_cost(size(self.network), counts, context.training(self.role))
+        return predictors_cost(size(self.network), counts, context.training(self.role))
 
 
 def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
@@ -164,6 +164,11 @@ def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
 def training_cost(weights: int, samples: int, training: Training) -> float:
     """Multiply-adds of a training that is not stopped early."""
     return 3.0 * weights * samples * training.epochs_for(weights)
+
+
+def predictors_cost(weights: int, counts: Sequence[int], training: Training) -> float:
+    """That of a stack of predictors, which early stopping usually ends half-way."""
+    return stack_cost(weights, counts, training) * (1.0 if training.patience is None else 0.5)
 
 
 def stack_cost(weights: int, counts: Sequence[int], training: Training) -> float:
