@@ -66,6 +66,16 @@ def test_both_baselines_are_scored_for_every_entity(done):
             assert each["validation"][component] > 0
 
 
+def test_the_days_of_a_baseline_make_up_its_fitting_error(done):
+    out, results = done
+    for each in results["baselines"]:
+        series = json.loads((out / each["series"]).read_text())
+        assert len(series["days"]) == len(series["live_rmse"]) > 10
+        days = np.array(series["live_rmse"][:-1], float)  # the last may be short; None: no reading
+        found = np.sqrt(np.nanmean(days**2))
+        assert found == pytest.approx(each["predictor"]["fitting_error"], rel=0.05)
+
+
 def test_chosen_trials_have_events_recoveries_and_a_series(done):
     out, results = done
     chosen = [trial for trial in results["trials"] if trial["chosen"]]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from clearwatt.experiment.models import Candidate, Place, frozen
 from clearwatt.experiment.protocol import Span
+from clearwatt.experiment.recovery import daily_rmse
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone
-from clearwatt.experiment.trial import ComponentScore, error_of
+from clearwatt.experiment.trial import ComponentScore, error_of, plain
 
 BASELINES: Mapping[Literal["L", "U"], Role] = {"L": "plain", "U": "everything"}
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """How a baseline did for one entity."""
+    """How a baseline did for one entity; ``daily`` is its error of each day of updating."""
 
     baseline: str
     entity: str
@@ -25,10 +29,13 @@ class Baseline:
     autoencoder: ComponentScore
     predictor: ComponentScore
     validation: dict[str, float]
+    daily: list[float | None] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain values."""
-        return asdict(self)
+        """The record as plain values, but for the days."""
+        values = asdict(self)
+        del values["daily"]
+        return values
 
 
 @dataclass(frozen=True)
@@ -46,9 +53,10 @@ class BaselineTask(Task[list[Baseline]]):
             own = context.zones[zone]
             representation = context.representations[zone, role]
             heads = [context.predictors[Place(zone, column), role] for column in columns]
-            autoencoder, powers = errors(representation, heads, own.updating, columns)
-            for column, head, power in zip(columns, heads, powers, strict=True):
-                name = own.entities[column]
+            autoencoder, forecasts = said(representation, heads, own.updating)
+            for column, head, forecast in zip(columns, heads, forecasts.T, strict=True):
+                name, measured = own.entities[column], own.updating.y[:, column]
+                errors_over_time = own.updating.on_clock(measured - forecast)
                 records.append(
                     Baseline(
                         baseline=self.baseline,
@@ -56,11 +64,12 @@ class BaselineTask(Task[list[Baseline]]):
                         kind=context.kinds[name],
                         zone=own.name,
                         autoencoder=ComponentScore(autoencoder),
-                        predictor=ComponentScore(power),
+                        predictor=ComponentScore(error_of(measured, forecast)),
                         validation={
                             "autoencoder": representation.validation_rmse,
                             "predictor": head.validation_rmse,
                         },
+                        daily=plain(daily_rmse(errors_over_time, context.day)),
                     )
                 )
         return records
@@ -74,8 +83,15 @@ def errors(
     autoencoder: Candidate, predictors: list[Candidate], span: Span, columns: list[int]
 ) -> tuple[float | None, list[float | None]]:
     """RMSE of the reconstruction and of each predictor's forecasts over a phase."""
-    models = frozen(autoencoder, predictors)
-    forecasts = models.predict(span.x)
-    return error_of(span.x, models.reconstruct(span.x)), [
+    reconstruction, forecasts = said(autoencoder, predictors, span)
+    return reconstruction, [
         error_of(span.y[:, column], forecasts[:, at]) for at, column in enumerate(columns)
     ]
+
+
+def said(
+    autoencoder: Candidate, predictors: list[Candidate], span: Span
+) -> tuple[float | None, npt.NDArray[np.float64]]:
+    """RMSE of the reconstruction over a phase, and the forecasts of each predictor."""
+    models = frozen(autoencoder, predictors)
+    return error_of(span.x, models.reconstruct(span.x)), models.predict(span.x)

@@ -37,8 +37,10 @@ def tested_trials(
     return records
 
 
-def tested_baselines(context: Context, division: Division, records: Sequence[Baseline]) -> Records:
-    """The baselines with their prediction error."""
+def tested_baselines(
+    context: Context, division: Division, records: Sequence[Baseline], folder: RunFolder
+) -> Records:
+    """The baselines with their prediction error and a series file."""
     found = {(record.baseline, record.entity): record for record in records}
     tested = []
     for name, role in BASELINES.items():
@@ -56,7 +58,11 @@ def tested_baselines(context: Context, division: Division, records: Sequence[Bas
                 autoencoder=_with_error(record.autoencoder, autoencoder),
                 predictor=_with_error(record.predictor, power),
             )
-            tested.append(scored.to_dict())
+            key = folder.key("baseline", name, record.entity)
+            days = _days(context, context.zones[place.zone])
+            about = {"baseline": name, "entity": record.entity}
+            folder.write_series(key, {**about, "days": days, "live_rmse": record.daily})
+            tested.append({**scored.to_dict(), "series": f"series/{key}.json"})
     return tested
 
 
@@ -86,16 +92,19 @@ def _with_error(score: ComponentScore, error: float | None) -> ComponentScore:
 def _series(context: Context, finished: Finished, zone: Zone) -> dict[str, Any]:
     """What plots need: the error of each day, thresholds and buffers at each update."""
     trial = finished.trial
-    days = context.updating_times(zone)[:: context.day]
     return {
         "instance": trial.instance,
         "entity": trial.entity,
-        "days": [day.isoformat() for day in days],
+        "days": _days(context, zone),
         "live_rmse": finished.daily,
         "components": {
             name: _component_series(trial, name) for name in ("autoencoder", "predictor")
         },
     }
+
+
+def _days(context: Context, zone: Zone) -> list[str]:
+    return [day.isoformat() for day in context.updating_times(zone)[:: context.day]]
 
 
 def _component_series(trial: Trial, name: str) -> dict[str, Any]:

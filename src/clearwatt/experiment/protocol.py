@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,12 @@ class Span(NamedTuple):
     """Power, n x entities; NaN where there is no measurement."""
     at: Rows
     """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""
+
+    def on_clock(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
+        """A value of each sample at its step, from the first to the last; NaN where none is."""
+        spread = np.full(self.at[-1] - self.at[0] + 1, np.nan)
+        spread[self.at - self.at[0]] = values
+        return spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,7 @@ def run(
                 "drifts": [drift.to_dict() for drift in context.drifts],
                 "entities": _entities(context),
                 "trials": trials,
-                "baselines": tested_baselines(context, division, records),
+                "baselines": tested_baselines(context, division, records, folder),
                 "timing": _timing(trials, started),
             }
         )

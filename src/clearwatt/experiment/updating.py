@@ -187,9 +187,8 @@ class _Part:
     ) -> TrialResult:
         name, context = self.names[index], self.context
         encoder, head = self.instance.autoencoder_of(index), self.instance.predictors[index]
-        times, at = context.updating_times(self.zone), self.zone.updating.at
-        errors = np.full(len(times), np.nan)
-        errors[at - at[0]] = self.new_y[:, index] - forecast.live
+        times = context.updating_times(self.zone)
+        errors = self.zone.updating.on_clock(self.new_y[:, index] - forecast.live)
         drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
         trial = Trial(
             instance=self.configuration.instance,

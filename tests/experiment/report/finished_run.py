@@ -71,6 +71,7 @@ def baseline(key, entity):
         "autoencoder": score("autoencoder", key, 1.0),
         "predictor": score("predictor", key, factor),
         "validation": {"autoencoder": 0.005, "predictor": 0.037 * factor},
+        "series": f"series/{key}-{entity}.json",
     }
 
 

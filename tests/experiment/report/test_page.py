@@ -70,7 +70,7 @@ def test_the_error_is_drawn_with_updates_and_the_drifts_that_concern_the_entity(
     struck, spared = figures["error-2"], figures["error-0"]
     lines = [trace for trace in struck["data"] if trace["mode"] == "lines"]
     marks = [trace for trace in struck["data"] if trace["mode"] == "markers"]
-    assert len(lines) == len(INSTANCES)
+    assert len(lines) == len(INSTANCES) + 1  # and the frozen model
     assert {trace["x0"] for trace in lines} == {"2024-01-06 00:00:00"}
     assert sum(len(trace["x"]) for trace in marks) == 3 * len(INSTANCES)
     assert len(struck["layout"]["annotations"]) == 2

@@ -4,6 +4,7 @@ from clearwatt.experiment.report.pictures import cost_panels, kind_panels, stabi
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import kind_tables
 from clearwatt.experiment.report.tables import INSTANCES
+from clearwatt.experiment.report.timelines import error_figure
 
 from .finished_run import KINDS, run_document
 
@@ -65,3 +66,18 @@ def test_cost_is_drawn_for_those_that_have_one(report):
     }
     assert by_caption["Live RMSE, mean over entities"] == ["L", *INSTANCES]
     assert by_caption["Past Retained [MB], mean over entities"] == list(INSTANCES)
+
+
+def test_the_error_over_time_shows_the_frozen_model_beside_the_learning_ones(report, write_run):
+    """A run of a release that kept no days of the baselines has the others."""
+
+    def lines(found):
+        traces = error_figure(found.results, "village_01")["data"]
+        return [trace["name"] for trace in traces if trace["mode"] == "lines"]
+
+    learning = [f"CLeaR_{instance}" for instance in INSTANCES]
+    assert lines(report) == ["Baseline_L", *learning]
+    document = run_document()
+    for each in document["baselines"]:
+        del each["series"]
+    assert lines(Report.of(write_run(document, "older"))) == learning

@@ -179,7 +179,8 @@ def _entity(results: Results, figures: dict[str, Figure], *, first: str) -> str:
         "entity",
         '<label for="whom">Choose an entity: </label>'
         f'<select id="whom" data-for="error-box state-box">{options}</select>',
-        "<figure><figcaption>Live error of each day, known drifts in red, and updates: a dot of "
+        "<figure><figcaption>Live error of each day, also of the frozen model (Baseline_L), known "
+        "drifts in red, and updates: a dot of "
         "the predictor, a ring of the autoencoder</figcaption>"
         f'<div id="error-box" data-figure="{error}"></div></figure>',
         "<h3>Thresholds and buffers</h3><figure><figcaption>A buffer is drawn from empty to what "

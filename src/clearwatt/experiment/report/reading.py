@@ -128,7 +128,7 @@ def _results(document: Json, folder: Path) -> Results:
         ),
         drifts=tuple(_drift(each) for each in document["drifts"]),
         trials=tuple(_trial(each, folder) for each in trials if each["chosen"]),
-        baselines=tuple(_baseline(each) for each in document["baselines"]),
+        baselines=tuple(_baseline(each, folder) for each in document["baselines"]),
         tried=len(trials),
         timing=document.get("timing", {}),
     )
@@ -217,7 +217,7 @@ def _updates(events: Iterable[Json]) -> Iterable[Update]:
         )
 
 
-def _baseline(document: Json) -> Baseline:
+def _baseline(document: Json, folder: Path) -> Baseline:
     validation = document.get("validation") or {}
     return Baseline(
         key="L" if document["baseline"] == "L" else "U",
@@ -226,6 +226,7 @@ def _baseline(document: Json) -> Baseline:
         predictor=_score(document["predictor"]),
         autoencoder_validation=_known(validation.get("autoencoder")),
         predictor_validation=_known(validation.get("predictor")),
+        daily=_daily(document, folder) if "series" in document else (),
     )
 
 

@@ -94,7 +94,8 @@ class Trial:
 class Baseline:
     """A reference for one entity: L, the warm-up model, or U, trained on everything but the test.
 
-    The validation errors are those on the fifth of its training data that was held out.
+    The validation errors are those on the fifth of its training data that was held out; ``daily``
+    is the error day by day, empty in runs of releases that wrote none.
     """
 
     key: BaselineKey
@@ -103,6 +104,7 @@ class Baseline:
     predictor: Score
     autoencoder_validation: float | None
     predictor_validation: float | None
+    daily: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

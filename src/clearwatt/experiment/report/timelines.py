@@ -21,7 +21,9 @@ def error_figure(results: Results, entity: str) -> Figure:
     """Draw the live error day by day above the moments of each instance's updates."""
     trials = results.about(entity)
     drifts = _concerning(results, entity)
-    lines = [_error_line(results, trial) for trial in trials if trial.daily]
+    frozen = [each for each in results.baselines if each.key == "L" and each.entity == entity]
+    lines = [_error_line(results, each.key, each.daily) for each in frozen if each.daily]
+    lines += [_error_line(results, each.instance, each.daily) for each in trials if each.daily]
     marks = [_marks(results, trial, component) for trial in trials for component in COMPONENTS]
     layout = {
         "height": 400 + 24 * len(trials),
@@ -82,17 +84,17 @@ def state_figure(results: Results, entity: str) -> Figure:
     return {"data": data, "layout": layout}
 
 
-def _error_line(results: Results, trial: Trial) -> Figure:
-    values = np.array([np.nan if each is None else each for each in trial.daily])
+def _error_line(results: Results, row: str, daily: Sequence[float | None]) -> Figure:
+    values = np.array([np.nan if each is None else each for each in daily])
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": row_name(trial.instance),
-        "legendgroup": trial.instance,
+        "name": row_name(row),
+        "legendgroup": row,
         "x0": stamp(results.clock.at(results.phases["warmup"])),
         "dx": 86_400_000,
         "y": packed_array(values),
-        "line": {"color": colour(trial.instance), "width": 1.3},
+        "line": {"color": colour(row), "width": 1.3},
         "hovertemplate": "%{x|%Y-%m-%d}: %{y:.4f}",
     }
 
