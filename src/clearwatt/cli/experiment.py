@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ from clearwatt.cli.printing import (
     rows_table,
 )
 from clearwatt.cli.time_left import show_progress
+from clearwatt.errors import StateError
 
 if TYPE_CHECKING:
     from clearwatt.experiment.config import Experiment
@@ -72,7 +74,16 @@ def run_experiment(options: argparse.Namespace) -> None:
     with executor(
         options.executor, workers=options.workers, address=options.ray_address
     ) as compute:
-        show_progress(run(experiment, dataset, options.out, compute=compute), compute.workers)
+        steps = run(experiment, dataset, options.out, compute=compute)
+        try:
+            show_progress(steps, compute.workers)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise StateError(
+                f"No space left on the disk of {options.out}; make some and give the same command "
+                "again: it goes on where it was"
+            ) from error
     results = read_results(options.out)
     if options.json:
         print_json(results)
