@@ -139,7 +139,7 @@ def measured_task(context: Context, task: UpdatingTask) -> float:
 def scaling(context: Context) -> dict[str, float]:
     """Wall time of the same tasks with one process and with two, in turn; the median ratio."""
     places = tuple(places_of(context))
-    tasks = [UpdatingTask((each,), places) for each in PAPER.grid.configurations("Ra")[:6]]
+    tasks = [UpdatingTask((each,), places) for each in PAPER.grid.configurations("Ra")]
     short, shorter = (_beginning(context, steps) for steps in (SCALING_STEPS, SCALING_STEPS // 16))
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(ROUNDS):
