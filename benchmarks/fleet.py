@@ -15,7 +15,7 @@ which nobody needs. Activations, loss, optimiser and shuffling count as nothing.
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
@@ -82,7 +82,7 @@ def measure(name: str, network: Network, *, samples: int, repeats: int) -> Row:
     square = torch.rand(2048, 2048, generator=generator)
     eager, fleet, matmul = best_of(
         repeats,
-        lambda: [train_eagerly(sequential(network), x, y) for _ in range(2)],
+        lambda: train_eagerly([sequential(network) for _ in range(2)], x, y),
         lambda: train(jobs),
         lambda: square @ square,
     )
@@ -113,15 +113,16 @@ def best_of(repeats: int, *functions: Callable[[], object]) -> list[float]:
     return seconds
 
 
-def train_eagerly(model: nn.Module, x: Tensor, y: Tensor) -> None:
-    """One epoch as anyone would write it."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    order = torch.randperm(len(x))
-    for start in range(0, len(x), BATCH):
-        rows = order[start : start + BATCH]
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x[rows]), y[rows]).backward()
-        optimizer.step()
+def train_eagerly(models: Sequence[nn.Module], x: Tensor, y: Tensor) -> None:
+    """One epoch of each model as anyone would write it."""
+    for model in models:
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        order = torch.randperm(len(x))
+        for start in range(0, len(x), BATCH):
+            rows = order[start : start + BATCH]
+            optimizer.zero_grad()
+            torch.autograd.backward(nn.functional.mse_loss(model(x[rows]), y[rows]))
+            optimizer.step()
 
 
 def sequential(network: Network) -> nn.Module:

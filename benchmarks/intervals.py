@@ -26,6 +26,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -224,12 +225,16 @@ def trace(
     deployed: Sequence[Deployment],
 ) -> Trace:
     """What is kept of a streamed zone."""
-    x, swaps, live = zone.updating.x, [], []
+    x, live = zone.updating.x, []
+    swaps: list[Swap] = []
     for column, (name, head) in enumerate(zip(zone.entities, heads, strict=True)):
         own = [each for each in deployed if each.event.entity in (None, name)]
-        how = {"autoencoder": encoder, "predictor": head, "deployments": own, "delay": day}
-        live.append(live_forecasts(x, **how))
-        swaps += swaps_of(column, x, **how, day=day)
+        live.append(
+            live_forecasts(x, autoencoder=encoder, predictor=head, deployments=own, delay=day)
+        )
+        swaps += swaps_of(
+            column, x, autoencoder=encoder, predictor=head, deployments=own, delay=day, day=day
+        )
     members = [dataset.entity(name) for name in zone.entities]
     limits = [
         physical_limits(m.kind, rated=None if m.capacity is None else 1.0, readings=readings)
@@ -252,7 +257,7 @@ ARRAYS = ("at", "y", "forecasts", "warm_at", "warm_y", "warm_forecasts", "limits
 
 
 def write(file: Path, zones: Sequence[Trace]) -> None:
-    content: dict[str, npt.NDArray[np.generic]] = {}
+    content: dict[str, Any] = {}
     for number, zone in enumerate(zones):
         content |= {f"{number}.{name}": getattr(zone, name) for name in ARRAYS}
         longest = max((len(swap.forecasts) for swap in zone.swaps), default=0)
@@ -271,7 +276,7 @@ def read(file: Path) -> list[Trace]:
             Trace(
                 day=int(content["day"]),
                 swaps=tuple(
-                    Swap(*map(int, place[:3]), said[len(said) - place[3] :])
+                    Swap(int(place[0]), int(place[1]), int(place[2]), said[len(said) - place[3] :])
                     for place, said in zip(
                         content[f"{number}.swaps"], content[f"{number}.said"], strict=True
                     )
@@ -455,8 +460,8 @@ def measure_cost(zone: Zone, *, entities: int, at_once: int, repeats: int = 3) -
         for piece in pieces:
             calibrator.observe(forecasts[piece], known[piece], zone.updating.at[piece])
         calibrating.append(time.thread_time() - started)
-    per_reading = [1e9 * min(seconds) / y.size for seconds in (judging, calibrating)]
-    return Cost(entities, at_once, *per_reading, share=per_reading[1] / per_reading[0])
+    watching, widening = (1e9 * min(seconds) / y.size for seconds in (judging, calibrating))
+    return Cost(entities, at_once, watching, widening, share=widening / watching)
 
 
 def table(rows: Sequence[Row], costs: Sequence[Cost]) -> str:

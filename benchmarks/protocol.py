@@ -124,7 +124,7 @@ def measured_task(context: Context, task: UpdatingTask) -> float:
     results = perform(context, task)
     wall, cores = time.perf_counter() - started, time.process_time() - cores_started
     firsts = results[:: len(task.places)]  # one of each configuration
-    shared = sum(
+    shared: float = sum(
         seconds
         for each in firsts
         for event, seconds in zip(
@@ -157,10 +157,11 @@ def scaling(context: Context) -> dict[str, float]:
 
 def _beginning(context: Context, steps: int) -> Context:
     """The context with the first steps of the updating phase only."""
-    zones = [
-        replace(zone, updating=Span(*(part[:steps] for part in zone.updating)))
-        for zone in context.zones
-    ]
+    zones = []
+    for zone in context.zones:
+        span = zone.updating
+        first = Span(span.x[:steps], span.y[:steps], span.at[:steps])
+        zones.append(replace(zone, updating=first))
     return replace(context, zones=tuple(zones))
 
 

@@ -62,7 +62,7 @@ def measure(store: Store, stored: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def batch(numbers: np.ndarray, steps: np.ndarray) -> Readings:
+def batch(numbers: np.ndarray, steps: np.ndarray | int) -> Readings:
     readings = np.empty(SIZE, dtype=READING)
     readings["entity"], readings["time"] = numbers, START + STEP * steps
     readings["value"] = np.random.default_rng(0).normal(size=SIZE)

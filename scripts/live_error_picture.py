@@ -31,7 +31,7 @@ WEEK = 7 * 96
 def weekly(errors: np.ndarray) -> np.ndarray:
     """Root mean square of each whole week."""
     weeks = errors[: len(errors) // WEEK * WEEK].reshape(-1, WEEK)
-    return np.sqrt(np.nanmean(np.square(weeks), axis=1))
+    return np.asarray(np.sqrt(np.nanmean(np.square(weeks), axis=1)))
 
 
 def main() -> None:
