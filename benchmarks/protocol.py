@@ -80,7 +80,7 @@ def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dic
     experiment = replace(
         PAPER,
         entities=entities,
-        networks=Networks(layers, width, (14,), (5e-6,), layers, width),
+        networks=Networks(layers, width, (14,), PAPER.networks.kl_weights, layers, width),
         warmup=Training(epochs=epochs, patience=None),
     )
     division = divide(grid, Phases(), chosen_entities(grid, experiment))
@@ -90,10 +90,11 @@ def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dic
     representations: dict[tuple[int, Role], Candidate] = {}
     predictors: dict[tuple[Place, Role], Candidate] = {}
     for role in ("plain", "variational"):
-        (network,) = experiment.networks.representations(23, variational=role == "variational")
+        networks = experiment.networks.representations(23, variational=role == "variational")
         started = time.process_time()
-        (representations[0, role],) = perform(context, RepresentationTask(role, (network,), (0,)))
-        seconds[role] = (time.process_time() - started) / epochs
+        found = perform(context, RepresentationTask(role, networks, (0,)))
+        seconds[role] = (time.process_time() - started) / epochs / len(networks)
+        representations[0, role] = found[0]
         context = replace(context, representations=representations)
         places = tuple(places_of(context))
         (head,) = experiment.networks.predictors(14)
@@ -105,7 +106,7 @@ def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dic
 
 
 def measured_streams(context: Context, shape: Shape) -> dict[str, float]:
-    """Core-seconds per stream of each instance, in tasks as a run has them."""
+    """Core-seconds per stream of each instance; a task has several configurations here."""
     found: dict[str, list[float]] = {instance: [] for instance in INSTANCES}
     for capacity, alpha in shape.points:
         point = Grid((capacity,), (alpha,), (5e4,), (1.0,), (5,))

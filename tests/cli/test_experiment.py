@@ -213,7 +213,7 @@ def test_a_full_disk_is_told_in_one_sentence_and_nothing_half_written_counts(
         out = disk / "run"
         assert main([*arguments, "--executor", "serial", "--out", str(out)]) == 2
         last = capsys.readouterr().err.splitlines()[-1]
-        assert last.startswith(f"clearwatt: No space left on the disk of {out}; make some and")
+        assert last.startswith(f"clearwatt: no space left while writing to {out}; make some and")
         assert not (out / "results.json").exists()
         remount = ["mount", "-o", "remount,size=50m", str(disk)]
         subprocess.run(remount, check=True, capture_output=True)

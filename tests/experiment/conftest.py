@@ -89,7 +89,7 @@ def grid() -> Dataset:
 def tiny() -> Experiment:
     """All instances, two configurations of some, in seconds."""
     return Experiment(
-        networks=Networks((2,), (12,), (4, 3), (1e-6,), (2,), (12, 8)),
+        networks=Networks((2,), (12,), (4, 3), (1e-6, 1e-4), (2,), (12, 8)),
         grid=Grid((60,), (0.9, 1.3), (1e4,), (1.0,), (3,)),
         warmup=Training(epochs=15, patience=5),
         update=Training(epochs=2, patience=None),

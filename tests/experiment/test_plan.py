@@ -65,32 +65,38 @@ def test_entities_with_autoencoders_of_their_own_are_grouped_by_the_shape_of_the
     tasks = [
         task for task in updating_tasks(context) if task.configurations[0].strategy.synchronous
     ]
-    shapes = [{context.predictors[place, "plain"].network for place in t.places} for t in tasks]
+    shapes = [
+        {context.predictors[place, "variational"].network for place in task.places}
+        for task in tasks
+    ]
     assert all(len(task.places) <= STACK for task in tasks)
     assert sum(len(own) > 1 for own in shapes) <= len(tasks) / 3
 
 
-@pytest.mark.parametrize(("entities", "places"), [(1, 32), (20, 20), (40, 40), (200, 67)])
-def test_small_zones_go_side_by_side_and_none_is_split_unless_it_is_very_large(
-    context, entities, places
+@pytest.mark.parametrize(
+    ("zones", "entities", "sizes"),
+    [(33, 1, [32, 1]), (2, 20, [20, 20]), (2, 40, [40, 40]), (2, 100, [50, 50, 50, 50])],
+)
+def test_small_zones_go_side_by_side_and_only_very_large_ones_are_split(
+    context, zones, entities, sizes
 ):
-    """33 zones of one entity make two tasks, large ones a task each."""
     zone = replace(context.zones[0], entities=tuple(f"e{i}" for i in range(entities)))
-    count = 33 if entities == 1 else 2
     own = replace(
         context,
         experiment=replace(context.experiment, instances=("Ra",)),
-        zones=(zone,) * count,
-        representations={(z, "plain"): context.representations[0, "plain"] for z in range(count)},
+        zones=(zone,) * zones,
+        representations={(z, "plain"): context.representations[0, "plain"] for z in range(zones)},
         predictors={
             (Place(z, i), "plain"): context.predictors[Place(0, i % 95), "plain"]
-            for z in range(count)
+            for z in range(zones)
             for i in range(entities)
         },
     )
     tasks = updating_tasks(own)
-    assert max(len(task.places) for task in tasks) == places
-    assert sum(len(task.trials) for task in tasks) == count * entities * 12
+    trials = [trial for task in tasks for trial in task.trials]
+    assert len(trials) == len(set(trials)) == 12 * zones * entities
+    first = own.experiment.configurations[0]
+    assert [len(task.places) for task in tasks if first in task.configurations] == sizes
 
 
 def test_every_candidate_network_is_trained_once_for_each_zone_and_entity(context):

@@ -1,6 +1,6 @@
 """The training loop: a fleet equals single trainings, and each member gets what it asked for."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -70,11 +70,27 @@ def test_variational_autoencoders_that_differ_in_their_kl_weight_train_in_one_st
     training = Training(epochs=60, patience=4, batch=16, learning_rate=0.03)
     networks = [replace(VARIATIONAL, kl_weight=weight) for weight in (0.1, 0.01, 0.001, 0.0)]
     jobs = [job(network, 3, training=training, validated=True) for network in networks]
-    assert len({network.shape for network in networks}) == 1
+    assert len({network.stack_key for network in networks}) == 1
     fleet = train(jobs)
     assert len({trained.epochs for trained in fleet}) > 2
     for together, each in zip(fleet, jobs, strict=True):
         assert_same(together, train([each])[0], rtol=1e-7, atol=1e-9)
+
+
+@dataclass(frozen=True)
+class Halved(VariationalAutoencoder):
+    """A user's own: the divergence counts half."""
+
+    def weigh(self, values):
+        return super().weigh(values) / 2
+
+
+def test_a_variational_autoencoder_with_another_loss_is_stacked_with_its_equals_alone():
+    halved = Halved(inputs=5, width=9, layers=2, latent=3, kl_weight=0.01)
+    networks = [halved, replace(halved, kl_weight=0.1), VARIATIONAL]
+    jobs = [job(network, 3) for network in networks]
+    for together, each in zip(train(jobs), jobs, strict=True):
+        assert_same(together, train([each])[0], rtol=1e-9, atol=1e-12)
 
 
 def test_fleet_equals_single_trainings_with_penalties():

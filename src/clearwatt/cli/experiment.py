@@ -17,7 +17,7 @@ from clearwatt.cli.printing import (
     rows_table,
 )
 from clearwatt.cli.time_left import show_progress
-from clearwatt.errors import StateError
+from clearwatt.errors import ClearwattError
 
 if TYPE_CHECKING:
     from clearwatt.experiment.config import Experiment
@@ -80,9 +80,9 @@ def run_experiment(options: argparse.Namespace) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise StateError(
-                f"No space left on the disk of {options.out}; make some and give the same command "
-                "again: it goes on where it was"
+            raise ClearwattError(
+                f"no space left while writing to {options.out}; make some and give the same "
+                "command again: it goes on where it was"
             ) from error
     results = read_results(options.out)
     if options.json:

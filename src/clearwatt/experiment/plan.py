@@ -20,7 +20,7 @@ from clearwatt.loop import reconstructor
 from clearwatt.networks import Network, Predictor, Reconstructor
 
 STACK = 32
-"""Entities of a task at most: as many as train fastest together."""
+"""Entities of a task at most, unless they share an autoencoder: what trains fastest together."""
 STREAMS = 64
 """Streams of a task, about; an interruption costs no more than the tasks under way."""
 SHARING = 96
@@ -66,7 +66,7 @@ def representation_tasks(context: Context) -> list[RepresentationTask]:
         RepresentationTask(role, networks, zones)
         for role in roles(context.experiment)
         for inputs, group in _zones_by_inputs(context.zones)
-        for networks in _by_shape(
+        for networks in _stackable(
             context.experiment.networks.representations(inputs, variational=role == "variational")
         )
         for zones in chunks(group, max(1, STACK // len(networks)))
@@ -165,11 +165,11 @@ def _zones_by_inputs(zones: Sequence[Zone]) -> list[tuple[int, list[int]]]:
     return [(width, [at for at, z in enumerate(zones) if z.inputs == width]) for width in widths]
 
 
-def _by_shape(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, ...]]:
+def _stackable(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, ...]]:
     """Candidates that can train in one stack go together."""
     groups: dict[Network, list[Reconstructor]] = {}
     for network in networks:
-        groups.setdefault(network.shape, []).append(network)
+        groups.setdefault(network.stack_key, []).append(network)
     return [tuple(group) for group in groups.values()]
 
 

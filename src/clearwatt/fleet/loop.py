@@ -28,7 +28,7 @@ STACK_VALUES = 400_000
 def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
     """Train every job and return the results in the order of the jobs.
 
-    Jobs of equal shape, training and dtype train together, up to `stack` at a time.
+    Jobs of equal `Network.stack_key`, training and dtype train together, up to `stack` at a time.
 
     Args:
         jobs: Models to train; they may differ in everything.
@@ -71,7 +71,7 @@ def _groups(jobs: Sequence[Job]) -> list[list[int]]:
     groups: dict[object, list[int]] = {}
     for position, job in enumerate(jobs):
         key = (
-            job.network.shape,
+            job.network.stack_key,
             job.training,
             job.dtype,
             job.targets is None,

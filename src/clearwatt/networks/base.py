@@ -43,8 +43,8 @@ class Differentiator(Protocol):
 class Network(ABC):
     """A shape without weights: equal networks are equal by value and are trained stacked.
 
-    Networks that differ in their loss alone can train stacked, too: they have the same `shape`, and
-    `joined` makes one of them.
+    Networks that differ in their loss alone can train stacked, too: they have the same
+    `stack_key`, and `joined` makes one of them.
 
     Shapes: `m` models in the stack, `b` samples, `d` inputs, `o` outputs. Where `params` holds
     `m` models and `x` is `1 x b x d`, all models see the same samples.
@@ -63,12 +63,12 @@ class Network(ABC):
         return 0
 
     @property
-    def shape(self) -> "Network":
+    def stack_key(self) -> "Network":
         """What networks have in common that can train in one stack."""
         return self
 
     def joined(self, members: Sequence["Network"]) -> "Network":
-        """One network for a stack whose members, all of this shape, are trained by their own."""
+        """One network for a stack of members with this `stack_key`, each with its own loss."""
         return self
 
     @abstractmethod

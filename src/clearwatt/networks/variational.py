@@ -64,9 +64,12 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         return self.latent
 
     @property
-    def shape(self) -> Network:
-        """Those that weigh the divergence differently can train in one stack."""
-        return replace(self, kl_weight=0.0)
+    def stack_key(self) -> Network:
+        """Those that weigh the divergence differently can train in one stack.
+
+        A subclass may have another loss, so it trains with its equals alone.
+        """
+        return replace(self, kl_weight=0.0) if type(self) is VariationalAutoencoder else self
 
     def joined(self, members: Sequence[Network]) -> Network:
         """A network that weighs each member's divergence as the member does."""
