@@ -1,7 +1,7 @@
 """What the `paper` preset costs: measure a stratified slice of it and project the whole.
 
     python benchmarks/protocol.py              # an hour: every shape of Table 1
-    python benchmarks/protocol.py --quick      # a quarter of an hour: one shape of each width
+    python benchmarks/protocol.py --quick      # 25 minutes: one shape of each width
     python benchmarks/protocol.py --scaling    # instead: two processes against one, in five minutes
     python benchmarks/protocol.py --json
 
