@@ -95,7 +95,7 @@ def test_what_arrives_is_learned_and_a_stop_leaves_a_checkpoint(site):
     until(lambda: site.total() == 1)
     site.send(2, at=1)
     until(lambda: site.total() == 3)
-    assert ("town", 2, 0) in site.changes
+    until(lambda: ("town", 2, 0) in site.changes)  # told after it can be read
     beat = until(lambda: (h := site.supervisor.health).heartbeat_age is not None and h)
     assert beat.alive
     assert beat.degraded == {}
