@@ -70,9 +70,7 @@ def live_errors(
 ) -> list[tuple[str, dict[str, float]]]:
     """RMSE over the updating phase, by entity, of the mixture ("all") and of each expert."""
     # The measurements of the warm-up's last day are not known yet when the first step is forecast.
-    warmup, updating = zone.warmup, zone.updating
-    x, y = np.concatenate([warmup.x, updating.x]), np.concatenate([warmup.y, updating.y])
-    at = np.concatenate([warmup.at, updating.at])
+    x, y, at = zone.warmup.followed_by(zone.updating)
     first = len(zone.warmup.at)
     known = int(np.searchsorted(at, at[first] - day, side="right"))
     forecaster = AdaptiveForecaster.fit(

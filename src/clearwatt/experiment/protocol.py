@@ -70,6 +70,14 @@ class Span(NamedTuple):
     at: Rows
     """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""
 
+    def followed_by(self, later: Span) -> Span:
+        """These samples and then those of a later phase."""
+        return Span(
+            x=np.concatenate([self.x, later.x]),
+            y=np.concatenate([self.y, later.y]),
+            at=np.concatenate([self.at, later.at]),
+        )
+
     def on_clock(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
         """A value of each sample at its step, from the first to the last; NaN where none is."""
         spread = np.full(self.at[-1] - self.at[0] + 1, np.nan)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Generic, Literal, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from clearwatt.data import Drift
@@ -48,14 +47,7 @@ class Context:
     def span(self, zone: int, role: Role) -> Span:
         """The samples that a role's models are trained on."""
         own = self.zones[zone]
-        if role != "everything":
-            return own.warmup
-        first, then = own.warmup, own.updating
-        return Span(
-            x=np.concatenate([first.x, then.x]),
-            y=np.concatenate([first.y, then.y]),
-            at=np.concatenate([first.at, then.at]),
-        )
+        return own.warmup.followed_by(own.updating) if role == "everything" else own.warmup
 
     @property
     def delay(self) -> int:
