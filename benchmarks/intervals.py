@@ -225,15 +225,24 @@ def trace(
     deployed: Sequence[Deployment],
 ) -> Trace:
     """What is kept of a streamed zone."""
-    x, live = zone.updating.x, []
+    x, at, live = zone.updating.x, zone.updating.at, []
     swaps: list[Swap] = []
     for column, (name, head) in enumerate(zip(zone.entities, heads, strict=True)):
         own = [each for each in deployed if each.event.entity in (None, name)]
         live.append(
-            live_forecasts(x, autoencoder=encoder, predictor=head, deployments=own, delay=day)
+            live_forecasts(
+                x, autoencoder=encoder, predictor=head, deployments=own, delay=day, at=at
+            )
         )
         swaps += swaps_of(
-            column, x, autoencoder=encoder, predictor=head, deployments=own, delay=day, day=day
+            column,
+            x,
+            autoencoder=encoder,
+            predictor=head,
+            deployments=own,
+            delay=day,
+            day=day,
+            at=at,
         )
     members = [dataset.entity(name) for name in zone.entities]
     limits = [
@@ -242,7 +251,7 @@ def trace(
     ]
     return Trace(
         day=day,
-        at=zone.updating.at,
+        at=at,
         y=zone.updating.y.astype(np.float64),
         forecasts=np.stack(live, axis=1).astype(np.float64),
         warm_at=zone.warmup.at,

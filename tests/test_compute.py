@@ -39,6 +39,28 @@ def test_work_that_always_kills_its_worker_is_given_up():
         list(compute.map(die, None, [0]))
 
 
+def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from clearwatt.compute import executor\n"
+        "from clearwatt.testing.executors import pid\n"
+        "with executor('processes', workers=1) as compute:\n"
+        "    print(list(compute.map(pid, None, [0])))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert f"ended by itself {ATTEMPTS} times" in last
+    assert 'if __name__ == "__main__":' in last
+
+
 def test_a_worker_killed_while_idle_is_replaced():
     with executor("processes", workers=1) as compute:
         [(_, process)] = compute.map(pid, None, [0])

@@ -28,6 +28,8 @@ ExecutorName = Literal["serial", "processes", "ray"]
 
 ATTEMPTS = 3
 """How often an item may take its worker down before it is given up."""
+GRACE = 5.0
+"""Seconds between the end of a worker's pipe and its own, at the most."""
 
 
 _LIVES = threading.Lock()
@@ -165,6 +167,12 @@ class Worker:
         self.position = None
         return position, outcome
 
+    def ended_by_itself(self) -> bool:
+        """Whether a process that is gone ended with an error of its own, not by a signal."""
+        with _LIVES:
+            self._process.join(GRACE)
+        return (self._process.exitcode or 0) > 0
+
     def kill(self) -> None:
         """Stop the process at once; whoever waits in `finish`, in another thread, is told."""
         self._process.kill()
@@ -197,7 +205,7 @@ class _Processes:
                     position, outcome = worker.finish()
                     if outcome is None:
                         deaths[position] += 1
-                        _give_up_after(deaths[position])
+                        _give_up_after(deaths[position], by_itself=worker.ended_by_itself())
                         waiting.appendleft(position)
                         self._dismiss(worker)
                     elif outcome.error is not None:
@@ -236,12 +244,19 @@ class _Processes:
         self._pool.remove(worker)
 
 
-def _give_up_after(deaths: int) -> None:
-    if deaths >= ATTEMPTS:
+def _give_up_after(deaths: int, *, by_itself: bool) -> None:
+    if deaths < ATTEMPTS:
+        return
+    if by_itself:
         raise ClearwattError(
-            f"a worker process was killed {deaths} times at the same piece of work; "
-            "it may need more memory than there is: use fewer workers"
+            f"a worker process ended by itself {deaths} times at the same piece of work, see what "
+            'it printed; a script must start its work below `if __name__ == "__main__":`, because '
+            "every worker imports it"
         )
+    raise ClearwattError(
+        f"a worker process was killed {deaths} times at the same piece of work; "
+        "it may need more memory than there is: use fewer workers"
+    )
 
 
 def _serve(pipe: connection.Connection) -> None:

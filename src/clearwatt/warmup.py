@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -28,12 +29,15 @@ class WarmUp:
         validation_share: part of the samples held out for early stopping.
         split: "random" by seed, or "temporal": the last samples.
         seed: of the initial weights, the split and the order of samples.
+        strict: refuse to go on with a training that diverged; otherwise its model has an infinite
+            validation error, so that a search passes over it.
     """
 
     training: Training = field(default_factory=Training)
     validation_share: float = 0.2
     split: Literal["random", "temporal"] = "random"
     seed: int = 0
+    strict: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.validation_share < 1:
@@ -47,7 +51,7 @@ class WarmUp:
         """Train an autoencoder on inputs (n x d)."""
         job = self._job(network, torch.from_numpy(x), None, seed=self.seed)
         (trained,) = yield (job,)
-        return _model(network, trained, "autoencoder")
+        return self._model(network, trained, "autoencoder")
 
     def predictors(
         self, network: Network, representation: Model, x: Floats, y: Floats
@@ -59,7 +63,17 @@ class WarmUp:
             for entity, (targets, measured) in enumerate(_columns(y))
         )
         trained = yield jobs
-        return [_model(network, each, f"predictor of entity {i}") for i, each in enumerate(trained)]
+        return [
+            self._model(network, each, f"predictor of entity {i}") for i, each in enumerate(trained)
+        ]
+
+    def _model(self, network: Network, trained: Trained, what: str) -> Model:
+        if trained.diverged and self.strict:
+            raise DataError(
+                f"warm-up training of the {what} diverged; check the scale of the data or lower "
+                "the learning rate"
+            )
+        return Model(network, trained.params, inf if trained.diverged else trained.validation_rmse)
 
     def _job(self, network: Network, inputs: Tensor, targets: Tensor | None, *, seed: int) -> Job:
         order = np.arange(len(inputs))
@@ -81,12 +95,3 @@ class WarmUp:
 def _columns(y: Floats) -> Sequence[tuple[Tensor, Tensor]]:
     columns = [torch.from_numpy(np.ascontiguousarray(column)) for column in y.T]
     return [(column, torch.nonzero(~column.isnan())[:, 0]) for column in columns]
-
-
-def _model(network: Network, trained: Trained, what: str) -> Model:
-    if trained.diverged:
-        raise DataError(
-            f"warm-up training of the {what} diverged; check the scale of the data or lower the "
-            "learning rate"
-        )
-    return Model(network, trained.params, trained.validation_rmse)

@@ -111,12 +111,28 @@ def test_the_table_and_json_are_printed(arguments, tmp_path, capsys):
     out = tmp_path / "run"
     assert main([*arguments, "--executor", "serial", "--instances", "Ra", "--out", str(out)]) == 0
     shown = capsys.readouterr()
-    assert "farm" in shown.out and "results are in" in shown.out
+    (row,) = (line for line in shown.out.splitlines() if " Ra " in line)
+    chosen = json.loads((out / "results.json").read_text())["trials"]
+    mean = np.mean([trial["live"]["rmse"] for trial in chosen if trial["chosen"]])
+    assert f" {mean:.3f} " in row
+    assert f"clearwatt experiment report {out} --html {out}.html" in shown.out
     assert "updating: 0 of" in shown.err and "left" in shown.err
     again = [*arguments, "--executor", "serial", "--instances", "Ra", "--out", str(out), "--json"]
     assert main(again) == 0
     results = json.loads(capsys.readouterr().out)
     assert (results["format"], results["version"]) == ("clearwatt-experiment", 1)
+
+
+def test_options_leave_an_entity_out_and_say_how_late_measurements_are(arguments, tmp_path, capsys):
+    out = tmp_path / "run"
+    options = ["--executor", "serial", "--instances", "Ra", "--without", "park", "--delay", "2.5"]
+    assert main([*arguments, *options, "--out", str(out)]) == 0
+    results = json.loads((out / "results.json").read_text())
+    assert {trial["entity"] for trial in results["trials"]} == {"farm"}
+    assert results["delay_steps"] == 3  # of an hour each; never earlier than said
+    capsys.readouterr()
+    assert main(["experiment", "report", str(out)]) == 0
+    assert "measurements arriving 3 h late" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.slow
@@ -177,6 +193,9 @@ def test_a_killed_ray_worker_costs_no_results(arguments, start, tmp_path):
         (["--instances", "X"], "instance 'X' is unknown"),
         (["--seed", "-1"], "seed is -1"),
         (["--workers", "0"], "workers is 0"),
+        (["--delay", "0"], "--delay is 0.0; give hours, more than 0"),
+        (["--delay", "nan"], "--delay is nan; give hours, more than 0"),
+        (["--without", "nobody"], "no entity 'nobody'"),
         (["--ray-address", "here:1"], "needs the executor ray"),
         (["--config", "absent.toml"], "absent.toml does not exist"),
         (["--preset", "huge"], "invalid choice: 'huge'"),

@@ -54,6 +54,12 @@ def test_values_replace_the_presets_and_leave_the_rest():
         ({"phases": {**PHASES, "test": 0}}, "test phase takes 0 steps"),
         ({"update": {"epochs": 0}}, "epochs is 0"),
         ({"delay": -4}, "delay is -4"),
+        ({"delay": 0}, "delay is 0; it must be 1 or more"),
+        ({"grid": {"alpha": [-1.0]}}, "alpha is -1.0"),
+        ({"grid": {"novelty_capacity": [0]}}, "novelty_capacity is 0"),
+        ({"networks": {"widths": [0]}}, "width is 0"),
+        ({"networks": {"predictor_layers": [0]}}, "layers is 0"),
+        ({"networks": {"latents": [-2]}}, "latent is -2"),
     ],
 )
 def test_mistakes_are_named(values, says):

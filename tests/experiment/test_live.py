@@ -36,13 +36,14 @@ EVENT = UpdateEvent(
 )
 
 
-def forecasts(deployments, delay=5, encoder=0, head=1):
+def forecasts(deployments, delay=5, encoder=0, head=1, at=None):
     return live_forecasts(
         X,
         autoencoder=Model(AUTOENCODER, AUTOENCODER.initialise([encoder])),
         predictor=Model(PREDICTOR, PREDICTOR.initialise([head])),
         deployments=deployments,
         delay=delay,
+        at=at,
     )
 
 
@@ -54,6 +55,20 @@ def test_an_update_serves_once_its_measurement_has_arrived():
     np.testing.assert_allclose(live[:14], before[:14], rtol=1e-5)
     np.testing.assert_allclose(live[14:], after[14:], rtol=1e-5)
     assert not np.allclose(before[14:], after[14:])
+
+
+@pytest.mark.parametrize(
+    ("gap", "first"),
+    [
+        (2, 12),  # two of the five steps of the delay are not in the stream
+        (30, 10),  # the measurement arrived in the gap
+    ],
+)
+def test_the_delay_counts_steps_of_the_clock_not_rows(gap, first):
+    at = np.arange(len(X)) + np.where(np.arange(len(X)) >= 10, gap, 0)
+    live = forecasts([Deployment(EVENT, PREDICTOR.initialise([2]))], at=at)
+    np.testing.assert_allclose(live[:first], forecasts([])[:first], rtol=1e-5)
+    np.testing.assert_allclose(live[first:], forecasts([], head=2)[first:], rtol=1e-5)
 
 
 def test_both_components_are_followed():

@@ -14,6 +14,7 @@ from clearwatt.experiment.plan import (
     representation_tasks,
     updating_tasks,
 )
+from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import Span, Zone
 from clearwatt.experiment.tasks import Context
 from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
@@ -115,6 +116,23 @@ def test_a_number_of_entities_takes_all_kinds_in_turn():
     kinds = [str(grid.entity(name).kind) for name in chosen]
     assert sorted(kinds) == ["consumer"] * 2 + ["generator"] * 2 + ["residual"] * 2
     assert chosen_entities(grid, Experiment(entities=24)) == grid.names
+
+
+def test_the_number_of_a_preset_is_as_many_as_there_are_at_most(grid):
+    assert chosen_entities(grid, preset("demo")) == grid.names
+
+
+def test_entities_can_be_left_out(grid):
+    assert chosen_entities(grid, Experiment(without=("park",))) == ("farm", "town")
+    assert chosen_entities(grid, Experiment(entities=2, without=("farm",))) == ("park", "town")
+    some = Experiment(entities=("town", "farm"), without=("town",))
+    assert chosen_entities(grid, some) == ("farm",)
+    with pytest.raises(DataError, match="3 entities wanted, but 'three' has 2"):
+        chosen_entities(grid, Experiment(entities=3, without=("park",)))
+    with pytest.raises(DataError, match="no entity 'nobody'"):
+        chosen_entities(grid, Experiment(without=("nobody",)))
+    with pytest.raises(DataError, match="no entity is left"):
+        chosen_entities(grid, Experiment(without=grid.names))
 
 
 def test_more_entities_than_there_are_or_unknown_ones_are_refused(grid):

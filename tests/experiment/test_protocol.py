@@ -81,5 +81,14 @@ def test_data_shorter_than_the_phases_are_refused(grid):
 def test_an_entity_without_measurements_to_learn_from_is_named(grid):
     power = grid.power.copy()
     power.iloc[390:1010, 1] = np.nan
-    with pytest.raises(DataError, match=r"'park' has fewer than 10 measurements.*updating"):
+    with pytest.raises(DataError, match=r"^park: fewer than 10 measurements.*updating.*--without"):
         divide(replace(grid, power=power), SHORT, grid.names)
+    power.iloc[390:1060, 2] = np.nan
+    with pytest.raises(DataError, match=r"^park, town: fewer"):
+        divide(replace(grid, power=power), SHORT, grid.names)
+
+
+def test_data_too_short_for_the_papers_shares_are_told_by_zone_and_length(grid):
+    short = grid.slice(grid.times[0], grid.times[100])
+    with pytest.raises(DataError, match=r"'north' of 'three' .* 100 steps, too few for the paper"):
+        divide(short, None, grid.names)

@@ -43,6 +43,17 @@ def test_the_level_is_that_of_the_two_weeks_before():
     assert steps(errors, drift(700)) == [None]
 
 
+def test_drifts_in_a_time_without_measurements_are_left_out():
+    errors = np.full(len(TIMES), 0.1)
+    errors[300:700] = np.nan  # more than the two weeks before
+    assert steps(errors, drift(700)) == []
+    errors = np.full(len(TIMES), 0.1)
+    errors[700:] = np.nan
+    assert steps(errors, drift(700)) == []
+    errors[-48:] = 0.1
+    assert steps(errors, drift(700)) == [28 * 24]
+
+
 @pytest.mark.parametrize("start", [-5, 10, 24 * 60])
 def test_drifts_with_nothing_before_them_or_outside_are_left_out(start):
     assert steps(np.ones(len(TIMES)), drift(start)) == []

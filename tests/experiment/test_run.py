@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from clearwatt.compute import executor
-from clearwatt.errors import ConfigurationError
+from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.experiment.protocol import divide
 from clearwatt.experiment.report.reading import read_results
 from clearwatt.experiment.run import run
+from clearwatt.instance import Instance
+from clearwatt.streams import drive
+from clearwatt.warmup import WarmUp
 
 
 def finished(experiment, dataset, out, name="serial"):
@@ -53,6 +57,114 @@ def test_the_lowest_fitting_error_is_chosen_and_only_it_is_tested(done):
         assert trial["chosen"] == best
         for component in ("autoencoder", "predictor"):
             assert (trial[component]["prediction_error"] is not None) == best
+
+
+def test_the_figures_of_a_trial_are_those_of_its_instance_streamed_by_hand(grid, tiny, tmp_path):
+    """The paper's equations, and the live error, from nothing but the models at each update."""
+    experiment = replace(tiny, instances=("Ra",), entities=("farm", "town"), delay=7)
+    results, _ = finished(experiment, grid, tmp_path / "run")
+    division = divide(grid, None, ("farm", "town"))
+    compared = 0
+    for trial in results["trials"]:
+        zone = next(each for each in division.zones if trial["entity"] in each.entities)
+        column = zone.entities.index(trial["entity"])
+        models = warm_models(experiment, zone, column)
+        configuration = next(
+            each for each in experiment.configurations if each.to_dict() == trial["configuration"]
+        )
+        instance = Instance.start(
+            experiment.settings(configuration),
+            zone.warmup.x,
+            zone.warmup.y[:, [column]],
+            autoencoder=models[0],
+            predictors=[models[1]],
+            names=[trial["entity"]],
+        )
+        inputs, power = zone.updating.x, zone.updating.y[:, column]
+        before = rmse(zone.warmup.y[:, column], instance.predict(zone.warmup.x)[:, 0])
+        at, said, queue, last = zone.updating.at, [], [(0, instance.predict(inputs)[:, 0])], {}
+        for row in range(len(inputs)):
+            for event in instance.observe(inputs[row : row + 1], power[row : row + 1, None]):
+                last[event.component] = row
+                queue.append((at[row] + experiment.delay, instance.predict(inputs)[:, 0]))
+            said.append([said for since, said in queue if since <= at[row]][-1][row])
+        assert trial["live"]["rmse"] == pytest.approx(rmse(power, np.array(said)), rel=1e-4)
+        until = last.get("predictor", len(power) - 1) + 1
+        fitted = instance.predict(inputs)[:until, 0]
+        assert trial["predictor"]["fitting_error"] == pytest.approx(
+            rmse(power[:until], fitted), rel=1e-4
+        )
+        until = last.get("autoencoder", len(power) - 1) + 1
+        assert trial["autoencoder"]["fitting_error"] == pytest.approx(
+            rmse(inputs[:until], instance.reconstruct(inputs)[:until]), rel=1e-4
+        )
+        after = rmse(zone.warmup.y[:, column], instance.predict(zone.warmup.x)[:, 0])
+        assert trial["predictor"]["forgetting_ratio"] == pytest.approx(
+            max(0.0, (after - before) / before), rel=1e-3
+        )
+        compared += len(last)
+    assert compared >= 4  # both components were updated
+
+
+def warm_models(experiment, zone, column):
+    """The warm-up's choice: the lowest validation error of all candidates."""
+    warmup = WarmUp(experiment.warmup, seed=experiment.seed)
+    networks = experiment.networks
+    encoders = [
+        drive(warmup.autoencoder(each, zone.warmup.x))
+        for each in networks.representations(zone.inputs, variational=False)
+    ]
+    encoder = min(encoders, key=lambda model: model.validation_rmse)
+    targets = zone.warmup.y[:, [column]]
+    heads = [
+        drive(warmup.predictors(each, encoder, zone.warmup.x, targets))[0]
+        for each in networks.predictors(encoder.network.latent)
+    ]
+    return encoder, min(heads, key=lambda model: model.validation_rmse)
+
+
+def rmse(targets, outputs):
+    return float(np.sqrt(np.nanmean((targets - outputs) ** 2)))
+
+
+def test_an_update_that_diverges_is_none(grid, one_point, tmp_path):
+    wild = replace(one_point.update, learning_rate=1e30)
+    results, _ = finished(
+        replace(one_point, instances=("Ra",), update=wild), grid, tmp_path / "run"
+    )
+    frozen = {
+        each["entity"]: each["predictor"]["fitting_error"]
+        for each in results["baselines"]
+        if each["baseline"] == "L"
+    }
+    assert any(trial["events"] for trial in results["trials"])
+    for trial in results["trials"]:
+        assert not any(event["accepted"] for event in trial["events"])
+        assert (trial["autoencoder"]["updates"], trial["predictor"]["updates"]) == (0, 0)
+        found = trial["predictor"]["fitting_error"]
+        assert found == pytest.approx(frozen[trial["entity"]], rel=1e-4)
+
+
+def test_a_candidate_that_diverges_is_passed_over(grid, one_point, tmp_path):
+    networks = replace(one_point.networks, kl_weights=(1e38, 1e-6))
+    results, _ = finished(
+        replace(one_point, instances=("G",), networks=networks), grid, tmp_path / "run"
+    )
+    assert all(trial["predictor"]["fitting_error"] > 0 for trial in results["trials"])
+
+
+def test_a_search_in_which_all_diverge_names_the_zone(grid, one_point, tmp_path):
+    wild = replace(one_point.warmup, learning_rate=1e30)
+    with pytest.raises(DataError, match="every candidate of the autoencoder of zone 'north'"):
+        finished(replace(one_point, warmup=wild), grid, tmp_path / "run")
+
+
+def test_what_the_data_decide_is_written_down(done, tiny, grid):
+    out, results = done
+    resolved = json.loads((out / "run.json").read_text())["resolved"]
+    assert resolved["entities"] == ["farm", "park", "town"]
+    assert resolved["delay_steps"] == results["delay_steps"] == 24
+    assert sum(resolved["phases"].values()) == len(grid.times)
 
 
 def test_both_baselines_are_scored_for_every_entity(done):
@@ -148,11 +260,22 @@ def test_only_the_models_of_chosen_trials_are_kept(done):
 def test_garbage_in_the_test_phase_changes_nothing_but_prediction_errors(
     done, grid, tiny, tmp_path
 ):
-    power = grid.power.copy()
-    rows = slice(len(power) - min(zone["test"] for zone in done[1]["zones"]), None)
-    garbage = 1e3 * np.random.default_rng(0).normal(size=power.iloc[rows].shape)
-    power.iloc[rows] = garbage.astype(np.float32)
-    results, _ = finished(tiny, replace(grid, power=power), tmp_path / "run")
+    rows = slice(len(grid.times) - min(zone["test"] for zone in done[1]["zones"]), None)
+    rng = np.random.default_rng(0)
+
+    def garbled(frame):
+        values = frame.copy()
+        # Weather is interpolated over its neighbours, so that of the first step must stay.
+        garbage = 1e3 * rng.normal(size=values.iloc[rows].iloc[1:].shape)
+        values.iloc[rows.start + 1 :] = garbage.astype(np.float32)
+        return values
+
+    spoilt = replace(
+        grid,
+        power=garbled(grid.power),
+        weather={zone: garbled(frame) for zone, frame in grid.weather.items()},
+    )
+    results, _ = finished(tiny, spoilt, tmp_path / "run")
 
     def without_prediction_errors(document):
         if isinstance(document, dict):
@@ -194,6 +317,24 @@ def test_the_folder_of_another_experiment_is_refused_untouched(done, grid, tiny,
     with pytest.raises(ConfigurationError, match=says):
         finished(replace(tiny, **change), grid, out)
     assert {file: file.read_bytes() for file in out.rglob("*.json")} == before
+
+
+def test_a_run_begun_with_other_versions_is_refused_untouched(done, grid, tiny, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(done[0], out)
+    about = json.loads((out / "run.json").read_text())
+    about["versions"]["torch"] = "1.0"
+    (out / "run.json").write_text(json.dumps(about))
+    before = {file: file.read_bytes() for file in out.rglob("*.json")}
+    with pytest.raises(ConfigurationError, match=r"other versions \(torch is '1.0' there and"):
+        finished(tiny, grid, out)
+    assert {file: file.read_bytes() for file in out.rglob("*.json")} == before
+
+
+def test_an_interruption_of_the_very_first_write_can_be_gone_on_after(grid, one_point, tmp_path):
+    (tmp_path / ".lock").touch()
+    (tmp_path / ".run.json.4711.part").write_text("{")
+    finished(one_point, grid, tmp_path)
 
 
 def test_a_folder_with_anything_else_is_refused_untouched(grid, tiny, tmp_path):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearwatt.cli.experiment import add_executor_options, entity_choice
+from clearwatt.cli.experiment import add_executor_options, delay_of, entity_choice
 from clearwatt.cli.printing import (
     add_json_option,
     print_json,
@@ -16,7 +15,6 @@ from clearwatt.cli.printing import (
     progress,
 )
 from clearwatt.cli.time_left import show_progress
-from clearwatt.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from clearwatt.benchmark.leaderboard import Leaderboard
@@ -75,18 +73,14 @@ def run_benchmark(options: argparse.Namespace) -> None:
 
 def configured(options: argparse.Namespace) -> Benchmark:
     """What the options ask for."""
-    import pandas as pd
-
     from clearwatt.benchmark.peers import chosen_peers
     from clearwatt.benchmark.run import Benchmark
 
-    if not (math.isfinite(options.delay) and options.delay > 0):
-        raise ConfigurationError(f"--delay is {options.delay}; give hours, more than 0")
     entities = entity_choice(options.entities)
     return Benchmark(
         peers=chosen_peers(options.peers),
         entities="all" if entities is None else entities,
-        delay=pd.Timedelta(hours=options.delay),
+        delay=delay_of(options),
         seed=options.seed,
     )
 

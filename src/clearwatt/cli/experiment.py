@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import errno
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from rich.table import Table
 
 from clearwatt.cli import report
 from clearwatt.cli.printing import (
@@ -17,9 +22,11 @@ from clearwatt.cli.printing import (
     rows_table,
 )
 from clearwatt.cli.time_left import show_progress
-from clearwatt.errors import ClearwattError
+from clearwatt.errors import ClearwattError, ConfigurationError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from clearwatt.experiment.config import Experiment
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -41,7 +48,11 @@ def register(commands: Commands) -> None:
     run.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with other values")
     run.add_argument("--data", metavar="DATA", help="'simulated', a catalogue name, or a folder")
     run.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
+    run.add_argument("--without", nargs="+", metavar="ENTITY", help="leave these out")
     run.add_argument("--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G")
+    run.add_argument(
+        "--delay", type=float, metavar="H", help="hours until a measurement is known (default 24)"
+    )
     run.add_argument("--seed", type=int, metavar="S", help="of everything random in the models")
     add_executor_options(run)
     add_json_option(run)
@@ -71,6 +82,9 @@ def run_experiment(options: argparse.Namespace) -> None:
     experiment = configured(options)
     with progress(f"loading {experiment.data}"):
         dataset = load_dataset(experiment.data)
+    if options.delay is not None:
+        steps_late = -(-delay_of(options) // dataset.step)
+        experiment = replace(experiment, delay=steps_late)
     with executor(
         options.executor, workers=options.workers, address=options.ray_address
     ) as compute:
@@ -88,10 +102,13 @@ def run_experiment(options: argparse.Namespace) -> None:
     if options.json:
         print_json(results)
         return
-    rows = [_row(trial) for trial in results["trials"] if trial["chosen"]]
-    columns = ("instance", "entity", "FE", "PE", "FR", "updates", "live RMSE", "FE of inputs")
-    print_tables([rows_table(columns, rows)])
-    print_lines([f"results are in {options.out / 'results.json'}"])
+    print_tables([_means(results)])
+    print_lines(
+        [
+            f"results are in {options.out / 'results.json'}; tables, findings and pictures:",
+            f"clearwatt experiment report {options.out} --html {options.out}.html",
+        ]
+    )
 
 
 def configured(options: argparse.Namespace) -> Experiment:
@@ -100,10 +117,10 @@ def configured(options: argparse.Namespace) -> Experiment:
     from clearwatt.experiment.presets import preset
 
     values = read_file(options.config) if options.config else {}
-    base = preset(options.preset or values.pop("preset", "demo"))
-    values.pop("preset", None)
+    written = values.pop("preset", "demo")
+    base = preset(options.preset or str(written))
     experiment = adjusted(base, values, str(options.config))
-    given = {name: getattr(options, name) for name in ("data", "instances", "seed")}
+    given = {name: getattr(options, name) for name in ("data", "instances", "without", "seed")}
     given["entities"] = entity_choice(options.entities)
     chosen = {name: value for name, value in given.items() if value is not None}
     return adjusted(experiment, chosen, "options")
@@ -120,19 +137,34 @@ def entity_choice(
     return "all" if words[0] == "all" else int(words[0])
 
 
-def _row(trial: dict[str, Any]) -> tuple[str, ...]:
-    power = trial["predictor"]
-    return (
-        trial["instance"],
-        trial["entity"],
-        _figure(power["fitting_error"]),
-        _figure(power["prediction_error"]),
-        _figure(power["forgetting_ratio"]),
-        str(power["updates"]),
-        _figure(trial["live"]["rmse"]),
-        _figure(trial["autoencoder"]["fitting_error"]),
-    )
+def delay_of(options: argparse.Namespace) -> pd.Timedelta:
+    """What ``--delay`` says."""
+    import pandas as pd
+
+    if not (math.isfinite(options.delay) and options.delay > 0):
+        raise ConfigurationError(f"--delay is {options.delay}; give hours, more than 0")
+    return pd.Timedelta(hours=options.delay)
 
 
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+_COLUMNS: dict[str, Callable[[dict[str, Any]], float | None]] = {
+    "FE": lambda trial: trial["predictor"]["fitting_error"],
+    "PE": lambda trial: trial["predictor"]["prediction_error"],
+    "FR": lambda trial: trial["predictor"]["forgetting_ratio"],
+    "updates": lambda trial: trial["predictor"]["updates"],
+    "live RMSE": lambda trial: trial["live"]["rmse"],
+    "FE of inputs": lambda trial: trial["autoencoder"]["fitting_error"],
+}
+
+
+def _means(results: Mapping[str, Any]) -> Table:
+    """Each instance's figures, means over its entities."""
+    from clearwatt.experiment.report.tables import Spread
+
+    chosen = [trial for trial in results["trials"] if trial["chosen"]]
+    rows = []
+    for instance in dict.fromkeys(trial["instance"] for trial in chosen):
+        own = [trial for trial in chosen if trial["instance"] == instance]
+        means = [Spread.of(map(figure, own)).mean for figure in _COLUMNS.values()]
+        shown = ["–" if mean is None else f"{mean:.3f}" for mean in means]
+        rows.append((instance, str(len(own)), *shown))
+    return rows_table(("instance", "entities", *_COLUMNS), rows)

@@ -30,6 +30,13 @@ class Networks:
             for kl_weight in self.kl_weights
         )
 
+    def check(self) -> None:
+        """Refuse values that no network can have."""
+        self.representations(1, variational=False)
+        self.representations(1, variational=True)
+        for latent in self.latents:
+            self.predictors(latent)
+
     def predictors(self, latent: int) -> tuple[Predictor, ...]:
         """Candidates for an entity's predictor."""
         shapes = product(self.predictor_widths, self.predictor_layers)

@@ -184,7 +184,7 @@ class Comparison:
         for index, entity in enumerate(data.entities):
             own = [d for d in deployed if d.event.entity in (None, entity)]
             steps = {
-                part: [d.event.step for d in own if d.event.component == part]
+                part: [d.event.step for d in own if d.event.component == part and d.event.accepted]
                 for part in ("autoencoder", "predictor")
             }
             live = live_forecasts(

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from clearwatt.component import Settings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
@@ -33,9 +34,10 @@ class Experiment:
     Args:
         data: "simulated", a name of the catalogue or a folder.
         entities: "all", how many (of all kinds in turn), or which.
+        without: entities that are left out of these.
         instances: keys of the paper's instances.
         seed: of all that is random in the models; data are what they are.
-        delay: steps until a measurement is known; None for one day.
+        delay: steps until a measurement is known, at least 1; None for one day.
         phases: lengths of the phases; None for the paper's shares of the data set.
         networks: candidates of the warm-up (Table 1).
         grid: candidates of the updating phase (Table 2).
@@ -47,6 +49,7 @@ class Experiment:
 
     data: str = "simulated"
     entities: Literal["all"] | int | tuple[str, ...] = ALL
+    without: tuple[str, ...] = ()
     instances: tuple[str, ...] = tuple(INSTANCES)
     seed: int = 0
     delay: int | None = None
@@ -63,15 +66,20 @@ class Experiment:
             raise ConfigurationError(f"entities is {self.entities}; give at least 1, or 'all'")
         if self.seed < 0:
             raise ConfigurationError(f"seed is {self.seed}; it must be 0 or more")
-        if self.delay is not None and self.delay < 0:
-            raise ConfigurationError(f"delay is {self.delay}; it must be 0 or more")
+        if self.delay is not None and self.delay < 1:
+            raise ConfigurationError(
+                f"delay is {self.delay}; it must be 1 or more, because a model that has seen the "
+                "measurement of a step does not forecast it"
+            )
         for name in ("instances", "entities"):
             _refuse_doubles(name, getattr(self, name))
         for part in (self.networks, self.grid):
             for each in fields(part):
                 _refuse_doubles(each.name, getattr(part, each.name))
+        # Refuses what makes no sense now, and not in a worker hours later.
         for configuration in self.configurations:
-            _ = configuration.strategy  # refuses hyperparameters that make no sense, now
+            self.settings(configuration)
+        self.networks.check()
 
     @property
     def configurations(self) -> tuple[Configuration, ...]:
@@ -80,6 +88,16 @@ class Experiment:
             configuration
             for instance in self.instances
             for configuration in self.grid.configurations(instance)
+        )
+
+    def settings(self, configuration: Configuration) -> Settings:
+        """How an instance with this configuration learns."""
+        return Settings(
+            strategy=configuration.strategy,
+            novelty_capacity=configuration.novelty_capacity,
+            alpha=configuration.alpha,
+            update=self.update,
+            seed=self.seed,
         )
 
     def to_dict(self) -> dict[str, Any]:

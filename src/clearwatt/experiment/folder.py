@@ -17,13 +17,17 @@ from typing import Any
 from clearwatt import __version__
 from clearwatt.atomic import write_text_atomically
 from clearwatt.errors import ConfigurationError, StateError
+from clearwatt.experiment.layout import (
+    RESULTS,
+    RESULTS_FORMAT,
+    RUN,
+    RUN_FORMAT,
+    TRIALS,
+    VERSION,
+)
 from clearwatt.experiment.models import Candidate, load_candidates, save_candidates
 from clearwatt.experiment.trial import Trial, TrialResult
 
-RUN_FORMAT = "clearwatt-run"
-RESULTS_FORMAT = "clearwatt-experiment"
-VERSION = 1
-RESULTS = "results.json"
 LOCK = ".lock"
 
 
@@ -53,7 +57,8 @@ class RunFolder:
 
         Args:
             path: the folder.
-            about: what is written down about the run; "experiment" and "data" must agree.
+            about: what is written down about the run; "experiment", "data" and "versions" must
+                agree.
             identity: a name for all that the numbers depend on.
         """
         _check_owner(path, about)
@@ -61,7 +66,7 @@ class RunFolder:
         with _locked(path):
             for leftover in path.rglob(".*.part"):
                 leftover.unlink()
-            _write_json(path / "run.json", {"format": RUN_FORMAT, "version": VERSION, **about})
+            _write_json(path / RUN, {"format": RUN_FORMAT, "version": VERSION, **about})
             yield cls(path, identity)
 
     def key(self, *parts: object) -> str:
@@ -86,7 +91,7 @@ class RunFolder:
     def trial(self, key: str) -> tuple[Trial, list[float | None]] | None:
         """A finished trial with its daily error, if it is there and whole."""
         try:
-            values = json.loads((self.path / "trials" / f"{key}.json").read_text(encoding="utf-8"))
+            values = json.loads((self.path / TRIALS / f"{key}.json").read_text(encoding="utf-8"))
             return Trial.from_dict(values["trial"]), values["daily"]
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
@@ -94,7 +99,7 @@ class RunFolder:
     def keep_trial(self, key: str, result: TrialResult) -> None:
         """Write a finished trial."""
         values = {"trial": result.trial.to_dict(), "daily": result.daily}
-        _write_json(self.path / "trials" / f"{key}.json", values)
+        _write_json(self.path / TRIALS / f"{key}.json", values)
 
     def write_series(self, key: str, series: Mapping[str, Any]) -> None:
         """Write what plots of a chosen trial need."""
@@ -120,10 +125,10 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 def _check_owner(path: Path, about: Mapping[str, Any]) -> None:
     if path.exists() and not path.is_dir():
         raise ConfigurationError(f"{path} is a file; give a folder for the run")
-    if not path.exists() or {each.name for each in path.iterdir()} <= {LOCK}:
+    if not path.exists() or all(_is_ours_before_a_run(each.name) for each in path.iterdir()):
         return
     try:
-        found = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        found = json.loads((path / RUN).read_text(encoding="utf-8"))
         if found["format"] != RUN_FORMAT:
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -135,6 +140,16 @@ def _check_owner(path: Path, about: Mapping[str, Any]) -> None:
             raise ConfigurationError(
                 f"{path} holds another experiment ({part}{difference}); choose another folder"
             )
+    if (difference := _difference(found.get("versions"), _plain(about["versions"]))) is not None:
+        raise ConfigurationError(
+            f"{path} was begun with other versions ({difference.removeprefix('.')}), and numbers "
+            "of both would mix; go on with those, or choose another folder"
+        )
+
+
+def _is_ours_before_a_run(name: str) -> bool:
+    """Whether a file is what an interruption before the first piece of work leaves behind."""
+    return name == LOCK or (name.startswith(f".{RUN}.") and name.endswith(".part"))
 
 
 def _plain(value: object) -> object:

@@ -84,6 +84,7 @@ def swaps_of(
     deployments: Sequence[Deployment],
     delay: int,
     day: int,
+    at: Rows,
 ) -> Iterator[Swap]:
     """Each new model of an entity, with what it says of the days before.
 
@@ -95,9 +96,10 @@ def swaps_of(
         deployments: the updates of this entity's components.
         delay: steps until a measurement is known.
         day: steps of a day.
+        at: step of each of the stream's rows on the clock.
     """
     served = servings(
-        autoencoder=autoencoder, predictor=predictor, deployments=deployments, delay=delay
+        autoencoder=autoencoder, predictor=predictor, deployments=deployments, delay=delay, at=at
     )
     for serving in list(served)[1:]:
         rows = tried_rows(serving.known, day)

@@ -16,12 +16,14 @@ from clearwatt.networks import Params
 
 Floats = npt.NDArray[np.float32]
 
+Rows = npt.NDArray[np.int64]
+
 DAY = 96
 """Quarter hours: the default delay of a measurement."""
 
 
 class Serving(NamedTuple):
-    """Weights in service from the step ``start`` on, of which the samples before ``known`` tell."""
+    """Weights in service from the row ``start`` on, of which the samples before ``known`` tell."""
 
     start: int
     known: int
@@ -29,8 +31,24 @@ class Serving(NamedTuple):
     head: Params
 
 
+def served_from(row: int, delay: int, at: Rows | None = None) -> int:
+    """The first row that is forecast when the measurement of a row is known.
+
+    Args:
+        row: of the measurement.
+        delay: steps until it is known.
+        at: step of each row on the clock; by default every step is a row.
+    """
+    return row + delay if at is None else int(np.searchsorted(at, at[row] + delay))
+
+
 def servings(
-    *, autoencoder: Model, predictor: Model, deployments: Sequence[Deployment], delay: int = DAY
+    *,
+    autoencoder: Model,
+    predictor: Model,
+    deployments: Sequence[Deployment],
+    delay: int = DAY,
+    at: Rows | None = None,
 ) -> Iterator[Serving]:
     """The models in service one after the other, those of the warm-up first.
 
@@ -43,6 +61,7 @@ def servings(
         deployments: The updates of this entity's components during the stream.
         delay: Steps until a measurement is known; at least 1, because a model that has seen the
             measurement of a step does not forecast it.
+        at: Step of each row of the stream on the clock; by default every step is a row.
     """
     require_whole(delay=delay)
     encoder, head = autoencoder.params, predictor.params
@@ -53,7 +72,7 @@ def servings(
         else:
             head = params
         if event.accepted:  # its step counts the sample that fired
-            yield Serving(event.step - 1 + delay, event.step, encoder, head)
+            yield Serving(served_from(event.step - 1, delay, at), event.step, encoder, head)
 
 
 def live_forecasts(
@@ -63,6 +82,7 @@ def live_forecasts(
     predictor: Model,
     deployments: Sequence[Deployment],
     delay: int = DAY,
+    at: Rows | None = None,
 ) -> Floats:
     """Forecasts (n) for the stream's inputs (n x d), each by the model in service when it was made.
 
@@ -70,7 +90,13 @@ def live_forecasts(
     """
     forecasts = np.empty(len(x), np.float32)
     each = list(
-        servings(autoencoder=autoencoder, predictor=predictor, deployments=deployments, delay=delay)
+        servings(
+            autoencoder=autoencoder,
+            predictor=predictor,
+            deployments=deployments,
+            delay=delay,
+            at=at,
+        )
     )
     ends = [*(serving.start for serving in each[1:]), len(x)]
     for serving, end in zip(each, ends, strict=True):

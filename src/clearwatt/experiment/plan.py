@@ -13,6 +13,7 @@ from clearwatt.data import Dataset
 from clearwatt.errors import DataError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place
+from clearwatt.experiment.presets import PRESETS
 from clearwatt.experiment.protocol import Zone
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role
 from clearwatt.experiment.updating import UpdatingTask, role_of
@@ -30,22 +31,40 @@ T = TypeVar("T")
 
 
 def chosen_entities(dataset: Dataset, experiment: Experiment) -> tuple[str, ...]:
-    """The entities that take part; a number takes all kinds in turn."""
+    """The entities that take part; a number takes all kinds in turn.
+
+    The number that a preset comes with is as many as there are, at most.
+    """
     wanted = experiment.entities
-    if wanted == "all":
-        return dataset.names
+    left_out = {dataset.entity(name).name for name in experiment.without}
     if isinstance(wanted, tuple):
-        return tuple(dataset.entity(name).name for name in wanted)
-    if wanted > len(dataset.names):
+        names = tuple(dataset.entity(name).name for name in wanted)
+        return _some_left([name for name in names if name not in left_out])
+    names = _some_left([name for name in dataset.names if name not in left_out])
+    if wanted == "all":
+        return names
+    if wanted > len(names) and not _is_of_preset(experiment):
         raise DataError(
-            f"{wanted} entities wanted, but {dataset.name!r} has {len(dataset.names)}; "
-            "ask for fewer"
+            f"{wanted} entities wanted, but {dataset.name!r} has {len(names)}; ask for fewer"
         )
     kinds: dict[str, list[str]] = {}
-    for entity in dataset.entities:
-        kinds.setdefault(entity.kind, []).append(entity.name)
+    for name in names:
+        kinds.setdefault(dataset.entity(name).kind, []).append(name)
     taken = set(_in_turn(kinds.values())[:wanted])
-    return tuple(name for name in dataset.names if name in taken)
+    return tuple(name for name in names if name in taken)
+
+
+def _some_left(names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        raise DataError("no entity is left; leave out fewer")
+    return tuple(names)
+
+
+def _is_of_preset(experiment: Experiment) -> bool:
+    """Whether nobody asked for this number of entities."""
+    return experiment.preset is not None and (
+        PRESETS[experiment.preset].entities == experiment.entities
+    )
 
 
 def _in_turn(groups: Iterable[Sequence[str]]) -> list[str]:

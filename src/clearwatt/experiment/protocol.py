@@ -150,7 +150,7 @@ def _spans(part: Dataset, phases: Phases | None) -> tuple[Span, Span, Span]:
     (zone,) = part.zones
     weather = interpolate_weather(part.weather[zone], part.times)
     rows = np.flatnonzero(np.isfinite(weather).all(axis=1))
-    own = phases or Phases.scaled(len(rows))
+    own = phases or _shares(len(rows), zone, part.name)
     if len(rows) < own.length:
         raise DataError(
             f"zone {zone!r} of {part.name!r} has complete inputs for {len(rows)} steps, fewer "
@@ -167,13 +167,31 @@ def _spans(part: Dataset, phases: Phases | None) -> tuple[Span, Span, Span]:
     return warmup, updating, test
 
 
+def _shares(length: int, zone: str, name: str) -> Phases:
+    """The paper's shares of the steps of a zone."""
+    try:
+        return Phases.scaled(length)
+    except ConfigurationError as error:
+        raise DataError(
+            f"zone {zone!r} of {name!r} has complete inputs for {length} steps, too few for the "
+            f"paper's shares: {error}; take longer data, or leave the zone out"
+        ) from error
+
+
 def _refuse_unmeasured(zones: Sequence[Zone]) -> None:
-    for zone in zones:
-        for name, span in (("warm-up", zone.warmup), ("updating phase", zone.updating)):
-            counts = (~np.isnan(span.y)).sum(axis=0)
-            few = [entity for entity, n in zip(zone.entities, counts, strict=True) if n < LEAST]
-            if few:
-                raise DataError(
-                    f"{few[0]!r} has fewer than {LEAST} measurements with complete inputs in the "
-                    f"{name}; leave it out or give other phases"
-                )
+    for name in ("warm-up", "updating phase"):
+        few = [
+            entity
+            for zone in zones
+            for entity, column in zip(
+                zone.entities,
+                (zone.warmup if name == "warm-up" else zone.updating).y.T,
+                strict=True,
+            )
+            if np.count_nonzero(~np.isnan(column)) < LEAST
+        ]
+        if few:
+            raise DataError(
+                f"{', '.join(few)}: fewer than {LEAST} measurements with complete inputs in the "
+                f"{name}; leave out (--without) or give other phases"
+            )

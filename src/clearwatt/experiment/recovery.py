@@ -38,7 +38,8 @@ def recoveries(
 
     Back means that the root mean square of a day, counted from the drift's start, is at most
     `BACK` times that of the two weeks before; 0 says that it never left, None that it never came
-    back. A drift with less than a day before it has nothing to come back to and is left out.
+    back. A drift with less than a day or no measurement before it has nothing to come back to, one
+    without any after it nothing to tell; they are left out.
     """
     found = []
     for drift in drifts:
@@ -46,7 +47,10 @@ def recoveries(
         if drift.start < times[0] or not day <= start < len(times):
             continue
         level = daily_rmse(errors[max(0, start - DAYS_BEFORE * day) : start], DAYS_BEFORE * day)[0]
-        back = np.flatnonzero(daily_rmse(errors[start:], day) <= BACK * level)
+        after = daily_rmse(errors[start:], day)
+        if np.isnan(level) or np.isnan(after).all():
+            continue
+        back = np.flatnonzero(after <= BACK * level)
         steps = int(back[0]) * day if len(back) else None
         found.append(Recovery(drift.what, drift.start.isoformat(), steps))
     return tuple(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -41,15 +40,15 @@ def run(
     Yields:
         How far it is, after every piece of work. At the end ``out/results.json`` is there.
     """
-    started = time.perf_counter()
     division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
     grid = experiment.grid.scaled_to(division.phases.updating)
     experiment = replace(experiment, grid=grid)
     context = _context(experiment, dataset, division)
-    about = _about(experiment, dataset, division)
+    about = _about(context, dataset, division)
     identity = digest(about["experiment"], about["data"], about["versions"])
+    ahead = outlook(context)
     with RunFolder.opened(out, about, identity) as folder:
-        stages = Stages(folder, compute, outlook(context))
+        stages = Stages(folder, compute, ahead)
         entities = [name for zone in division.zones for name in zone.entities]
         context = yield from stages.autoencoders(context)
         context = yield from stages.predictors(context)
@@ -63,12 +62,13 @@ def run(
                 "configuration": about["experiment"],
                 "data": about["data"],
                 "phases": asdict(division.phases),
+                "delay_steps": context.delay,
                 "zones": _zones(context, division),
                 "drifts": [drift.to_dict() for drift in context.drifts],
                 "entities": _entities(context),
                 "trials": trials,
                 "baselines": tested_baselines(context, division, records, folder),
-                "timing": _timing(trials, started),
+                "timing": _timing(trials),
             }
         )
 
@@ -95,11 +95,13 @@ def _limits(dataset: Dataset, zone: Zone) -> Iterator[tuple[str, tuple[float, fl
         yield name, physical_limits(entity.kind, rated=rated, readings=readings)
 
 
-def _about(experiment: Experiment, dataset: Dataset, division: Division) -> dict[str, Any]:
+def _about(context: Context, dataset: Dataset, division: Division) -> dict[str, Any]:
     """What is written down about a run.
 
-    Neither the place of the data nor the name of a preset is part of what it is.
+    Neither the place of the data nor the name of a preset is part of what it is. What follows from
+    the data where the experiment leaves it open is "resolved".
     """
+    experiment = context.experiment
     plain = experiment.to_dict()
     del plain["data"], plain["preset"]
     return {
@@ -114,6 +116,11 @@ def _about(experiment: Experiment, dataset: Dataset, division: Division) -> dict
             "entities": sum(len(zone.entities) for zone in division.zones),
             "zones": len(division.zones),
             "sha256": division.fingerprint(),
+        },
+        "resolved": {
+            "entities": [name for zone in division.zones for name in zone.entities],
+            "phases": asdict(division.phases),
+            "delay_steps": context.delay,
         },
         "seed": experiment.seed,
         "versions": versions(),
@@ -144,9 +151,7 @@ def _entities(context: Context) -> list[dict[str, str]]:
     ]
 
 
-def _timing(trials: list[dict[str, Any]], started: float) -> dict[str, float]:
-    return {
-        "wall_seconds": time.perf_counter() - started,
-        "update_seconds": sum(trial["timing"]["update_seconds"] for trial in trials),
-        "core_seconds_per_stream": sum(t["timing"]["core_seconds"] for t in trials) / len(trials),
-    }
+def _timing(trials: list[dict[str, Any]]) -> dict[str, float]:
+    """Processor time of the updating phase, over all starts of the run."""
+    seconds = sum(trial["timing"]["core_seconds"] for trial in trials)
+    return {"core_seconds": seconds, "core_seconds_per_stream": seconds / len(trials)}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any, get_args
 
 from clearwatt.compute import Executor
+from clearwatt.errors import DataError
 from clearwatt.experiment.baselines import BASELINES, Baseline, BaselineTask
 from clearwatt.experiment.finalists import Finalists
 from clearwatt.experiment.folder import RunFolder
@@ -72,18 +74,18 @@ class Stages:
     def autoencoders(self, context: Context) -> Steps:
         """Search the representations of every zone; the lowest validation error wins."""
         trained = yield from self._train("autoencoders", context, representation_tasks(context))
-        return replace(context, representations=_best_per_zone(trained))
+        return replace(context, representations=_best_per_zone(context, trained))
 
     def predictors(self, context: Context) -> Steps:
         """Search the predictors of every entity; train the representations of Baseline_U."""
         tasks: list[TrainingTask] = [*upper_representation_tasks(context)]
         tasks += predictor_tasks(context)
         trained = yield from self._train("predictors", context, tasks)
-        upper = _best_per_zone([(task, c) for task, c in trained if task.role == "everything"])
+        upper = [(task, found) for task, found in trained if task.role == "everything"]
         return replace(
             context,
-            representations={**context.representations, **upper},
-            predictors=_best_per_entity(trained),
+            representations={**context.representations, **_best_per_zone(context, upper)},
+            predictors=_best_per_entity(context, trained),
         )
 
     def updating(self, context: Context, finalists: Finalists) -> Steps:
@@ -94,7 +96,7 @@ class Stages:
             done = all(finalists.has(each, context.entity(place)) for each, place in task.trials)
             pieces.append(_Piece(task, done, finalists.keep))
         yield from self._work("updating", context, pieces)
-        predictors = {**context.predictors, **_best_per_entity(upper)}
+        predictors = {**context.predictors, **_best_per_entity(context, upper)}
         return replace(context, predictors=predictors)
 
     def baselines(self, context: Context) -> Generator[Progress, None, list[Baseline]]:
@@ -154,22 +156,39 @@ class Stages:
 
 
 def _best_per_zone(
-    trained: Sequence[tuple[TrainingTask, list[Candidate]]],
+    context: Context, trained: Sequence[tuple[TrainingTask, list[Candidate]]]
 ) -> dict[tuple[int, Role], Candidate]:
     found: dict[tuple[int, Role], list[Candidate]] = {}
     for task, candidates in trained:
         if isinstance(task, RepresentationTask):
             for (_, zone), candidate in zip(task.trials, candidates, strict=True):
                 found.setdefault((zone, task.role), []).append(candidate)
-    return {key: best(candidates) for key, candidates in found.items()}
+    return {
+        (zone, role): _best(candidates, f"autoencoder of zone {context.zones[zone].name!r}")
+        for (zone, role), candidates in found.items()
+    }
 
 
 def _best_per_entity(
-    trained: Sequence[tuple[TrainingTask, list[Candidate]]],
+    context: Context, trained: Sequence[tuple[TrainingTask, list[Candidate]]]
 ) -> dict[tuple[Place, Role], Candidate]:
     found: dict[tuple[Place, Role], list[Candidate]] = {}
     for task, candidates in trained:
         if isinstance(task, PredictorTask):
             for place, candidate in zip(task.places, candidates, strict=True):
                 found.setdefault((place, task.role), []).append(candidate)
-    return {key: best(candidates) for key, candidates in found.items()}
+    return {
+        (place, role): _best(candidates, f"predictor of {context.entity(place)!r}")
+        for (place, role), candidates in found.items()
+    }
+
+
+def _best(candidates: Sequence[Candidate], what: str) -> Candidate:
+    """The one with the lowest validation error, if any could be trained."""
+    chosen = best(candidates)
+    if not isfinite(chosen.validation_rmse):
+        raise DataError(
+            f"training diverged for every candidate of the {what}; check the scale of the data or "
+            "lower the learning rate"
+        )
+    return chosen

@@ -64,6 +64,10 @@ class Context:
         """How a role's models are trained."""
         return self.experiment.baseline if role == "everything" else self.experiment.warmup
 
+    def warmup(self, role: Role) -> WarmUp:
+        """The same with the seed; one that diverges must not lose the work of the others."""
+        return WarmUp(self.training(role), seed=self.experiment.seed, strict=False)
+
     def updating_times(self, zone: Zone) -> pd.DatetimeIndex:
         """The clock from a zone's first sample of the updating phase to its last."""
         at = zone.updating.at
@@ -102,7 +106,7 @@ class RepresentationTask(Task[list[Candidate]]):
 
     def run(self, context: Context) -> list[Candidate]:
         """One trained network per candidate and zone, in the order of `trials`."""
-        warmup = WarmUp(context.training(self.role), seed=context.experiment.seed)
+        warmup = context.warmup(self.role)
         streams = [
             warmup.autoencoder(network, context.span(zone, self.role).x)
             for network, zone in self.trials
@@ -130,7 +134,7 @@ class PredictorTask(Task[list[Candidate]]):
 
     def run(self, context: Context) -> list[Candidate]:
         """One trained network per entity."""
-        warmup = WarmUp(context.training(self.role), seed=context.experiment.seed)
+        warmup = context.warmup(self.role)
         streams = []
         for zone, columns in by_zone(self.places):
             span = context.span(zone, self.role)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.component import Component, Settings
+from clearwatt.component import Component
 from clearwatt.data import Drift
 from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.intervals import Intervals, issued, judged, lag_of, swaps_of
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.live import live_forecasts, served_from
 from clearwatt.experiment.metrics import live_error
 from clearwatt.experiment.models import Candidate, Place, arrays, size
 from clearwatt.experiment.protocol import Zone
@@ -121,7 +121,7 @@ class _Part:
             for span in (self.zone.warmup, self.zone.updating)
         )
         self.instance = Instance.start(
-            self._settings(),
+            context.experiment.settings(configuration),
             self.zone.warmup.x,
             self.warm_y,
             autoencoder=self.autoencoder,
@@ -130,15 +130,6 @@ class _Part:
         )
         self.initial_power = self.instance.predict(self.zone.warmup.x)
         self.initial_inputs = self.instance.reconstruct(self.zone.warmup.x)
-
-    def _settings(self) -> Settings:
-        return Settings(
-            strategy=self.configuration.strategy,
-            novelty_capacity=self.configuration.novelty_capacity,
-            alpha=self.configuration.alpha,
-            update=self.context.experiment.update,
-            seed=self.context.experiment.seed,
-        )
 
     def stream(self) -> Stream[list[Deployment]]:
         """The updating phase."""
@@ -221,6 +212,7 @@ class _Part:
             predictor=self.heads[index],
             deployments=own,
             delay=self.context.delay,
+            at=self.zone.updating.at,
         )
 
     def _quantiles(
@@ -250,6 +242,7 @@ class _Part:
                 deployments=own,
                 delay=context.delay,
                 day=context.day,
+                at=updating.at,
             )
         ]
         new_y = self.new_y.astype(np.float64)
@@ -263,7 +256,8 @@ class _Part:
         drifts: Sequence[Drift],
     ) -> Intervals:
         at, times, delay = self.zone.updating.at, self.context.times, self.context.delay
-        served = [each.event.step - 1 + delay for each in own if each.event.accepted]
+        accepted = [each.event.step - 1 for each in own if each.event.accepted]
+        served = [served_from(row, delay, at) for row in accepted]
         return judged(
             self.new_y[:, index].astype(np.float64),
             quantiles,
@@ -282,7 +276,9 @@ class _Part:
 
 
 def _steps(own: Sequence[Deployment], component: str) -> list[int]:
-    return [each.event.step for each in own if each.event.component == component]
+    """Of a component's updates; one that diverged was not deployed and is none."""
+    accepted = [each.event for each in own if each.event.accepted]
+    return [event.step for event in accepted if event.component == component]
 
 
 def _candidate(component: Component) -> Candidate:

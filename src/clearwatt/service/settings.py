@@ -42,7 +42,10 @@ class ZoneSettings(BaseModel):
 
     @classmethod
     def read(cls, values: object) -> ZoneSettings:
-        """Check what was written down, with a sentence for what is wrong."""
+        """Check what was written down, with a sentence for what is wrong.
+
+        A strategy may be written in any way that `strategy_named` knows; its own name is kept.
+        """
         from pydantic import ValidationError
 
         try:
@@ -53,8 +56,8 @@ class ZoneSettings(BaseModel):
             raise ConfigurationError(
                 f"{where}: {first['msg']} (given {first['input']!r})"
             ) from None
-        strategy_named(settings.strategy, dict(settings.parameters))
-        return settings
+        strategy = strategy_named(settings.strategy, dict(settings.parameters))
+        return settings.model_copy(update={"strategy": type(strategy).__name__})
 
     def core(self, step: int) -> Settings:
         """The settings of the instance; exact verdicts keep timing out of its state."""

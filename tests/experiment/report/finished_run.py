@@ -34,6 +34,7 @@ def event(component, entity, step):
         "novel": 300,
         "familiar": 200,
         "replayed": 100,
+        "accepted": True,
     }
 
 
@@ -92,6 +93,14 @@ def run_document(instances=INSTANCES, entities=tuple(KINDS)):
         "version": 1,
         "configuration": {"seed": 3},
         "phases": STEPS,
+        "delay_steps": 96,
+        "zones": [
+            {
+                "name": "region",
+                "updating_start": UPDATING.isoformat(),
+                "updating_end": (UPDATING + timedelta(days=DAYS, minutes=-15)).isoformat(),
+            }
+        ],
         "data": {"name": "grid", "start": "2024-01-01T00:00:00+00:00", "step_minutes": 15},
         "drifts": [
             drift("outage", "village_01", "2024-01-11T00:00:00+00:00"),

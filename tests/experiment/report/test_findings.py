@@ -68,6 +68,12 @@ def test_how_many_pairs_contradict_is_told():
     assert "CLeaR_Ra 0.190 ≥ CLeaR_E 0.180, as in 1 of 8 pairs" in judged.evidence
 
 
+def test_an_instance_that_was_run_without_a_figure_is_not_called_missing():
+    judged = findings(changed("predictor", "E", "prediction_error", None))[EWC_FORECASTS]
+    assert judged.verdict is Verdict.UNKNOWN
+    assert judged.evidence == "CLeaR_E without a figure for PE of forecasts"
+
+
 def test_a_missing_instance_leaves_findings_about_it_open():
     judged = findings(without("G"))
     assert judged[GENERATIVE].verdict is Verdict.UNKNOWN

@@ -338,7 +338,7 @@ def test_a_store_that_is_away_from_the_start_is_named(plant, forecaster, monkeyp
     assert set(ask(forecaster, "e0")[0].sources) == {Source.MODEL}
 
 
-@pytest.mark.parametrize("strategy", ["RecentReplay", "GenerativeReplay"])
+@pytest.mark.parametrize("strategy", ["RecentReplay", "GenerativeReplay", "generative-replay"])
 def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
     service = Service(tmp_path, World.of(hours=400, strategy=strategy))
     service.history(300)

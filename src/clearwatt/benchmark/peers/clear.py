@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy as np
 from clearwatt.benchmark.history import History, Samples
 from clearwatt.benchmark.intervals import Quantiles, calibrated
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
-from clearwatt.component import Component, Model, Settings
+from clearwatt.component import Component, Model
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.intervals import Swap, swaps_of
 from clearwatt.experiment.live import live_forecasts
 from clearwatt.experiment.models import size
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import Floats
+from clearwatt.experiment.protocol import Floats, Rows
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.instance import Instance
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
@@ -128,15 +128,8 @@ class Clear(Peer):
 
     def _started(self, history: History, known: Samples, models: _Models) -> Instance:
         configuration = self._configuration(history)
-        settings = Settings(
-            strategy=configuration.strategy,
-            novelty_capacity=configuration.novelty_capacity,
-            alpha=configuration.alpha,
-            update=self.experiment.update,
-            seed=history.seed,
-        )
         return Instance.start(
-            settings,
+            replace(self.experiment, seed=history.seed).settings(configuration),
             known.x,
             known.y,
             autoencoder=models.autoencoder,
@@ -159,6 +152,7 @@ def _live(
         predictor=models.predictors[column],
         deployments=own,
         delay=history.delay,
+        at=_clock(history, x),
     )
 
 
@@ -173,7 +167,13 @@ def _swaps(
         deployments=own,
         delay=history.delay,
         day=history.day,
+        at=_clock(history, x),
     )
+
+
+def _clock(history: History, x: Floats) -> Rows:
+    """The step of each row of the stream, which are the last."""
+    return history.clock[-len(x) :]
 
 
 def _bytes_of_intervals(history: History, quantiles: Quantiles) -> int:

@@ -161,8 +161,17 @@ def _rule(contest: Contest, tables: Mapping[Component, Table]) -> _Ruling:
         if not below or not missing:
             evidence = _told(contest, worst=worst, rival=rival, figures=known)
             return _Ruling(Verdict.HOLDS if below else Verdict.FAILS, evidence)
-    names = dict.fromkeys(row_name(place.row) for place in missing)
-    return _Ruling(Verdict.UNKNOWN, f"{', '.join(names)} not in this run")
+    return _Ruling(Verdict.UNKNOWN, _lacking(missing, contest.about, tables))
+
+
+def _lacking(missing: Sequence[Place], about: str, tables: Mapping[Component, Table]) -> str:
+    """Tell rows that were not run from rows that were, without this figure."""
+    absent = [place.row for place in missing if place.row not in tables[place.component].rows]
+    empty = [place.row for place in missing if place.row not in absent]
+    parts = [(absent, "not in this run"), (empty, f"without a figure for {about}")]
+    return "; ".join(
+        f"{', '.join(dict.fromkeys(map(row_name, rows)))} {why}" for rows, why in parts if rows
+    )
 
 
 def _told(contest: Contest, *, worst: Place, rival: Place, figures: Mapping[Place, float]) -> str:

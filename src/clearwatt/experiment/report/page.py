@@ -101,17 +101,24 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("span", f"{day(results.clock.start)} to {day(end)}, every {duration(results.clock.step)}"),
         ("phases, in steps", spans),
         ("novelty capacities", _capacities(results)),
+        ("measurements known after", _delay(results)),
         ("trials", f"{results.tried:,} tried, {len(results.trials):,} chosen"),
         ("seed", str(results.configuration.get("seed", "not recorded"))),
     ]
 
 
+def _delay(results: Results) -> str:
+    return "not recorded" if results.delay is None else duration(results.delay)
+
+
 def _capacities(results: Results) -> str:
+    """Those of the chosen trials, and how they came about."""
+    chosen = {trial.configuration.get("novelty_capacity") for trial in results.trials}
+    values = sorted(value for value in chosen if isinstance(value, int))
     grid = results.configuration.get("grid")
     scale = grid.get("capacity_scale", 1.0) if isinstance(grid, Mapping) else 1.0
-    if scale == 1.0:
-        return "as configured"
-    return f"{scale:.0%} of those configured, the data's share of the paper's updating samples"
+    shown = ", ".join(f"{value:,}" for value in values)
+    return shown if scale == 1.0 else f"{shown}, scaled to the length of the data"
 
 
 def _section(anchor: str, *parts: str) -> str:

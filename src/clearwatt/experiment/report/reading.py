@@ -12,6 +12,7 @@ import pandas as pd
 
 from clearwatt.data.schema import Drift
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.experiment.layout import RESULTS, RESULTS_FORMAT, RUN, TRIALS, VERSION
 from clearwatt.experiment.report.record import (
     Baseline,
     Clock,
@@ -23,10 +24,6 @@ from clearwatt.experiment.report.record import (
     Trial,
     Update,
 )
-
-FORMAT = "clearwatt-experiment"
-VERSION = 1
-RESULTS = "results.json"
 
 # Parsed JSON has no better type; every value is checked as it becomes part of a record.
 Json: TypeAlias = Mapping[str, Any]
@@ -56,10 +53,10 @@ def read_results(folder: Path) -> Json:
     if not path.is_file():
         raise DataError(_why_absent(folder))
     document = _load(path)
-    if document.get("format") != FORMAT or document.get("version") != VERSION:
+    if document.get("format") != RESULTS_FORMAT or document.get("version") != VERSION:
         raise DataError(
             f"{path} has format {document.get('format')!r}, version {document.get('version')!r}; "
-            f"this version of clearwatt reads {FORMAT!r}, version {VERSION}"
+            f"this version of clearwatt reads {RESULTS_FORMAT!r}, version {VERSION}"
         )
     return document
 
@@ -67,7 +64,7 @@ def read_results(folder: Path) -> Json:
 def _why_absent(folder: Path) -> str:
     if not folder.is_dir():
         return f"{folder} does not exist; give the folder that 'clearwatt experiment run' wrote"
-    if not (folder / "run.json").is_file():
+    if not (folder / RUN).is_file():
         return (
             f"{folder} is not an experiment, it holds no run.json; give the folder that "
             "'clearwatt experiment run' wrote"
@@ -80,9 +77,9 @@ def _why_absent(folder: Path) -> str:
 
 def _missing(folder: Path) -> str:
     """Say what an unfinished run lacks, as far as its own description tells."""
-    done = sum(1 for _ in (folder / "trials").glob("*.json"))
+    done = sum(1 for _ in (folder / TRIALS).glob("*.json"))
     try:
-        total = _trials(_load(folder / "run.json"))
+        total = _trials(_load(folder / RUN))
     except (KeyError, TypeError, AttributeError, ConfigurationError):
         return f"{done} trials are done"
     missing = max(0, total - done)
@@ -122,6 +119,8 @@ def _results(document: Json, folder: Path) -> Results:
         configuration=document["configuration"],
         phases={str(name): int(length) for name, length in document["phases"].items()},
         clock=_clock(document["data"]),
+        spans={str(zone["name"]): _span(zone) for zone in document["zones"]},
+        delay_steps=document.get("delay_steps"),
         entities=tuple(
             Member(str(each["name"]), str(each["kind"]), str(each["zone"]))
             for each in document["entities"]
@@ -137,6 +136,10 @@ def _results(document: Json, folder: Path) -> Results:
 def _clock(document: Json) -> Clock:
     step = pd.Timedelta(minutes=float(document["step_minutes"]))
     return Clock(pd.Timestamp(document["start"]), step)
+
+
+def _span(document: Json) -> tuple[pd.Timestamp, pd.Timestamp]:
+    return pd.Timestamp(document["updating_start"]), pd.Timestamp(document["updating_end"])
 
 
 def _drift(document: Json) -> Drift:
@@ -214,6 +217,7 @@ def _updates(events: Iterable[Json]) -> Iterable[Update]:
             threshold_after=float(event["threshold_after"]),
             novel=int(event["novel"]),
             familiar=int(event["familiar"]),
+            accepted=bool(event["accepted"]),
         )
 
 

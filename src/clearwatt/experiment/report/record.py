@@ -52,7 +52,10 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One update of one component: what the pictures need of an update event."""
+    """One update of one component: what the pictures need of an update event.
+
+    One that diverged was not ``accepted``: the model stayed as it was.
+    """
 
     component: str
     step: int
@@ -61,6 +64,7 @@ class Update:
     threshold_after: float
     novel: int
     familiar: int
+    accepted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,11 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything a report is written from; ``trials`` holds the chosen ones only."""
+    """Everything a report is written from; ``trials`` holds the chosen ones only.
+
+    ``spans`` are the first and the last time of each zone's updating phase; ``delay_steps``, until
+    a measurement was known, is ``None`` in runs of releases that did not write it.
+    """
 
     name: str
     preset: str | None
@@ -138,12 +146,25 @@ class Results:
     configuration: Json
     phases: Mapping[str, int]
     clock: Clock
+    spans: Mapping[str, tuple[pd.Timestamp, pd.Timestamp]]
+    delay_steps: int | None
     entities: tuple[Member, ...]
     drifts: tuple[Drift, ...]
     trials: tuple[Trial, ...]
     baselines: tuple[Baseline, ...]
     tried: int
     timing: Json
+
+    @property
+    def delay(self) -> pd.Timedelta | None:
+        """How late measurements came."""
+        return None if self.delay_steps is None else self.delay_steps * self.clock.step
+
+    def span_of(self, entity: str) -> tuple[pd.Timestamp, pd.Timestamp]:
+        """When the updating phase of an entity began, and its end."""
+        (zone,) = (member.zone for member in self.entities if member.name == entity)
+        first, last = self.spans[zone]
+        return first, last + self.clock.step
 
     @property
     def instances(self) -> tuple[str, ...]:

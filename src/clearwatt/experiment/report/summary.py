@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from clearwatt.data.overview import duration
+from clearwatt.experiment.report.paper import VALIDATION
 from clearwatt.experiment.report.record import Baseline, Intervals, Results, Score, Trial
 from clearwatt.experiment.report.tables import (
     BASELINES,
@@ -52,8 +54,9 @@ def operation_table(results: Results) -> Table:
     for key in results.instances:
         rows[key] = _operation_row(results.of(key), day=_steps_per_day(results))
     note = (
-        "Live: each forecast by the model in service when it was made, measurements arriving late. "
-        "Days to recover: of the drifts recovered from. Update time depends on the machine."
+        "Live: each forecast by the model in service when it was made, measurements arriving "
+        f"{_late(results)}. Days to recover: of the drifts recovered from. Update time depends on "
+        "the machine."
     )
     return Table("operation", "In operation", OPERATION_METRICS, rows, note)
 
@@ -66,9 +69,10 @@ def interval_table(results: Results) -> Table | None:
         if own:
             rows[key] = _interval_row(own)
     note = (
-        "Quantiles as they were given a day ahead and more; after: the three days after an update "
-        "or a drift; 80 % kept: entities whose 90 % interval held at least 80 % of the readings in "
-        "the three days after each of their updates. Widths and losses in scaled power."
+        f"Quantiles as they were given, measurements arriving {_late(results)}; after: the three "
+        "days after an update or a drift; 80 % kept: entities whose 90 % interval held at least "
+        "80 % of the readings in the three days after each of their updates. Widths and losses in "
+        "scaled power."
     )
     return Table("intervals", "Intervals", INTERVAL_METRICS, rows, note) if rows else None
 
@@ -171,6 +175,10 @@ def _over(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> Sp
     return Spread.of(map(value, trials))
 
 
+def _late(results: Results) -> str:
+    return "late" if results.delay is None else f"{duration(results.delay)} late"
+
+
 def _steps_per_day(results: Results) -> float:
     return 86_400 / results.clock.step.total_seconds()
 
@@ -195,5 +203,6 @@ def _validation_note(results: Results, component: Component) -> str:
         ]
         mean = Spread.of(errors).mean
         if mean is not None:
-            parts.append(f"{row_name(key)} {mean:.3f}")
+            paper = VALIDATION[component, key].mean
+            parts.append(f"{row_name(key)} {mean:.3f} (paper {paper:.3f})")
     return f"Error on validation data: {', '.join(parts)}." if parts else ""

@@ -22,14 +22,15 @@ def error_figure(results: Results, entity: str) -> Figure:
     trials = results.about(entity)
     drifts = _concerning(results, entity)
     frozen = [each for each in results.baselines if each.key == "L" and each.entity == entity]
-    lines = [_error_line(results, each.key, each.daily) for each in frozen if each.daily]
-    lines += [_error_line(results, each.instance, each.daily) for each in trials if each.daily]
-    marks = [_marks(results, trial, component) for trial in trials for component in COMPONENTS]
+    start, _ = results.span_of(entity)
+    lines = [_error_line(each.key, each.daily, start) for each in frozen if each.daily]
+    lines += [_error_line(each.instance, each.daily, start) for each in trials if each.daily]
+    marks = [_marks(trial, component) for trial in trials for component in COMPONENTS]
     layout = {
         "height": 400 + 24 * len(trials),
         "margin": {"t": 110 if drifts else 30},
         "legend": {"orientation": "h", "y": -0.1},
-        "xaxis": {"type": "date", "range": _updating(results), "anchor": "y2"},
+        "xaxis": {"type": "date", "range": _updating(results, entity), "anchor": "y2"},
         "yaxis": {
             "title": {"text": "daily live RMSE"},
             "domain": [0.36, 1],
@@ -72,7 +73,11 @@ def state_figure(results: Results, entity: str) -> Figure:
         "height": 130 * len(titles) + 60,
         "margin": {"l": 80},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        "xaxis": {"type": "date", "range": _updating(results), "anchor": _axis(len(titles) - 1)},
+        "xaxis": {
+            "type": "date",
+            "range": _updating(results, entity),
+            "anchor": _axis(len(titles) - 1),
+        },
     }
     for row, title in enumerate(titles):
         top = 1 - row / len(titles)
@@ -84,14 +89,14 @@ def state_figure(results: Results, entity: str) -> Figure:
     return {"data": data, "layout": layout}
 
 
-def _error_line(results: Results, row: str, daily: Sequence[float | None]) -> Figure:
+def _error_line(row: str, daily: Sequence[float | None], start: pd.Timestamp) -> Figure:
     values = np.array([np.nan if each is None else each for each in daily])
     return {
         "type": "scatter",
         "mode": "lines",
         "name": row_name(row),
         "legendgroup": row,
-        "x0": stamp(results.clock.at(results.phases["warmup"])),
+        "x0": stamp(start),
         "dx": 86_400_000,
         "y": packed_array(values),
         "line": {"color": colour(row), "width": 1.3},
@@ -99,7 +104,7 @@ def _error_line(results: Results, row: str, daily: Sequence[float | None]) -> Fi
     }
 
 
-def _marks(results: Results, trial: Trial, component: str) -> Figure:
+def _marks(trial: Trial, component: str) -> Figure:
     updates = [update for update in trial.updates if update.component == component]
     return {
         "type": "scatter",
@@ -114,15 +119,16 @@ def _marks(results: Results, trial: Trial, component: str) -> Figure:
         "marker": {
             "color": colour(trial.instance),
             "size": 11 if component == "autoencoder" else 7,
-            "symbol": _SYMBOLS[component],
+            "symbol": [_SYMBOLS[component] if update.accepted else "x" for update in updates],
         },
         "hovertemplate": "%{text}<extra></extra>",
     }
 
 
 def _told(update: Update) -> str:
+    what = "updated" if update.accepted else "not updated, its training diverged,"
     return (
-        f"{update.component} updated after {update.step:,} samples<br>{update.novel:,} novel, "
+        f"{update.component} {what} after {update.step:,} samples<br>{update.novel:,} novel, "
         f"{update.familiar:,} familiar<br>threshold {update.threshold_before:.4f} to "
         f"{update.threshold_after:.4f}"
     )
@@ -132,11 +138,12 @@ def _state_line(
     results: Results, trial: Trial, *, component: str, quantity: str, row: int
 ) -> Figure:
     updates = [update for update in trial.updates if update.component == component]
-    times = [_time(results, 0), *(update.time for update in updates)]
+    start, end = results.span_of(trial.entity)
+    times = [start, *(update.time for update in updates)]
     if quantity == "threshold":
         last = trial.thresholds[component]
         values = [*(update.threshold_before for update in updates), last, last]
-        times.append(_time(results, results.phases["updating"]))
+        times.append(end)
     else:
         times, values = _filling(times, updates, quantity)
     return {
@@ -170,17 +177,13 @@ def _axis(row: int) -> str:
     return f"y{row + 1}" if row else "y"
 
 
-def _time(results: Results, step: int) -> pd.Timestamp:
-    return results.clock.at(results.phases["warmup"] + step)
-
-
-def _updating(results: Results) -> list[str]:
-    return [stamp(_time(results, 0)), stamp(_time(results, results.phases["updating"]))]
+def _updating(results: Results, entity: str) -> list[str]:
+    return [stamp(time) for time in results.span_of(entity)]
 
 
 def _concerning(results: Results, entity: str) -> list[Drift]:
     """The drifts that strike an entity while it is being updated."""
-    first, last = _time(results, 0), _time(results, results.phases["updating"])
+    first, last = results.span_of(entity)
     return [
         drift
         for drift in results.drifts

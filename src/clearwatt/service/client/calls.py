@@ -1,4 +1,4 @@
-"""A small client of the service: one method per call of its API.
+"""A small client of the service: a method for each call that programs need.
 
     with Client("http://127.0.0.1:8000", token) as client:
         client.forecasts(["park"], start=start, end=end)
