@@ -43,8 +43,11 @@ format: $(READY) ## rewrite the sources as the formatter and linter want them
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## every benchmark, one after the other
-	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+# The files in the table of docs/benchmarks.md; the others have pages of their own.
+BENCHMARKS := fleet stream naive memory simulate protocol service store
+
+bench: $(READY)  ## the benchmarks of speed and memory, one after the other; two hours
+	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 
 serve: $(READY)  ## the service, with a simulated grid played into it: 127.0.0.1:8000
 	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" bash scripts/serve

@@ -1,7 +1,7 @@
 """How the defaults of `clearwatt.adaptive` were chosen: live errors of variants and of experts.
 
     python benchmarks/defaults.py gefcom2012-wind --entities wp1 wp2 wp3 wp4
-    python benchmarks/defaults.py ../shared/data/europe_wind_farm --variants default one-kind
+    python benchmarks/defaults.py europe_wind_farm --variants default one-kind
     python benchmarks/defaults.py gefcom2012-load --json
 
 Only the updating phase is looked at; the test phase is never read. Measurements come a day late.

@@ -1,7 +1,7 @@
 """How the paper's instances do on real data: live errors with one lever changed at a time.
 
     python benchmarks/instances.py gefcom2012-wind --entities wp1
-    python benchmarks/instances.py ../shared/data/europe_wind_farm --entities wf1 --instance Re \
+    python benchmarks/instances.py europe_wind_farm --entities wf1 --instance Re \
         --variants small short
 
 Only the updating phase is looked at; the test phase is never read. Measurements come a day late.

@@ -3,7 +3,7 @@
 ClearRegressor needs a warm-up, so it is fitted first and wrapped then. River hands in one sample at
 a time; novelty buffers and updates work as they do with blocks.
 
-Run: python examples/river_progressive.py   (needs: pip install 'clearwatt[river]')
+Run: python examples/river_progressive.py   (needs: pip install '.[river]')
 """
 
 from __future__ import annotations
