@@ -65,7 +65,8 @@ def main() -> None:
             x[WARMUP:], autoencoder=autoencoder, predictor=heads[0], deployments=deployed
         )
         lines.append(Line(weekly(y[WARMUP:, 0] - forecast), colour, name))
-        updates += [d.event.step for d in deployed if d.event.component == "predictor"]
+        events = [each.event for each in deployed if each.event.accepted]
+        updates += [event.step for event in events if event.component == "predictor"]
     span = len(x) - WARMUP
     times = features.times[WARMUP:]
     months = pd.date_range(times[0], times[-1], freq="3MS", tz="UTC")

@@ -54,6 +54,8 @@ def finished(dataset, tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     dataset.save(folder / "small")
     experiment = Experiment(
+        preset="demo",
+        entities=6,  # of a preset: as many as there are
         instances=("Re", "G"),
         phases=Phases(warmup=300, updating=500, test=100),
         networks=Networks((1,), (8,), (4, 3), (1e-6,), (1,), (8,)),
@@ -150,6 +152,7 @@ def test_what_is_wrong_with_a_run_is_told(finished, dataset, tmp_path):
 def test_a_run_whose_models_are_gone_is_refused(finished, tmp_path):
     folder, data = finished
     shutil.copytree(folder, tmp_path / "run")
-    next((tmp_path / "run" / "warmup").iterdir()).joinpath("state.json").unlink()
+    models = (tmp_path / "run" / "warmup").glob("*/state.json")
+    next(file for file in models if '"Autoencoder"' in file.read_text()).unlink()
     with pytest.raises(StateError, match="missing or damaged"):
         read_finished_run(tmp_path / "run", instance="RecentReplay", data=str(data))

@@ -90,5 +90,5 @@ def test_an_entity_without_measurements_to_learn_from_is_named(grid):
 
 def test_data_too_short_for_the_papers_shares_are_told_by_zone_and_length(grid):
     short = grid.slice(grid.times[0], grid.times[100])
-    with pytest.raises(DataError, match=r"'north' of 'three' .* 100 steps, too few for the paper"):
+    with pytest.raises(DataError, match=r"'north' of 'three' .* 100 steps, too few to share out"):
         divide(short, None, grid.names)

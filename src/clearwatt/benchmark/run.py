@@ -24,7 +24,7 @@ from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.folder import RunFolder, digest, machine, versions
 from clearwatt.experiment.plan import chosen_entities, chunks
-from clearwatt.experiment.protocol import Phases, divide
+from clearwatt.experiment.protocol import Phases, divide, steps_of
 from clearwatt.fleet import one_thread
 from clearwatt.intervals import physical_limits
 
@@ -40,6 +40,7 @@ class Benchmark:
     Args:
         peers: who takes part.
         entities: "all", how many (of all kinds in turn), or which.
+        without: entities that are left out of these.
         delay: until a measurement is known.
         phases: lengths of the phases; None for the experiment's shares of the data set.
         seed: of everything random in the peers.
@@ -47,6 +48,7 @@ class Benchmark:
 
     peers: tuple[Peer, ...] = PEERS
     entities: Literal["all"] | int | tuple[str, ...] = "all"
+    without: tuple[str, ...] = ()
     delay: pd.Timedelta = DAY
     phases: Phases | None = None
     seed: int = 0
@@ -59,7 +61,8 @@ class Benchmark:
 
     def histories(self, dataset: Dataset) -> tuple[History, ...]:
         """The zones of a data set, as peers are told of them."""
-        entities = chosen_entities(dataset, Experiment(entities=self.entities))
+        chosen = Experiment(entities=self.entities, without=self.without)
+        entities = chosen_entities(dataset, chosen)
         division = divide(dataset, self.phases, entities)
         histories = (
             History.of(
@@ -67,7 +70,7 @@ class Benchmark:
                 test,
                 dataset.times,
                 day=max(1, round(DAY / dataset.step)),
-                delay=-(-self.delay // dataset.step),
+                delay=steps_of(self.delay, dataset),
                 seed=self.seed,
             )
             for zone, test in zip(division.zones, division.test, strict=True)
@@ -215,7 +218,10 @@ def _in_order(
 
 
 def _about(benchmark: Benchmark, dataset: Dataset) -> dict[str, Any]:
-    """What is written down about a benchmark; "experiment" and "data" tell folders apart."""
+    """What is written down about a benchmark.
+
+    "experiment", "data" and "versions" tell folders apart.
+    """
     phases = benchmark.phases or Phases.scaled(len(dataset.times))
     return {
         "experiment": {

@@ -6,7 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearwatt.cli.experiment import add_executor_options, delay_of, entity_choice
+from clearwatt.cli.experiment import (
+    add_executor_options,
+    add_without_option,
+    delay_of,
+    entity_choice,
+)
 from clearwatt.cli.printing import (
     add_json_option,
     print_json,
@@ -41,6 +46,7 @@ def register(commands: Commands) -> None:
         help="some of them, or families such as lightgbm; 'quick' for a first look (default all)",
     )
     parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
+    add_without_option(parser)
     parser.add_argument(
         "--delay", type=float, default=24.0, metavar="H", help="hours until a measurement is known"
     )
@@ -80,6 +86,7 @@ def configured(options: argparse.Namespace) -> Benchmark:
     return Benchmark(
         peers=chosen_peers(options.peers),
         entities="all" if entities is None else entities,
+        without=tuple(options.without or ()),
         delay=delay_of(options),
         seed=options.seed,
     )

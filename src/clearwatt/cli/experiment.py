@@ -23,6 +23,7 @@ from clearwatt.cli.printing import (
 )
 from clearwatt.cli.time_left import show_progress
 from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.experiment.layout import RESULTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ def register(commands: Commands) -> None:
     run.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with other values")
     run.add_argument("--data", metavar="DATA", help="'simulated', a catalogue name, or a folder")
     run.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
-    run.add_argument("--without", nargs="+", metavar="ENTITY", help="leave these out")
+    add_without_option(run)
     run.add_argument("--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G")
     run.add_argument(
         "--delay", type=float, metavar="H", help="hours until a measurement is known (default 24)"
@@ -58,6 +59,11 @@ def register(commands: Commands) -> None:
     add_json_option(run)
     run.set_defaults(run=run_experiment)
     report.register(actions)
+
+
+def add_without_option(parser: argparse.ArgumentParser) -> None:
+    """Who takes no part, whatever ``--entities`` says."""
+    parser.add_argument("--without", nargs="+", metavar="ENTITY", help="leave these out")
 
 
 def add_executor_options(parser: argparse.ArgumentParser) -> None:
@@ -76,15 +82,16 @@ def run_experiment(options: argparse.Namespace) -> None:
     """Run, and print what came of it."""
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
+    from clearwatt.experiment.protocol import steps_of
     from clearwatt.experiment.report.reading import read_results
     from clearwatt.experiment.run import run
 
     experiment = configured(options)
+    delay = None if options.delay is None else delay_of(options)
     with progress(f"loading {experiment.data}"):
         dataset = load_dataset(experiment.data)
-    if options.delay is not None:
-        steps_late = -(-delay_of(options) // dataset.step)
-        experiment = replace(experiment, delay=steps_late)
+    if delay is not None:
+        experiment = replace(experiment, delay=steps_of(delay, dataset))
     with executor(
         options.executor, workers=options.workers, address=options.ray_address
     ) as compute:
@@ -105,7 +112,7 @@ def run_experiment(options: argparse.Namespace) -> None:
     print_tables([_means(results)])
     print_lines(
         [
-            f"results are in {options.out / 'results.json'}; tables, findings and pictures:",
+            f"results are in {options.out / RESULTS}; tables, findings and pictures:",
             f"clearwatt experiment report {options.out} --html {options.out}.html",
         ]
     )

@@ -18,8 +18,8 @@ from clearwatt.errors import ConfigurationError, DataError, StateError
 from clearwatt.experiment.config import Experiment, adjusted
 from clearwatt.experiment.folder import RunFolder, digest
 from clearwatt.experiment.grid import INSTANCES, Configuration
+from clearwatt.experiment.layout import RUN
 from clearwatt.experiment.models import Place
-from clearwatt.experiment.plan import chosen_entities
 from clearwatt.experiment.protocol import Division, divide
 from clearwatt.experiment.report.reading import read_results
 from clearwatt.experiment.stages import Progress, Stages
@@ -81,9 +81,10 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
     results = read_results(path)
     about = _about(path)
     key = _instance_key(instance, results)
-    experiment = adjusted(Experiment(), about["experiment"], str(path / "run.json"))
+    experiment = adjusted(Experiment(), about["experiment"], str(path / RUN))
     dataset = _load(about["data"]["name"], data, path)
-    division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
+    names = [str(each["name"]) for each in results["entities"]]
+    division = divide(dataset, experiment.phases, names)
     if division.fingerprint() != about["data"]["sha256"]:
         raise DataError(
             f"{dataset.name!r} is not what {path} was run on; give its data set with --data"
@@ -99,10 +100,10 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
 
 def _about(path: Path) -> dict[str, Any]:
     try:
-        about = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        about = json.loads((path / RUN).read_text(encoding="utf-8"))
         return {part: about[part] for part in ("experiment", "data", "versions")}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StateError(f"{path / 'run.json'} cannot be read ({error}); run it again") from error
+        raise StateError(f"{path / RUN} cannot be read ({error}); run it again") from error
 
 
 def _instance_key(instance: str, results: Mapping[str, Any]) -> str:

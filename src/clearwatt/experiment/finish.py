@@ -108,7 +108,16 @@ def _days(context: Context, zone: Zone) -> list[str]:
 
 
 def _component_series(trial: Trial, name: str) -> dict[str, Any]:
-    keys = ("step", "time", "threshold_before", "threshold_after", "novel", "familiar", "replayed")
+    keys = (
+        "step",
+        "time",
+        "accepted",
+        "threshold_before",
+        "threshold_after",
+        "novel",
+        "familiar",
+        "replayed",
+    )
     own = [event for event in trial.events if event["component"] == name]
     return {
         "threshold": trial.thresholds[name],

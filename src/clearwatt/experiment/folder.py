@@ -135,16 +135,16 @@ def _check_owner(path: Path, about: Mapping[str, Any]) -> None:
         raise ConfigurationError(
             f"{path} holds something other than a run; choose a new or empty folder"
         ) from error
+    if (difference := _difference(found.get("versions"), _plain(about["versions"]))) is not None:
+        raise ConfigurationError(
+            f"{path} was begun with other versions ({difference.removeprefix('.')}), so that "
+            "nothing finished there could be used; go on with those, or choose another folder"
+        )
     for part in ("experiment", "data"):
         if (difference := _difference(found.get(part), _plain(about[part]))) is not None:
             raise ConfigurationError(
                 f"{path} holds another experiment ({part}{difference}); choose another folder"
             )
-    if (difference := _difference(found.get("versions"), _plain(about["versions"]))) is not None:
-        raise ConfigurationError(
-            f"{path} was begun with other versions ({difference.removeprefix('.')}), and numbers "
-            "of both would mix; go on with those, or choose another folder"
-        )
 
 
 def _is_ours_before_a_run(name: str) -> bool:

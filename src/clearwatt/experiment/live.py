@@ -11,12 +11,11 @@ import torch
 
 from clearwatt.component import Model
 from clearwatt.errors import require_whole
+from clearwatt.experiment.protocol import Rows
 from clearwatt.loop import Deployment, reconstructor
 from clearwatt.networks import Params
 
 Floats = npt.NDArray[np.float32]
-
-Rows = npt.NDArray[np.int64]
 
 DAY = 96
 """Quarter hours: the default delay of a measurement."""

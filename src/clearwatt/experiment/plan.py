@@ -61,10 +61,9 @@ def _some_left(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_of_preset(experiment: Experiment) -> bool:
-    """Whether nobody asked for this number of entities."""
-    return experiment.preset is not None and (
-        PRESETS[experiment.preset].entities == experiment.entities
-    )
+    """Whether the number of entities is that of the preset it was made from."""
+    source = PRESETS.get(experiment.preset or "")
+    return source is not None and source.entities == experiment.entities
 
 
 def _in_turn(groups: Iterable[Sequence[str]]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from clearwatt.data import Dataset
 from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
@@ -122,6 +123,11 @@ class Division:
         return digest.hexdigest()
 
 
+def steps_of(delay: pd.Timedelta, dataset: Dataset) -> int:
+    """A delay in steps of a data set's clock; what ends within a step is known at its end."""
+    return -(-delay // dataset.step)
+
+
 def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> Division:
     """Scale by the warm-up alone and divide into phases, zone by zone.
 
@@ -173,22 +179,19 @@ def _shares(length: int, zone: str, name: str) -> Phases:
         return Phases.scaled(length)
     except ConfigurationError as error:
         raise DataError(
-            f"zone {zone!r} of {name!r} has complete inputs for {length} steps, too few for the "
-            f"paper's shares: {error}; take longer data, or leave the zone out"
+            f"zone {zone!r} of {name!r} has complete inputs for {length} steps, too few to share "
+            f"out as the paper does; take longer data, or leave its entities out (--without)"
         ) from error
 
 
 def _refuse_unmeasured(zones: Sequence[Zone]) -> None:
-    for name in ("warm-up", "updating phase"):
+    phases = {"warm-up": [z.warmup for z in zones], "updating phase": [z.updating for z in zones]}
+    for name, spans in phases.items():
         few = [
             entity
-            for zone in zones
-            for entity, column in zip(
-                zone.entities,
-                (zone.warmup if name == "warm-up" else zone.updating).y.T,
-                strict=True,
-            )
-            if np.count_nonzero(~np.isnan(column)) < LEAST
+            for zone, span in zip(zones, spans, strict=True)
+            for entity, readings in zip(zone.entities, span.y.T, strict=True)
+            if np.count_nonzero(~np.isnan(readings)) < LEAST
         ]
         if few:
             raise DataError(

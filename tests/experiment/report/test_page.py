@@ -77,6 +77,59 @@ def test_the_error_is_drawn_with_updates_and_the_drifts_that_concern_the_entity(
     assert len(spared["layout"]["annotations"]) == 1
 
 
+def test_a_zone_that_begins_later_is_drawn_at_its_own_dates(write_run, tmp_path):
+    """Phases are counted in samples, so a gap before or within them moves them on the clock."""
+    document = run_document()
+    document["zones"].append(
+        {
+            "name": "late",
+            "updating_start": "2024-01-10T06:00:00+00:00",
+            "updating_end": "2024-01-30T05:45:00+00:00",
+        }
+    )
+    document["entities"][2]["zone"] = "late"
+    figures = figures_of(page_of(Report.of(write_run(document)), tmp_path))
+    drawn = figures["error-2"]
+    lines = [trace for trace in drawn["data"] if trace["mode"] == "lines"]
+    assert {trace["x0"] for trace in lines} == {"2024-01-10 06:00:00"}
+    assert drawn["layout"]["xaxis"]["range"] == ["2024-01-10 06:00:00", "2024-01-30 06:00:00"]
+    assert drawn["layout"]["annotations"] == []  # its drifts began before
+    state = figures["state-2"]
+    assert (state["data"][0]["x"][0], state["data"][0]["x"][-1]) == (
+        "2024-01-10 06:00:00",
+        "2024-01-30 06:00:00",
+    )
+    assert figures["error-0"]["layout"]["xaxis"]["range"][0] == "2024-01-06 00:00:00"
+
+
+def test_an_update_that_diverged_is_marked_as_none(write_run, tmp_path):
+    document = run_document(instances=("Ra",), entities=("pv_01",))
+    document["trials"][0]["events"][1]["accepted"] = False
+    figures = figures_of(page_of(Report.of(write_run(document)), tmp_path))
+    marks = {
+        trace["marker"]["size"]: trace
+        for trace in figures["error-0"]["data"]
+        if trace["mode"] == "markers"
+    }
+    assert marks[7]["marker"]["symbol"] == ["x", "circle"]
+    assert marks[11]["marker"]["symbol"] == ["circle-open"]
+    assert "not updated, its training diverged" in marks[7]["text"][0]
+    assert "updated after" in marks[7]["text"][1]
+
+
+def test_the_facts_say_how_late_measurements_were_and_which_capacities_came_of_it(
+    write_run, tmp_path
+):
+    document = run_document()
+    document["configuration"]["grid"] = {"capacity_scale": 0.1}
+    page = page_of(Report.of(write_run(document)), tmp_path)
+    assert "300 (10% of those configured" in page
+    assert re.search(r"measurements known after.{0,40}24 h", page, re.S)
+    del document["delay_steps"]
+    page = page_of(Report.of(write_run(document, "older")), tmp_path)
+    assert re.search(r"measurements known after.{0,40}not recorded", page, re.S)
+
+
 def test_thresholds_step_and_buffers_empty_at_updates(page):
     traces = figures_of(page)["state-0"]["data"]
     threshold, novel = traces[0], traces[2 * len(INSTANCES)]

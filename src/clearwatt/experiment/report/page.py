@@ -103,8 +103,14 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("novelty capacities", _capacities(results)),
         ("measurements known after", _delay(results)),
         ("trials", f"{results.tried:,} tried, {len(results.trials):,} chosen"),
+        ("processor time of a trial", _processor_time(results)),
         ("seed", str(results.configuration.get("seed", "not recorded"))),
     ]
+
+
+def _processor_time(results: Results) -> str:
+    seconds = results.timing.get("core_seconds_per_stream")
+    return f"{seconds:.1f} s" if isinstance(seconds, float) else "not recorded"
 
 
 def _delay(results: Results) -> str:
@@ -118,7 +124,7 @@ def _capacities(results: Results) -> str:
     grid = results.configuration.get("grid")
     scale = grid.get("capacity_scale", 1.0) if isinstance(grid, Mapping) else 1.0
     shown = ", ".join(f"{value:,}" for value in values)
-    return shown if scale == 1.0 else f"{shown}, scaled to the length of the data"
+    return shown if scale == 1.0 else f"{shown} ({scale:.0%} of those configured, at least 200)"
 
 
 def _section(anchor: str, *parts: str) -> str:
@@ -187,8 +193,8 @@ def _entity(results: Results, figures: dict[str, Figure], *, first: str) -> str:
         '<label for="whom">Choose an entity: </label>'
         f'<select id="whom" data-for="error-box state-box">{options}</select>',
         "<figure><figcaption>Live error of each day, also of the frozen model (Baseline_L), known "
-        "drifts in red, and updates: a dot of "
-        "the predictor, a ring of the autoencoder</figcaption>"
+        "drifts in red, and updates: a dot of the predictor, a ring of the autoencoder, a cross "
+        "where its training diverged and nothing changed</figcaption>"
         f'<div id="error-box" data-figure="{error}"></div></figure>',
         "<h3>Thresholds and buffers</h3><figure><figcaption>A buffer is drawn from empty to what "
         "the update found in it</figcaption>"
