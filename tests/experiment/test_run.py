@@ -260,20 +260,20 @@ def test_only_the_models_of_chosen_trials_are_kept(done):
 def test_garbage_in_the_test_phase_changes_nothing_but_prediction_errors(
     done, grid, tiny, tmp_path
 ):
-    rows = slice(len(grid.times) - min(zone["test"] for zone in done[1]["zones"]), None)
+    first = len(grid.times) - min(zone["test"] for zone in done[1]["zones"])
     rng = np.random.default_rng(0)
 
-    def garbled(frame):
+    def garbled(frame, start):
         values = frame.copy()
-        # Weather is interpolated over its neighbours, so that of the first step must stay.
-        garbage = 1e3 * rng.normal(size=values.iloc[rows].iloc[1:].shape)
-        values.iloc[rows.start + 1 :] = garbage.astype(np.float32)
+        garbage = 1e3 * rng.normal(size=values.iloc[start:].shape)
+        values.iloc[start:] = garbage.astype(np.float32)
         return values
 
+    # Weather is interpolated between its neighbours, so that of the first step stays.
     spoilt = replace(
         grid,
-        power=garbled(grid.power),
-        weather={zone: garbled(frame) for zone, frame in grid.weather.items()},
+        power=garbled(grid.power, first),
+        weather={zone: garbled(frame, first + 1) for zone, frame in grid.weather.items()},
     )
     results, _ = finished(tiny, spoilt, tmp_path / "run")
 

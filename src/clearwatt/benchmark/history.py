@@ -108,15 +108,14 @@ class History:
         seed: int = 0,
     ) -> History:
         """Put the phases of a zone one after the other; ``times`` is the data set's clock."""
-        spans = (zone.warmup, zone.updating, test)
-        clock = np.concatenate([span.at for span in spans])
+        whole = zone.warmup.followed_by(zone.updating).followed_by(test)
         return cls(
             zone=zone.name,
             entities=zone.entities,
-            x=np.concatenate([span.x for span in spans]),
-            measured=np.concatenate([span.y for span in spans]),
-            clock=clock,
-            times=times[clock],
+            x=whole.x,
+            measured=whole.y,
+            clock=whole.at,
+            times=times[whole.at],
             first=len(zone.warmup.at),
             test=len(zone.warmup.at) + len(zone.updating.at),
             day=day,
