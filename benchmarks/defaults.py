@@ -25,7 +25,7 @@ from rich.table import Table
 from clearwatt.adaptive import AdaptiveForecaster, Fast, Group, Settings, Slow, Speed
 from clearwatt.data import load_dataset
 from clearwatt.experiment.protocol import Zone, divide
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 Errors = dict[str, dict[str, float]]
 """By what was forecast with, by entity."""

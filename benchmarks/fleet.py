@@ -22,8 +22,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from clearwatt.fleet import Job, Training, default_stack, train
-from clearwatt.networks import Autoencoder, Network, Predictor
+from clearwatt.training.fleet import Job, Training, default_stack, train
+from clearwatt.training.networks import Autoencoder, Network, Predictor
 
 FEATURES = 23
 BATCH = 64

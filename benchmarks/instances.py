@@ -29,7 +29,7 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import Span, Zone, divide
-from clearwatt.fleet import Training, one_thread
+from clearwatt.training.fleet import Training, one_thread
 
 YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
 SMALL = preset("small")

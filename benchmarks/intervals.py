@@ -32,7 +32,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from clearwatt.component import Model, Settings
+from clearwatt.arrays import Float64Array
+from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.loop import Deployment
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import Dataset, load_dataset, simulate_grid
 from clearwatt.errors import ClearwattError
 from clearwatt.experiment.config import Experiment
@@ -40,16 +44,12 @@ from clearwatt.experiment.intervals import Swap, issued, judged, swaps_of
 from clearwatt.experiment.live import live_forecasts
 from clearwatt.experiment.plan import chosen_entities
 from clearwatt.experiment.protocol import Zone, divide
-from clearwatt.fleet import Training
-from clearwatt.instance import Instance
 from clearwatt.intervals import Calibrator, physical_limits
-from clearwatt.loop import Deployment
-from clearwatt.networks import Autoencoder, Predictor
 from clearwatt.strategies import RecentReplay
-from clearwatt.streams import drive, together
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
+from clearwatt.training.networks import Autoencoder, Predictor
+from clearwatt.training.streams import drive, together
 
-Floats = npt.NDArray[np.float64]
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA = (
     "simulated",
@@ -74,12 +74,12 @@ class Trace:
 
     day: int
     at: npt.NDArray[np.int64]
-    y: Floats
-    forecasts: Floats
+    y: Float64Array
+    forecasts: Float64Array
     warm_at: npt.NDArray[np.int64]
-    warm_y: Floats
-    warm_forecasts: Floats
-    limits: Floats
+    warm_y: Float64Array
+    warm_forecasts: Float64Array
+    limits: Float64Array
     swaps: tuple[Swap, ...]
 
     def start(self) -> Calibrator:
@@ -221,7 +221,7 @@ def trace(
     heads: Sequence[Model],
     *,
     day: int,
-    warm_forecasts: Floats,
+    warm_forecasts: Float64Array,
     deployed: Sequence[Deployment],
 ) -> Trace:
     """What is kept of a streamed zone."""
@@ -330,7 +330,7 @@ def updates_of(zone: Trace, column: int) -> list[int]:
     return [int(zone.at[place]) for place in sorted(places)]
 
 
-def updates_after(zone: Trace, quantiles: Floats) -> Floats:
+def updates_after(zone: Trace, quantiles: Float64Array) -> Float64Array:
     """The coverage in the three days after each update of each entity of a zone."""
     found = []
     for column in range(zone.y.shape[1]):
@@ -348,7 +348,7 @@ def updates_after(zone: Trace, quantiles: Floats) -> Floats:
     return np.array(found)
 
 
-def entity_figures(zone: Trace, quantiles: Floats) -> list[dict[str, float]]:
+def entity_figures(zone: Trace, quantiles: Float64Array) -> list[dict[str, float]]:
     tails, symmetric = (split_conformal(zone, tails=tails) for tails in (True, False))
     found = []
     for column in range(zone.y.shape[1]):
@@ -377,13 +377,13 @@ def entity_figures(zone: Trace, quantiles: Floats) -> list[dict[str, float]]:
     return found
 
 
-def width_at(coverage: float, covered: Floats, widths: Floats) -> float:
+def width_at(coverage: float, covered: Float64Array, widths: Float64Array) -> float:
     """The width at which the peer covers as much, between the nominal levels tried."""
     order = np.argsort(covered)
     return float(np.interp(coverage, covered[order], widths[order]))
 
 
-def split_conformal(zone: Trace, *, tails: bool) -> Floats:
+def split_conformal(zone: Trace, *, tails: bool) -> Float64Array:
     """Coverage and mean width at every nominal level: 2 x levels x m."""
     residuals, day = zone.y - zone.forecasts, (zone.at - zone.at[0]) // zone.day
     before = (zone.warm_y - zone.warm_forecasts)[-MONTH * zone.day :]
@@ -405,14 +405,14 @@ def split_conformal(zone: Trace, *, tails: bool) -> Floats:
     return np.asarray(sums / known.sum(axis=0), np.float64)
 
 
-def ends(residuals: Floats, *, tails: bool) -> tuple[Floats, Floats]:
+def ends(residuals: Float64Array, *, tails: bool) -> tuple[Float64Array, Float64Array]:
     """The ends of intervals around zero (levels x m), with the correction for finite samples."""
     columns = [column[~np.isnan(column)] for column in residuals.T]
     samples = np.array([max(1, len(column)) for column in columns])
     outside = MISSES[:, None] / (2 if tails else 1)
     kept = np.minimum(1.0, (1 - outside) * (samples + 1) / samples)
 
-    def quantiles(values: list[Floats], levels: Floats) -> Floats:
+    def quantiles(values: list[Float64Array], levels: Float64Array) -> Float64Array:
         pairs = zip(values, levels.T, strict=True)
         return np.stack(
             [np.quantile(v if len(v) else np.zeros(1), level) for v, level in pairs], axis=1

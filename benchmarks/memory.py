@@ -24,15 +24,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from clearwatt.component import Settings
+from clearwatt.clear.component import Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
-from clearwatt.fleet import Training
-from clearwatt.instance import Instance
-from clearwatt.networks import Autoencoder, Predictor
 from clearwatt.strategies import RecentReplay
-from clearwatt.streams import drive
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
+from clearwatt.training.networks import Autoencoder, Predictor
+from clearwatt.training.streams import drive
 
 WARM_UP = 10_000
 GOAL_MB = 2_000

@@ -29,18 +29,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from clearwatt.component import Model, Settings
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.experiment.metrics import fitting_error, prediction_error
-from clearwatt.fleet import Training
-from clearwatt.instance import Instance
-from clearwatt.memory import Floats
-from clearwatt.networks import Autoencoder, Predictor
-from clearwatt.networks.chain import Chain
 from clearwatt.strategies import OnlineEWC, RandomReplay, Strategy
-from clearwatt.streams import drive, together
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
+from clearwatt.training.networks import Autoencoder, Predictor
+from clearwatt.training.networks.chain import Chain
+from clearwatt.training.streams import drive, together
 
 GOAL = 15
 STRATEGIES: tuple[Strategy, ...] = (OnlineEWC(), RandomReplay())
@@ -78,8 +78,8 @@ class Workload:
     """Inputs (n x d) and readings (n x entities), warm-up first, and the warm-up models."""
 
     size: Size
-    x: Floats
-    y: Floats
+    x: Float32Array
+    y: Float32Array
     autoencoder: Model
     predictors: Sequence[Model]
 
@@ -190,7 +190,7 @@ def mean_pe(work: Workload, outcome: Outcome) -> float:
 
 
 def _mean(
-    y: Floats, found: Sequence[npt.NDArray[np.float64]], metric: Callable[..., float]
+    y: Float32Array, found: Sequence[npt.NDArray[np.float64]], metric: Callable[..., float]
 ) -> float:
     return float(
         np.mean([metric(y[:, i], each[:, i]) for each in found for i in range(y.shape[1])])

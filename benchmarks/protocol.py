@@ -37,7 +37,7 @@ from clearwatt.experiment.plan import chosen_entities, places_of, updating_tasks
 from clearwatt.experiment.protocol import Phases, Span, divide
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
 from clearwatt.experiment.updating import UpdatingTask
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 PAPER = Experiment()
 EPOCHS = 3

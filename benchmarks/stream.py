@@ -23,16 +23,16 @@ from functools import partial
 import numpy as np
 import torch
 
-from clearwatt.component import Model, Settings
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
-from clearwatt.fleet import Training
-from clearwatt.instance import Instance
-from clearwatt.memory import Floats
-from clearwatt.networks import Autoencoder, Predictor
 from clearwatt.strategies import RecentReplay
-from clearwatt.streams import drive
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
+from clearwatt.training.networks import Autoencoder, Predictor
+from clearwatt.training.streams import drive
 
 WARM_UP = 10_000
 NEVER = 10**9
@@ -58,8 +58,8 @@ class Row:
 class Workload:
     """Inputs (n x d), readings (n x entities) and the warm-up models."""
 
-    x: Floats
-    y: Floats
+    x: Float32Array
+    y: Float32Array
     autoencoder: Model
     predictors: Sequence[Model]
 
@@ -131,7 +131,7 @@ def measure(work: Workload, entities: int, *, repeats: int) -> Row:
     )
 
 
-def observe_singly(instance: Instance, x: Floats, y: Floats) -> None:
+def observe_singly(instance: Instance, x: Float32Array, y: Float32Array) -> None:
     """The same stream, one sample at a time, as a live service sees it."""
     for row in range(len(x)):
         instance.observe(x[row : row + 1], y[row : row + 1])

@@ -19,11 +19,11 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from clearwatt.component import Settings
+from clearwatt.clear.component import Settings
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.experiment.comparison import Comparison, Outcome, Phases
-from clearwatt.fleet import Training
 from clearwatt.strategies import (
     FamiliarityReplay,
     FineTune,
@@ -35,7 +35,7 @@ from clearwatt.strategies import (
     RecentReplayDecay,
     Retrain,
 )
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
 
 ENTITIES = ("pv_01", "household_block_01", "residential_01")
 APPROACHES = {

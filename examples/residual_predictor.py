@@ -12,8 +12,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from clearwatt.fleet import Job, Trained, Training, train
-from clearwatt.networks import ModulePredictor, Network, Predictor
+from clearwatt.training.fleet import Job, Trained, Training, train
+from clearwatt.training.networks import ModulePredictor, Network, Predictor
 
 LATENT = 6
 SEEDS = range(4)

@@ -23,8 +23,8 @@ from rich.table import Table
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.data.schema import Dataset, Entity, Kind
 from clearwatt.data.simulate import simulate_grid
-from clearwatt.fleet import Job, Trained, Training, train
-from clearwatt.networks import Autoencoder, Predictor
+from clearwatt.training.fleet import Job, Trained, Training, train
+from clearwatt.training.networks import Autoencoder, Predictor
 
 WARMUP = 10_000
 UPDATING = 54_764

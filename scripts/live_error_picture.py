@@ -14,15 +14,15 @@ import pandas as pd
 import torch
 
 from charts import BLUE, GREY, Line, Panel, draw
-from clearwatt.component import Settings
+from clearwatt.clear.component import Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.experiment.live import live_forecasts
-from clearwatt.instance import Instance
-from clearwatt.networks import Autoencoder, Predictor
 from clearwatt.strategies import Frozen, RecentReplay
-from clearwatt.streams import drive
-from clearwatt.warmup import WarmUp
+from clearwatt.training.networks import Autoencoder, Predictor
+from clearwatt.training.streams import drive
 
 WARMUP = 10_000
 WEEK = 7 * 96

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.service.client import Client
 from clearwatt.service.schemas.entities import NewEntity
 from clearwatt.service.schemas.zones import NewZone
@@ -27,8 +28,6 @@ ROWS = DAY // STEP
 CAPACITY = 100.0
 SETTLE = 8
 """Rows that must follow a row until the quality checks have made up their mind about it."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Region:
         """All meters."""
         return [meter for zone in self.names for meter in self.meters_of(zone)]
 
-    def rows(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    def rows(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], Float64Array]:
         """Times (n), and readings of all meters (n x meters), which change for good now and then.
 
         The same rows are always the same, however they are asked for.
@@ -124,7 +123,7 @@ def _send_history(url: str, region: Region) -> None:
 
 
 def _series_batches(
-    meters: Sequence[str], stamps: list[str], values: Floats, *, size: int
+    meters: Sequence[str], stamps: list[str], values: Float64Array, *, size: int
 ) -> Iterator[bytes]:
     """Bodies of about so many readings, meter by meter as history comes."""
     at_once = max(1, size // len(stamps))

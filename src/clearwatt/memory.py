@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float32Array
 from clearwatt.errors import ConfigurationError
 
 Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 Policy = Literal["random", "recent", "decay"]
 
 
@@ -23,7 +23,7 @@ class Samples(NamedTuple):
     """Row numbers (n) and, for a predictor, the measured targets (n)."""
 
     rows: Rows
-    targets: Floats | None
+    targets: Float32Array | None
 
     def at(self, index: npt.NDArray[np.int64] | npt.NDArray[np.bool_] | slice) -> Samples:
         """The samples at these positions."""
@@ -63,7 +63,7 @@ class Inputs:
         self._values = _Growing(np.empty((0, width), np.float32))
         self.next_row = 0
 
-    def append(self, x: Floats) -> Rows:
+    def append(self, x: Float32Array) -> Rows:
         """Store x (n x d) and return its row numbers."""
         rows = np.arange(self.next_row, self.next_row + len(x), dtype=np.int64)
         self._rows.extend(rows)
@@ -71,12 +71,12 @@ class Inputs:
         self.next_row += len(x)
         return rows
 
-    def take(self, rows: Rows) -> Floats:
+    def take(self, rows: Rows) -> Float32Array:
         """The inputs (n x d) of these row numbers."""
-        values: Floats = self.values[np.searchsorted(self.rows, rows)]
+        values: Float32Array = self.values[np.searchsorted(self.rows, rows)]
         return values
 
-    def needed(self, by: Iterable[Rows]) -> tuple[Rows, Floats]:
+    def needed(self, by: Iterable[Rows]) -> tuple[Rows, Float32Array]:
         """Row numbers and inputs of every row that is in one of these."""
         held = self.rows
         first = int(held[0]) if len(held) else self.next_row
@@ -101,7 +101,7 @@ class Inputs:
         """What a checkpoint has to remember."""
         return [self, self._rows, self._values]
 
-    def restore(self, rows: Rows, values: Floats, *, next_row: int) -> None:
+    def restore(self, rows: Rows, values: Float32Array, *, next_row: int) -> None:
         """Replace the content, as when a saved state is read back."""
         self._rows.replace(rows)
         self._values.replace(values)
@@ -113,7 +113,7 @@ class Inputs:
         return self._rows.view.astype(np.int64, copy=False)
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> Float32Array:
         """The inputs held (n x d), in the order of `rows`."""
         return self._values.view.astype(np.float32, copy=False)
 

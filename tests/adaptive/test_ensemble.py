@@ -1,7 +1,7 @@
 import pytest
 
 from clearwatt.adaptive.ensemble import FEW, MOST, enough
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 THREE = Training(epochs=3, patience=None)
 

@@ -6,7 +6,7 @@ import pytest
 from clearwatt.adaptive import AdaptiveForecaster, Fast, Settings, Slow
 from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.errors import ConfigurationError, DataError
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 DAY = 24
 WARMUP = 40 * DAY

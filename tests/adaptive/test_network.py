@@ -5,7 +5,7 @@ import torch
 
 from clearwatt.adaptive.network import DropoutPredictor
 from clearwatt.errors import ConfigurationError
-from clearwatt.fleet import Job, Training, train
+from clearwatt.training.fleet import Job, Training, train
 
 NETWORK = DropoutPredictor(inputs=5, width=8, layers=2, dropout=0.3)
 

@@ -5,8 +5,8 @@ import pytest
 
 from clearwatt.adaptive import AdaptiveForecaster, Settings, Slow
 from clearwatt.errors import StateError
-from clearwatt.fleet import Training
-from clearwatt.state import save_state
+from clearwatt.files import save_state
+from clearwatt.training.fleet import Training
 
 DAY = 24
 TINY = Settings(

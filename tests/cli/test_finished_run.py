@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clearwatt.clear.component import Settings
+from clearwatt.clear.instance import Instance
 from clearwatt.cli.adoption import adopt
 from clearwatt.cli.finished_run import read_finished_run
-from clearwatt.component import Settings
 from clearwatt.compute import executor
 from clearwatt.data import Dataset, Entity, Kind
 from clearwatt.data.features import prepare
@@ -20,12 +21,11 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import Grid
 from clearwatt.experiment.protocol import Phases
 from clearwatt.experiment.run import run
-from clearwatt.fleet import Training
-from clearwatt.instance import Instance
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.store import open_store
-from clearwatt.streams import drive
+from clearwatt.training.fleet import Training
+from clearwatt.training.streams import drive
 
 
 @pytest.fixture(scope="module")

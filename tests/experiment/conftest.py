@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.component import Settings
+from clearwatt.clear.component import Settings
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import Dataset, Drift, Entity, Kind
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.comparison import Comparison, Phases, Shapes
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import Grid
-from clearwatt.fleet import Training
 from clearwatt.strategies import Frozen, GenerativeReplay, RandomReplay
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearwatt.component import Model
+from clearwatt.clear.component import Model
+from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.loop import Deployment
 from clearwatt.errors import ConfigurationError
-from clearwatt.events import UpdateEvent
 from clearwatt.experiment.live import live_forecasts
-from clearwatt.loop import Deployment
-from clearwatt.networks import Autoencoder, Predictor
+from clearwatt.training.networks import Autoencoder, Predictor
 
 AUTOENCODER = Autoencoder(4, 8, 2, 3)
 PREDICTOR = Predictor(3, 8, 2)

@@ -17,7 +17,7 @@ from clearwatt.experiment.plan import (
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import Span, Zone
 from clearwatt.experiment.tasks import Context
-from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 
 
 @pytest.fixture(scope="module")

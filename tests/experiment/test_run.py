@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.compute import executor
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.experiment.protocol import divide
 from clearwatt.experiment.report.reading import read_results
 from clearwatt.experiment.run import run
-from clearwatt.instance import Instance
-from clearwatt.streams import drive
-from clearwatt.warmup import WarmUp
+from clearwatt.training.streams import drive
 
 
 def finished(experiment, dataset, out, name="serial"):

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from clearwatt.fleet import train
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.records import (
@@ -24,6 +23,7 @@ from clearwatt.service.records import (
     Zone,
 )
 from clearwatt.service.store import open_store
+from clearwatt.training.fleet import train
 
 STEP = 3600
 START = 1_700_006_400  # midnight, UTC

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.component import Component, Model, Settings
+from clearwatt.clear.component import Component, Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.snapshot import pack_version
 from clearwatt.data.scaling import Extrema, Scaling
-from clearwatt.instance import Instance
-from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.folding.zone_state import scaling_values
 from clearwatt.service.records import (
@@ -25,8 +25,8 @@ from clearwatt.service.records import (
     Zone,
 )
 from clearwatt.service.store import open_store
-from clearwatt.snapshot import pack_version
 from clearwatt.strategies import GenerativeReplay, RecentReplay
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 
 STEP = 900
 HOUR = 3600

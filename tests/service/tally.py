@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from clearwatt.fleet import Job, Training
-from clearwatt.networks import Predictor
+from clearwatt.files import load_state, save_state
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Version, Zone
 from clearwatt.service.store import Store
-from clearwatt.state import load_state, save_state
-from clearwatt.streams import Stream
+from clearwatt.training.fleet import Job, Training
+from clearwatt.training.networks import Predictor
+from clearwatt.training.streams import Stream
 
 NETWORK = Predictor(inputs=2, width=4, layers=1)
 

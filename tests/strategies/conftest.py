@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from clearwatt.memory import Policy
-from clearwatt.networks import Predictor
 from clearwatt.strategies import Batch, Past, State, Update
+from clearwatt.training.networks import Predictor
 
 NETWORK = Predictor(inputs=3, width=5, layers=2)
 CAPACITY = 8

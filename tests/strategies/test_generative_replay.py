@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.networks import VariationalAutoencoder
 from clearwatt.strategies import Access, Archive, Batch, GenerativeReplay, Warmup
 from clearwatt.testing.scenario import observe, start
+from clearwatt.training.networks import VariationalAutoencoder
 
 NETWORK = VariationalAutoencoder(3, width=6, layers=1, latent=2, kl_weight=1e-4)
 

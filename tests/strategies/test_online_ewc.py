@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.strategies import Batch, OnlineEWC, Warmup
 from clearwatt.strategies.online_ewc import fisher_of
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 
 
 def fisher_by_loop(network, params, data: Batch) -> dict[str, torch.Tensor]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import require_whole
-
-Floats = npt.NDArray[np.float64]
 
 ITERATIONS = 20
 LEAST = 1e-4
@@ -33,15 +31,17 @@ class Aggregation:
     def __init__(self, entities: int, experts: int, *, half_life: float, caution: float) -> None:
         require_whole(entities=entities, experts=experts)
         self.half_life, self.caution = half_life, caution
-        self.products: Floats = np.zeros((entities, experts, experts))
-        self.weights: Floats = np.full((entities, experts), 1 / experts)
+        self.products: Float64Array = np.zeros((entities, experts, experts))
+        self.weights: Float64Array = np.full((entities, experts), 1 / experts)
 
-    def combine(self, experts: Floats) -> Floats:
+    def combine(self, experts: Float64Array) -> Float64Array:
         """The mixture, `n x e`, of forecasts `n x e x k`."""
-        mixed: Floats = np.einsum("nek,ek->ne", experts, self.weights)
+        mixed: Float64Array = np.einsum("nek,ek->ne", experts, self.weights)
         return mixed
 
-    def learn(self, experts: Floats, measured: Floats, *, ages: Floats, passed: float) -> None:
+    def learn(
+        self, experts: Float64Array, measured: Float64Array, *, ages: Float64Array, passed: float
+    ) -> None:
         """Take in the errors of what was issued, and weigh anew.
 
         Args:
@@ -59,7 +59,7 @@ class Aggregation:
         self.weights = least_on_simplex(self.products + prior, self.weights)
 
 
-def least_on_simplex(matrices: Floats, start: Floats) -> Floats:
+def least_on_simplex(matrices: Float64Array, start: Float64Array) -> Float64Array:
     """Weights `e x k`, not negative and summing to 1, of (nearly) least `w^T A w`.
 
     Exponentiated gradient descent from `start`: few cheap steps, since a day changes little.
@@ -77,6 +77,6 @@ def least_on_simplex(matrices: Floats, start: Floats) -> Floats:
     return weights
 
 
-def _normalised(weights: Floats) -> Floats:
-    normalised: Floats = weights / weights.sum(axis=1, keepdims=True)
+def _normalised(weights: Float64Array) -> Float64Array:
+    normalised: Float64Array = weights / weights.sum(axis=1, keepdims=True)
     return normalised

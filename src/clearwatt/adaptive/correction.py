@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from clearwatt.adaptive.terms import TERM_SETS, TermSet
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import require_whole
-
-Floats = npt.NDArray[np.float64]
 
 
 class Correction:
@@ -29,11 +27,13 @@ class Correction:
         self.half_life, self.ridge = half_life, ridge
         self.columns = list(TERM_SETS[terms])
         count = len(self.columns)
-        self.moments: Floats = np.zeros((entities, count, count))
-        self.products: Floats = np.zeros((entities, count))
-        self.coefficients: Floats = np.zeros((entities, count))
+        self.moments: Float64Array = np.zeros((entities, count, count))
+        self.products: Float64Array = np.zeros((entities, count))
+        self.coefficients: Float64Array = np.zeros((entities, count))
 
-    def learn(self, terms: Floats, residuals: Floats, *, ages: Floats, passed: float) -> None:
+    def learn(
+        self, terms: Float64Array, residuals: Float64Array, *, ages: Float64Array, passed: float
+    ) -> None:
         """Take in what has been measured since the last call, and solve.
 
         Args:
@@ -55,7 +55,9 @@ class Correction:
         solved = np.linalg.solve(believed, self.products[:, :, None])
         self.coefficients = solved[:, :, 0].astype(np.float64)
 
-    def apply(self, terms: Floats) -> Floats:
+    def apply(self, terms: Float64Array) -> Float64Array:
         """Expected residuals, `n x e`, for terms `n x e x p`."""
-        expected: Floats = np.einsum("nep,ep->ne", terms[:, :, self.columns], self.coefficients)
+        expected: Float64Array = np.einsum(
+            "nep,ep->ne", terms[:, :, self.columns], self.coefficients
+        )
         return expected

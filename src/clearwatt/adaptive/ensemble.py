@@ -12,10 +12,9 @@ import torch
 
 from clearwatt.adaptive.network import DropoutPredictor
 from clearwatt.adaptive.settings import Slow
-from clearwatt.fleet import Job, Training, one_thread, train
-from clearwatt.networks import Params, select, stack
-
-Floats = npt.NDArray[np.float32]
+from clearwatt.arrays import Float32Array
+from clearwatt.training.fleet import Job, Training, one_thread, train
+from clearwatt.training.networks import Params, select, stack
 
 FEW = 1_500
 """Samples below which training takes more passes."""
@@ -52,18 +51,18 @@ class Ensemble:
             self.network.initialise(self._seeds(count)) for _ in range(entities)
         ]
 
-    def warm_up(self, x: Floats, y: Floats) -> None:
+    def warm_up(self, x: Float32Array, y: Float32Array) -> None:
         """Train on inputs `n x d` and measurements `n x e`, NaN where there is none."""
         self._train(x, y, None, self.settings.warm_up)
 
-    def update(self, x: Floats, y: Floats, *, ages: npt.NDArray[np.float64]) -> None:
+    def update(self, x: Float32Array, y: Float32Array, *, ages: npt.NDArray[np.float64]) -> None:
         """Go on training on what is held of the past, `n` rows that old (in days)."""
         kept = 1 - self.settings.decay
         self.params = [{n: kept * t for n, t in params.items()} for params in self.params]
         self._train(x, y, ages, self.settings.update)
 
     @one_thread()
-    def forecast(self, x: Floats) -> npt.NDArray[np.float64]:
+    def forecast(self, x: Float32Array) -> npt.NDArray[np.float64]:
         """The groups' forecasts, `n x e x g`."""
         views = self._views(x)
         with torch.inference_mode():
@@ -80,7 +79,7 @@ class Ensemble:
         part = {name: tensor[own] for name, tensor in params.items()}
         return self.network.forward(part, x[None])[..., 0].mean(dim=0)
 
-    def _views(self, x: Floats) -> list[torch.Tensor]:
+    def _views(self, x: Float32Array) -> list[torch.Tensor]:
         """What each group sees of inputs `n x d`; those that see the same share it."""
         whole = torch.from_numpy(np.ascontiguousarray(x))
         blind = whole.clone()
@@ -88,7 +87,11 @@ class Ensemble:
         return [whole if group.season else blind for group in self.settings.groups]
 
     def _train(
-        self, x: Floats, y: Floats, ages: npt.NDArray[np.float64] | None, training: Training
+        self,
+        x: Float32Array,
+        y: Float32Array,
+        ages: npt.NDArray[np.float64] | None,
+        training: Training,
     ) -> None:
         entities = [e for e in range(len(self.params)) if np.isfinite(y[:, e]).any()]
         jobs = [job for e in entities for job in self._jobs(e, x, y[:, e], ages, training)]
@@ -97,8 +100,8 @@ class Ensemble:
     def _jobs(
         self,
         entity: int,
-        x: Floats,
-        y: Floats,
+        x: Float32Array,
+        y: Float32Array,
         ages: npt.NDArray[np.float64] | None,
         training: Training,
     ) -> list[Job]:

@@ -26,12 +26,10 @@ from clearwatt.adaptive.span import Span
 from clearwatt.adaptive.steps import checked_steps, columns_of
 from clearwatt.adaptive.terms import Terms
 from clearwatt.adaptive.view import View
+from clearwatt.arrays import Float64Array, checked_inputs, checked_targets
 from clearwatt.errors import DataError, StateError
-from clearwatt.intake import checked_inputs, checked_targets
-from clearwatt.standardisation import Standardisation
-from clearwatt.state import load_state, save_state
-
-Floats = npt.NDArray[np.float64]
+from clearwatt.files import load_state, save_state
+from clearwatt.training.standardisation import Standardisation
 
 
 class Issued(NamedTuple):
@@ -39,9 +37,9 @@ class Issued(NamedTuple):
 
     at: Steps
     """The steps, `n`."""
-    power: Floats
+    power: Float64Array
     """What was issued, `n x e`."""
-    experts: Floats
+    experts: Float64Array
     """What each expert said, `n x e x k`."""
 
 
@@ -158,7 +156,7 @@ class AdaptiveForecaster:
         forecaster._warm_up(rows, scale.apply(power).astype(np.float64), steps)
         return forecaster
 
-    def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+    def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
         """Forecasts, `n x e`, for inputs `n x d` of steps `n`, ascending.
 
         A step may be forecast again, with newer inputs, until its measurement is observed.
@@ -181,7 +179,7 @@ class AdaptiveForecaster:
         measured = self.power.apply(power).astype(np.float64)
         self.journal.measure(measured, steps)
 
-    def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+    def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
         """Forecasts, `n x e`, of a whole stream, each with the measurements known at its time."""
         return np.concatenate([issued.power for issued in self.stream(x, y, at)])
 
@@ -205,7 +203,7 @@ class AdaptiveForecaster:
             yield Issued(steps[part], forecasts, experts)
         self.observe(power[observed:], steps[observed:])
 
-    def fitted(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
+    def fitted(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
         """What the networks by themselves say, `n x e`, of inputs `n x d`; nothing is noted.
 
         Of the warm-up that is how well they have learned it: what its intervals begin with.
@@ -267,7 +265,7 @@ class AdaptiveForecaster:
         parts = zip(values, starts, stops, strict=True)
         return [(int(end), slice(int(start), int(stop))) for end, start, stop in parts]
 
-    def _issue(self, x: Floats, at: Steps, boundary: int) -> Floats:
+    def _issue(self, x: Float64Array, at: Steps, boundary: int) -> Float64Array:
         """Learn what is known by then, forecast, and write it down."""
         if boundary > self.learned:
             self._learn(boundary)
@@ -286,10 +284,10 @@ class AdaptiveForecaster:
         self.journal.write(Entries(at, x, seen, slow, terms, experts, issued, unknown, learned))
         return issued
 
-    def _corrected(self, slow: Floats, terms: Floats) -> Floats:
+    def _corrected(self, slow: Float64Array, terms: Float64Array) -> Float64Array:
         return np.stack([slow + each.apply(terms) for each in self.corrections], axis=2)
 
-    def _persisted(self, slow: Floats, at: Steps) -> Floats:
+    def _persisted(self, slow: Float64Array, at: Steps) -> Float64Array:
         """Past measurements as forecasts; the slow one where there is none."""
         found = np.stack(self.terms.persisted(at, self.journal, self.span), axis=2)
         return np.where(np.isfinite(found), found, slow[:, :, None])
@@ -333,7 +331,7 @@ class AdaptiveForecaster:
         measured = self.span.believed(old.measured).astype(np.float32)
         self.reservoir.offer(old.at, old.seen, measured, rng=self.rng)
 
-    def _warm_up(self, x: Floats, y: Floats, at: Steps) -> None:
+    def _warm_up(self, x: Float64Array, y: Float64Array, at: Steps) -> None:
         self.span.begin(y)
         seen = self.view.see(x, at)
         self.ensemble.warm_up(seen, y.astype(np.float32))

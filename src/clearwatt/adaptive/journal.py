@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import DataError
 
-Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]
 
 
@@ -18,19 +18,19 @@ class Entries(NamedTuple):
 
     at: Steps
     """Step, `n`."""
-    x: Floats
+    x: Float64Array
     """Inputs, `n x d`."""
     seen: npt.NDArray[np.float32]
     """What the networks saw of them, `n x v`."""
-    slow: Floats
+    slow: Float64Array
     """The slow forecast as issued, `n x e`; NaN where none was."""
-    terms: Floats
+    terms: Float64Array
     """What the corrections explained the residual with, `n x e x p`."""
-    experts: Floats
+    experts: Float64Array
     """The experts' forecasts as issued, `n x e x k`; NaN where none were."""
-    issued: Floats
+    issued: Float64Array
     """The forecast as issued, `n x e`; NaN where none was."""
-    measured: Floats
+    measured: Float64Array
     """Measurements, `n x e`; NaN where there is none (yet)."""
     learned: npt.NDArray[np.bool_]
     """Whether the fast part has learned from them, `n x e`."""
@@ -88,7 +88,7 @@ class Journal:
         joined = Entries._make(np.concatenate(pair) for pair in pairs)
         self.entries = joined if new.all() else joined.pick(np.argsort(joined.at))
 
-    def measure(self, measured: Floats, at: Steps) -> None:
+    def measure(self, measured: Float64Array, at: Steps) -> None:
         """Note measurements `n x e` of steps that were forecast; NaN leaves what is there."""
         places, known = self._places(at)
         if not known.all():
@@ -111,7 +111,7 @@ class Journal:
         self.entries = Entries._make(part[cut:].copy() for part in self.entries.columns)
         return old
 
-    def past(self, values: Floats, at: Steps) -> Floats:
+    def past(self, values: Float64Array, at: Steps) -> Float64Array:
         """Of one column, the values at other steps, `n x e`; NaN where there is no entry."""
         places, known = self._places(at)
         found = np.full((len(at), values.shape[1]), np.nan)

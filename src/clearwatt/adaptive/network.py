@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.networks import Params
-from clearwatt.networks.backward import Pass, weigh_errors
-from clearwatt.networks.chain import ALIGNMENT, Chain
-from clearwatt.networks.dense import DenseNetwork
+from clearwatt.training.networks import Params
+from clearwatt.training.networks.backward import Pass, weigh_errors
+from clearwatt.training.networks.chain import ALIGNMENT, Chain
+from clearwatt.training.networks.dense import DenseNetwork
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DropoutPredictor(DenseNetwork):
         if not 0 < self.dropout < 1:
             raise ConfigurationError(
                 f"dropout is {self.dropout}; it must lie between 0 and 1 "
-                "(without dropout use clearwatt.networks.Predictor)"
+                "(without dropout use clearwatt.training.networks.Predictor)"
             )
 
     @property

@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float32Array
 from clearwatt.errors import require_whole
 
-Floats = npt.NDArray[np.float32]
 Steps = npt.NDArray[np.int64]
 Value = TypeVar("Value", bound=np.generic)
 
@@ -32,13 +32,15 @@ class Reservoir:
         self.capacity = capacity
         self.entry = min(1.0, capacity / memory)
         self.at: Steps = np.empty(0, np.int64)
-        self.x: Floats = np.empty((0, inputs), np.float32)
-        self.y: Floats = np.empty((0, entities), np.float32)
+        self.x: Float32Array = np.empty((0, inputs), np.float32)
+        self.y: Float32Array = np.empty((0, entities), np.float32)
 
     def __len__(self) -> int:
         return len(self.at)
 
-    def offer(self, at: Steps, x: Floats, y: Floats, *, rng: np.random.Generator) -> None:
+    def offer(
+        self, at: Steps, x: Float32Array, y: Float32Array, *, rng: np.random.Generator
+    ) -> None:
         """Take rows in, in their order: steps `n`, inputs `n x d`, measurements `n x e`."""
         places = np.array([self._place(i, rng) for i in range(len(at))], dtype=np.int64)
         grown = max(len(self), int(places.max(initial=-1)) + 1)

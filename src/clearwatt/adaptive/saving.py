@@ -15,8 +15,8 @@ from clearwatt.adaptive.clock import Clock
 from clearwatt.adaptive.journal import Entries
 from clearwatt.adaptive.settings import Fast, Group, Settings, Slow, Speed
 from clearwatt.adaptive.view import View
-from clearwatt.fleet import Training
-from clearwatt.standardisation import Standardisation
+from clearwatt.training.fleet import Training
+from clearwatt.training.standardisation import Standardisation
 
 if TYPE_CHECKING:
     from clearwatt.adaptive.forecaster import AdaptiveForecaster

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from clearwatt.adaptive.clock import HOURS_OF_DAY, Clock
 from clearwatt.adaptive.terms import TERM_SETS, TermSet
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 
 @dataclass(frozen=True)

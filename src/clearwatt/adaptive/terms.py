@@ -12,8 +12,8 @@ import numpy.typing as npt
 from clearwatt.adaptive.clock import DAYS_OF_WEEK, Clock
 from clearwatt.adaptive.journal import Journal
 from clearwatt.adaptive.span import Span
+from clearwatt.arrays import Float64Array
 
-Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]
 
 HARMONICS = 2
@@ -57,7 +57,7 @@ class Terms:
         """Number of terms `p`."""
         return len(TERM_SETS["all"])
 
-    def of(self, slow: Floats, at: Steps, journal: Journal, span: Span) -> Floats:
+    def of(self, slow: Float64Array, at: Steps, journal: Journal, span: Span) -> Float64Array:
         """Terms, `n x e x p`, for slow forecasts `n x e` of these steps."""
         waves = np.broadcast_to(self._waves(at)[:, None], (*slow.shape, 2 * (HARMONICS + 1)))
         entries = journal.entries
@@ -70,7 +70,9 @@ class Terms:
             [np.ones_like(slow)[:, :, None], slow[:, :, None], waves, lagged], axis=2
         )
 
-    def persisted(self, at: Steps, journal: Journal, span: Span) -> tuple[Floats, Floats]:
+    def persisted(
+        self, at: Steps, journal: Journal, span: Span
+    ) -> tuple[Float64Array, Float64Array]:
         """The last known measurements of the same hour, and of the same weekday, `n x e` each."""
         measured = span.believed(journal.entries.measured)
         return (
@@ -78,7 +80,7 @@ class Terms:
             journal.past(measured, at - self.clock.same_weekday),
         )
 
-    def _waves(self, at: Steps) -> Floats:
+    def _waves(self, at: Steps) -> Float64Array:
         """Day and week as points on circles, whatever hour or weekday step 0 was, `n x 6`."""
         day = 2 * np.pi * (at % self.clock.day) / self.clock.day
         week = DAYS_OF_WEEK * self.clock.day

@@ -10,11 +10,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.errors import ConfigurationError
-from clearwatt.standardisation import Standardisation
+from clearwatt.training.standardisation import Standardisation
 
-Floats = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]
 
 YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
@@ -45,7 +45,7 @@ class View:
 
     @classmethod
     def fit(
-        cls, x: Floats, at: Steps, *, columns: Sequence[str] | None, windows: Sequence[int]
+        cls, x: Float64Array, at: Steps, *, columns: Sequence[str] | None, windows: Sequence[int]
     ) -> Self:
         """Look at the warm-up's inputs.
 
@@ -80,12 +80,12 @@ class View:
         """How many steps back a row's view goes."""
         return max(self.windows, default=1) - 1
 
-    def see(self, x: Floats, at: Steps) -> npt.NDArray[np.float32]:
+    def see(self, x: Float64Array, at: Steps) -> npt.NDArray[np.float32]:
         """View of rows `n x d`, the first of them with what came before as far as it is there."""
         scaled = self.scale.apply(self._columns(x, at))
         return np.clip(scaled, -FAR, FAR)
 
-    def _columns(self, x: Floats, at: Steps) -> Floats:
+    def _columns(self, x: Float64Array, at: Steps) -> Float64Array:
         weather = x[:, self.weather]
         sums = np.concatenate([np.zeros((1, weather.shape[1])), np.cumsum(weather, axis=0)])
         ends = np.arange(1, len(x) + 1)

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.experiment.protocol import Floats, Rows, Span, Zone
+from clearwatt.experiment.protocol import Rows, Span, Zone
 
 Limits = tuple[float, float]
 """The lowest and the highest power of an entity; infinite where nothing limits it."""
@@ -21,14 +22,14 @@ Limits = tuple[float, float]
 class Samples(NamedTuple):
     """Measured samples in order of time."""
 
-    x: Floats
+    x: Float32Array
     """Inputs, n x d."""
-    y: Floats
+    y: Float32Array
     """Power, n x entities; NaN where there is no measurement."""
     times: pd.DatetimeIndex
     """When they were, n."""
 
-    def of(self, column: int) -> tuple[Floats, Floats]:
+    def of(self, column: int) -> tuple[Float32Array, Float32Array]:
         """Inputs (n x d) and power (n) of the samples measured for one entity."""
         measured = ~np.isnan(self.y[:, column])
         return self.x[measured], self.y[measured, column]
@@ -44,7 +45,7 @@ class Round(NamedTuple):
 
     steps: slice
     """The steps, counted from the first that is forecast."""
-    x: Floats
+    x: Float32Array
     """Their inputs, n x d."""
     known: Samples
     """Every measured sample known by then."""
@@ -77,8 +78,8 @@ class History:
 
     zone: str
     entities: tuple[str, ...]
-    x: Floats
-    measured: Floats = field(repr=False)
+    x: Float32Array
+    measured: Float32Array = field(repr=False)
     clock: Rows
     times: pd.DatetimeIndex
     first: int
@@ -155,7 +156,7 @@ class History:
             yield Round(steps, self.x[start:stop], self._samples(count), count - before)
             start, before = stop, count
 
-    def lagged(self, lag: int) -> Floats:
+    def lagged(self, lag: int) -> Float32Array:
         """Power so many clock steps before each forecast step, steps x entities; NaN: unknown."""
         if lag < self.delay:
             raise ConfigurationError(

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from clearwatt.atomic import write_text_atomically
 from clearwatt.benchmark.scores import Record
 from clearwatt.benchmark.significance import LEVEL, Difference, difference
 from clearwatt.errors import StateError
+from clearwatt.files import write_text_atomically
 
 RESULTS = "leaderboard.json"
 FORMAT, VERSION = "clearwatt-benchmark", 1

@@ -6,13 +6,13 @@ import json
 from html import escape
 from pathlib import Path
 
-from clearwatt.atomic import write_text_atomically
 from clearwatt.benchmark.leaderboard import Leaderboard
 from clearwatt.benchmark.pictures import cost_panels
 from clearwatt.benchmark.sheets import duel_sheet, entity_sheet, main_sheet, skipped_lines
 from clearwatt.data.page import assemble, boxes
 from clearwatt.data.sheets import facts, html_table
 from clearwatt.data.traces import Figure
+from clearwatt.files import write_text_atomically
 
 PAGE = "leaderboard.html"
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from clearwatt.atomic import write_text_atomically
 from clearwatt.benchmark.history import History, Limits
 from clearwatt.benchmark.leaderboard import Leaderboard, Skipped
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Peer
@@ -25,8 +24,9 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.folder import RunFolder, digest, machine, versions
 from clearwatt.experiment.plan import chosen_entities, chunks
 from clearwatt.experiment.protocol import Phases, divide, steps_of
-from clearwatt.fleet import one_thread
+from clearwatt.files import write_text_atomically
 from clearwatt.intervals import physical_limits
+from clearwatt.training.fleet import one_thread
 
 DAY = pd.Timedelta(days=1)
 STACK = 32

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clearwatt.component import Model
+from clearwatt.clear.component import Model
 from clearwatt.data import Dataset, load_dataset
 from clearwatt.data.features import Scaling, fit_scaling
 from clearwatt.data.load import SIMULATED
@@ -25,7 +25,7 @@ from clearwatt.experiment.report.reading import read_results
 from clearwatt.experiment.stages import Progress, Stages
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.updating import role_of
-from clearwatt.networks import Autoencoder, VariationalAutoencoder
+from clearwatt.training.networks import Autoencoder, VariationalAutoencoder
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
 from clearwatt.data.quality import QualityReport, Reason
 from clearwatt.data.schema import Dataset
 from clearwatt.errors import ConfigurationError
-
-FloatArray = npt.NDArray[np.float32]
 
 FAULTS = tuple(reason for reason in Reason if reason is not Reason.OK)
 # Shortest and longest fault in hours; lengths between are drawn log-uniformly. None: one reading,
@@ -86,7 +85,7 @@ def inject_faults(
 class _Column:
     """One entity's readings and truth (both ``n``, written in place) and what 1 means."""
 
-    values: FloatArray
+    values: Float32Array
     truth: npt.NDArray[np.uint8]
     size: float
 
@@ -108,8 +107,8 @@ class _Column:
         return bool(room and running and not self.truth[around].any())
 
     def _spoil(
-        self, fault: Reason, values: FloatArray, rng: np.random.Generator
-    ) -> FloatArray | float:
+        self, fault: Reason, values: Float32Array, rng: np.random.Generator
+    ) -> Float32Array | float:
         if fault is Reason.GAP:
             return np.nan
         if fault is Reason.STUCK_AT_ZERO:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.data.inputs import CALENDAR_COLUMNS, FloatArray, calendar, interpolate_weather
+from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.data.inputs import CALENDAR_COLUMNS, calendar, interpolate_weather
 from clearwatt.data.scaling import Extrema, Scaling, fit_scaling
 from clearwatt.data.schema import Dataset
 from clearwatt.data.validation import listed
@@ -27,8 +27,6 @@ __all__ = [
     "prepare",
 ]
 
-BoolArray = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
@@ -42,12 +40,12 @@ class FeatureSet:
     times: pd.DatetimeIndex
     entities: tuple[str, ...]
     zones: tuple[str, ...]
-    inputs: Mapping[str, FloatArray]
+    inputs: Mapping[str, Float32Array]
     columns: Mapping[str, tuple[str, ...]]
     usable: Mapping[str, BoolArray]
-    targets: FloatArray
+    targets: Float32Array
 
-    def samples(self, entity: str) -> tuple[pd.DatetimeIndex, FloatArray, FloatArray]:
+    def samples(self, entity: str) -> tuple[pd.DatetimeIndex, Float32Array, Float32Array]:
         """Give the times (n), inputs (n x d) and targets (n) an entity can be learned from."""
         if entity not in self.entities:
             raise DataError(f"no entity {entity!r}; there are {listed(self.entities)}")
@@ -89,5 +87,5 @@ def prepare(
     )
 
 
-def _complete(inputs: FloatArray) -> BoolArray:
+def _complete(inputs: Float32Array) -> BoolArray:
     return np.asarray(np.isfinite(inputs).all(axis=1), dtype=np.bool_)

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
 from clearwatt.errors import ConfigurationError, DataError
-
-FloatArray = npt.NDArray[np.float32]
 
 MAX_GAP = pd.Timedelta(hours=6)
 CALENDAR_COLUMNS = tuple(
@@ -23,7 +22,7 @@ CALENDAR_COLUMNS = tuple(
 
 def interpolate_weather(
     frame: pd.DataFrame, times: pd.DatetimeIndex, *, max_gap: pd.Timedelta = MAX_GAP
-) -> FloatArray:
+) -> Float32Array:
     """Bring a weather forecast to other times, linearly and from the forecast alone.
 
     A stretch without values is bridged while it lasts no longer than ``max_gap`` (six missing hours
@@ -51,11 +50,11 @@ def interpolate_weather(
 
 def _interpolate(
     known: npt.NDArray[np.int64],
-    values: FloatArray,
+    values: Float32Array,
     wanted: npt.NDArray[np.int64],
     *,
     reach: int,
-) -> FloatArray:
+) -> Float32Array:
     """Interpolate one series; NaN where its two nearest values lie further apart than ``reach``."""
     present = np.isfinite(values)
     known, values = known[present], values[present]
@@ -78,7 +77,7 @@ def _nanoseconds(times: pd.Index[Any]) -> npt.NDArray[np.int64]:
     return times.as_unit("ns").asi8
 
 
-def calendar(times: pd.DatetimeIndex, *, timezone: str = "UTC") -> FloatArray:
+def calendar(times: pd.DatetimeIndex, *, timezone: str = "UTC") -> Float32Array:
     """Encode hour, minute, week, weekday and day of year as points on a circle.
 
     Every circle closes: week 53 falls on week 1 (period 52 ISO weeks) and the day of year turns

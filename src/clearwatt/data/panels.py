@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float64Array
 from clearwatt.data.describe import Description
 from clearwatt.data.overview import day
 from clearwatt.data.quality import Reason
 from clearwatt.data.schema import Dataset, Drift
 from clearwatt.data.traces import Figure, Panel, packed_array, stamp, text, titled
-
-Values = npt.NDArray[np.float64]
 
 # Most values in the pictures over the whole span; beyond that days are averaged to weeks, months.
 _MOST_VALUES = 200_000
@@ -137,7 +136,7 @@ def span_panels(dataset: Dataset, unit: str) -> Mapping[str, Figure]:
     }
 
 
-def _span_figure(blocks: _Blocks, means: Values, *, drifts: list[Drift], unit: str) -> Figure:
+def _span_figure(blocks: _Blocks, means: Float64Array, *, drifts: list[Drift], unit: str) -> Figure:
     # What lasts from the first day to the last has no moment to mark.
     dated = [drift for drift in drifts if drift.start >= blocks.start + pd.Timedelta(days=1)]
     shapes: list[Figure] = []
@@ -232,7 +231,7 @@ class _Blocks:
         """Place the pieces on a time axis."""
         return {"x0": stamp(self.start), "dx": self.days * 86_400_000}
 
-    def mean(self, values: npt.NDArray[np.float32], known: npt.NDArray[np.bool_]) -> Values:
+    def mean(self, values: npt.NDArray[np.float32], known: npt.NDArray[np.bool_]) -> Float64Array:
         """Average the known values of each piece, ``pieces x columns``; NaN without any."""
         counts = np.add.reduceat(known, self.first, axis=0, dtype=np.float64)
         sums = np.add.reduceat(np.where(known, values, 0), self.first, axis=0, dtype=np.float64)

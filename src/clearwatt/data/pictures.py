@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from clearwatt.atomic import write_text_atomically
 from clearwatt.data.describe import Description
 from clearwatt.data.figures import EntityFigures, GroupFigures
 from clearwatt.data.overview import (
@@ -25,6 +24,7 @@ from clearwatt.data.schema import Dataset
 from clearwatt.data.sheets import Sheet, facts, html_table
 from clearwatt.data.traces import Figure
 from clearwatt.data.weeks import week_panels, weeks
+from clearwatt.files import write_text_atomically
 
 # Where no subtype tells entities apart, a few of them are shown side by side.
 _MOST_ALIKE = 4

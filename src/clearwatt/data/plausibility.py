@@ -14,12 +14,11 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 
+from clearwatt.arrays import BoolArray, Float32Array
 from clearwatt.data.limits import Limits, QualityRules, subtype
 from clearwatt.data.schema import Entity, Kind
 from clearwatt.errors import DataError
 
-FloatArray = npt.NDArray[np.float32]
-BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 
 # Less than this is no history to judge by.
@@ -33,7 +32,7 @@ _UNRATED_MARGIN = 1.5
 class Readings:
     """Power (``entities x n``) with what the checks need to know about it."""
 
-    values: FloatArray
+    values: Float32Array
     entities: tuple[Entity, ...]
     rules: QualityRules
     step: pd.Timedelta
@@ -50,7 +49,7 @@ class Readings:
         step = times[1] - times[0] if len(times) > 1 else pd.Timedelta(hours=1)
         return cls(values, entities, rules, step, (days - days[0]).astype(np.int32))
 
-    def limit(self, of: Callable[[Limits], float]) -> FloatArray:
+    def limit(self, of: Callable[[Limits], float]) -> Float32Array:
         """Give one limit as a column, ``entities x 1``."""
         values = [of(self.rules.limits(entity)) for entity in self.entities]
         return np.array(values, dtype=np.float32)[:, None]
@@ -61,12 +60,12 @@ class Readings:
         return np.array(np.ceil(self.limit(of) * per_hour).clip(1), dtype=np.int32)
 
     @cached_property
-    def peaks(self) -> FloatArray:
+    def peaks(self) -> Float32Array:
         """The highest power of each day, ``entities x days``."""
         return self.daily_peak(np.abs(self.values))
 
     @cached_property
-    def size(self) -> FloatArray:
+    def size(self) -> Float32Array:
         """What 1 means on each day, ``entities x days``: capacity, or recent peaks, or NaN."""
         rated = np.array([entity.capacity or np.nan for entity in self.entities], dtype=np.float32)
         size = np.repeat(rated[:, None], self.peaks.shape[1], axis=1)
@@ -76,16 +75,16 @@ class Readings:
             size[unrated] = np.where(peaks > 0, _UNRATED_MARGIN * peaks, np.nan)
         return size
 
-    def each(self, daily: FloatArray) -> FloatArray:
+    def each(self, daily: Float32Array) -> Float32Array:
         """Spread a value per day over the readings of the day."""
         return daily[:, self.day]
 
-    def daily_peak(self, values: FloatArray) -> FloatArray:
+    def daily_peak(self, values: Float32Array) -> Float32Array:
         """Reduce readings to the largest of each day, ``entities x days``; NaN without any."""
         starts = np.searchsorted(self.day, np.arange(self.day[-1] + 1))
         return np.fmax.reduceat(values, starts, axis=1)
 
-    def past(self, daily: FloatArray, quantile: float, *, fewest: int = 1) -> FloatArray:
+    def past(self, daily: Float32Array, quantile: float, *, fewest: int = 1) -> Float32Array:
         """Take a quantile over the days before each day, so that no day judges itself.
 
         Days without a value are passed over; NaN where fewer than ``fewest`` have one.
@@ -131,7 +130,7 @@ def spikes(readings: Readings) -> BoolArray:
     return excursion > readings.each(np.maximum(usual, floor))
 
 
-def _excursions(values: FloatArray, longest: int) -> FloatArray:
+def _excursions(values: Float32Array, longest: int) -> Float32Array:
     """Measure how far each reading sticks out from both a reading before and one after it."""
     count = values.shape[1]
     best = np.full_like(values, np.nan)
@@ -203,7 +202,7 @@ def _from_first(verdict: BoolArray, position: IntArray) -> BoolArray:
     return np.take_along_axis(verdict, first, axis=1)
 
 
-def _neighbours_mean(readings: Readings) -> FloatArray:
+def _neighbours_mean(readings: Readings) -> Float32Array:
     """Average the utilisation of each entity's neighbours at the same time; NaN without any."""
     mean = np.full_like(readings.values, np.nan)
     groups: dict[tuple[str, ...], list[int]] = {}

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.atomic import write_text_atomically
+from clearwatt.arrays import Float32Array
 from clearwatt.data.inputs import (
     CALENDAR_COLUMNS,
     MAX_GAP,
-    FloatArray,
     calendar,
     interpolate_weather,
     time_zone,
@@ -25,6 +24,7 @@ from clearwatt.data.inputs import (
 from clearwatt.data.schema import Dataset, Entity
 from clearwatt.data.validation import listed
 from clearwatt.errors import DataError, StateError
+from clearwatt.files import write_text_atomically
 
 _FORMAT = "clearwatt-scaling"
 _VERSION = 1
@@ -76,7 +76,7 @@ class Scaling:
         """Name the ``d`` inputs of a zone: its weather variables, then the calendar."""
         return (*self._extrema(zone), *CALENDAR_COLUMNS)
 
-    def inputs(self, zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex) -> FloatArray:
+    def inputs(self, zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex) -> Float32Array:
         """Compute the inputs of a zone from its raw weather forecast.
 
         Returns:
@@ -90,11 +90,11 @@ class Scaling:
         scaled = ((weather - low) / span).astype(np.float32)
         return np.hstack([scaled, calendar(times, timezone=self.timezone)])
 
-    def scale_power(self, power: npt.ArrayLike, entities: Sequence[str]) -> FloatArray:
+    def scale_power(self, power: npt.ArrayLike, entities: Sequence[str]) -> Float32Array:
         """Divide raw power (``n x entities``, or one row) by each entity's size."""
         return (np.asarray(power, dtype=np.float64) / self._sizes(entities)).astype(np.float32)
 
-    def restore_power(self, scaled: npt.ArrayLike, entities: Sequence[str]) -> FloatArray:
+    def restore_power(self, scaled: npt.ArrayLike, entities: Sequence[str]) -> Float32Array:
         """Undo ``scale_power``: give forecasts back in the unit of the power readings."""
         return (np.asarray(scaled, dtype=np.float64) * self._sizes(entities)).astype(np.float32)
 

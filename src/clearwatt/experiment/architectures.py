@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from clearwatt.networks import Autoencoder, Predictor, Reconstructor, VariationalAutoencoder
+from clearwatt.training.networks import (
+    Autoencoder,
+    Predictor,
+    Reconstructor,
+    VariationalAutoencoder,
+)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.component import Model, Settings
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.loop import Deployment
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.experiment.live import DAY, live_forecasts
 from clearwatt.experiment.metrics import (
     LiveError,
@@ -19,16 +23,12 @@ from clearwatt.experiment.metrics import (
     prediction_error,
 )
 from clearwatt.experiment.protocol import Phases
-from clearwatt.instance import Instance
-from clearwatt.loop import Deployment
-from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.strategies import Strategy
-from clearwatt.streams import Stream, drive, together
-from clearwatt.warmup import WarmUp
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.training.streams import Stream, drive, together
 
 __all__ = ["Comparison", "Data", "Outcome", "Phases", "Score", "Shapes"]
 
-Floats = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
 
 
@@ -78,12 +78,12 @@ class Models(NamedTuple):
 class Data:
     """Inputs (n x d) and power (n x entities) in three phases: 0 warm-up, 1 updating, 2 test."""
 
-    x: Floats
-    y: Floats
+    x: Float32Array
+    y: Float32Array
     entities: tuple[str, ...]
     phases: Phases
 
-    def phase(self, number: int) -> tuple[Floats, Floats]:
+    def phase(self, number: int) -> tuple[Float32Array, Float32Array]:
         """Inputs and power of a phase."""
         return self.phases.split(self.x)[number], self.phases.split(self.y)[number]
 
@@ -123,7 +123,7 @@ class Comparison:
     warmup: WarmUp = field(default_factory=WarmUp)
     delay: int = DAY
 
-    def run(self, x: Floats, y: Floats, entities: Sequence[str]) -> list[Outcome]:
+    def run(self, x: Float32Array, y: Float32Array, entities: Sequence[str]) -> list[Outcome]:
         """Run every approach over inputs (n x d) and power (n x entities), trained stacked."""
         data = Data(x, y, tuple(entities), self.phases)
         models = {

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from clearwatt.component import Settings
+from clearwatt.clear.component import Settings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
 from clearwatt.experiment.protocol import Phases
-from clearwatt.fleet import UPDATE, Training
+from clearwatt.training.fleet import UPDATE, Training
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

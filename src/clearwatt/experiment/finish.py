@@ -15,7 +15,7 @@ from clearwatt.experiment.plan import places_of
 from clearwatt.experiment.protocol import Division, Zone
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.trial import ComponentScore, Trial
-from clearwatt.fleet import one_thread
+from clearwatt.training.fleet import one_thread
 
 Records = list[dict[str, Any]]
 

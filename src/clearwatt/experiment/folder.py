@@ -15,7 +15,6 @@ from shutil import rmtree
 from typing import Any
 
 from clearwatt import __version__
-from clearwatt.atomic import write_text_atomically
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.experiment.layout import (
     RESULTS,
@@ -27,6 +26,7 @@ from clearwatt.experiment.layout import (
 )
 from clearwatt.experiment.models import Candidate, load_candidates, save_candidates
 from clearwatt.experiment.trial import Trial, TrialResult
+from clearwatt.files import write_text_atomically
 
 LOCK = ".lock"
 

@@ -14,14 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.component import Model
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clear.component import Model
+from clearwatt.clear.loop import Deployment
 from clearwatt.experiment.live import said_by, servings
-from clearwatt.experiment.protocol import Floats as Inputs
 from clearwatt.experiment.protocol import Rows
 from clearwatt.intervals import LEVELS, WINDOW_DAYS, Calibrator, crps, interval, pinball
-from clearwatt.loop import Deployment
-
-Floats = npt.NDArray[np.float64]
 
 DAYS_AFTER = 3
 """How many days after an update or a drift are looked at on their own."""
@@ -71,13 +69,13 @@ class Swap(NamedTuple):
     place: int
     known: int
     column: int
-    forecasts: Floats
+    forecasts: Float64Array
     """What it says of the rows before ``known``, at most `WINDOW_DAYS` of them."""
 
 
 def swaps_of(
     column: int,
-    x: Inputs,
+    x: Float32Array,
     *,
     autoencoder: Model,
     predictor: Model,
@@ -114,13 +112,13 @@ def lag_of(delay: int, day: int) -> int:
 
 def issued(
     calibrator: Calibrator,
-    forecasts: Floats,
-    y: Floats,
+    forecasts: Float64Array,
+    y: Float64Array,
     *,
     at: Rows,
     swaps: Iterable[Swap],
     levels: Sequence[float] = LEVELS,
-) -> Floats:
+) -> Float64Array:
     """The quantiles (n x m x levels) of live forecasts (n x m), as they were given at their time.
 
     Args:
@@ -155,7 +153,7 @@ def issued(
     return quantiles
 
 
-def _swap(calibrator: Calibrator, own: Sequence[Swap], y: Floats, at: Rows) -> None:
+def _swap(calibrator: Calibrator, own: Sequence[Swap], y: Float64Array, at: Rows) -> None:
     """Put models into service that were trained by the same step."""
     columns = np.array([swap.column for swap in own])
     tried = np.stack([swap.forecasts for swap in own], axis=1)
@@ -169,8 +167,8 @@ def tried_rows(known: int, day: int) -> slice:
 
 
 def judged(
-    targets: Floats,
-    quantiles: Floats,
+    targets: Float64Array,
+    quantiles: Float64Array,
     *,
     at: Rows,
     day: int,
@@ -212,7 +210,7 @@ def _any(at: Rows, steps: Sequence[int], day: int) -> npt.NDArray[np.bool_]:
     return rows
 
 
-def _sharpness(targets: Floats, quantiles: Floats) -> Sharpness | None:
+def _sharpness(targets: Float64Array, quantiles: Float64Array) -> Sharpness | None:
     samples = int((~np.isnan(targets)).sum())
     if samples == 0:
         return None

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from clearwatt.component import Model
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Model
+from clearwatt.clear.loop import Deployment, reconstructor
 from clearwatt.errors import require_whole
 from clearwatt.experiment.protocol import Rows
-from clearwatt.loop import Deployment, reconstructor
-from clearwatt.networks import Params
-
-Floats = npt.NDArray[np.float32]
+from clearwatt.training.networks import Params
 
 DAY = 96
 """Quarter hours: the default delay of a measurement."""
@@ -75,14 +73,14 @@ def servings(
 
 
 def live_forecasts(
-    x: Floats,
+    x: Float32Array,
     *,
     autoencoder: Model,
     predictor: Model,
     deployments: Sequence[Deployment],
     delay: int = DAY,
     at: Rows | None = None,
-) -> Floats:
+) -> Float32Array:
     """Forecasts (n) for the stream's inputs (n x d), each by the model in service when it was made.
 
     The arguments are those of `servings`.
@@ -105,11 +103,13 @@ def live_forecasts(
     return forecasts
 
 
-def said_by(serving: Serving, x: Floats, autoencoder: Model, predictor: Model) -> Floats:
+def said_by(
+    serving: Serving, x: Float32Array, autoencoder: Model, predictor: Model
+) -> Float32Array:
     """What these weights say (n) of inputs (n x d)."""
     network = reconstructor(autoencoder.network)
     with torch.inference_mode():
         rows = torch.from_numpy(x)[None]
         output = predictor.network.forward(serving.head, network.encode(serving.encoder, rows))
-    forecasts: Floats = output[0, :, 0].numpy()
+    forecasts: Float32Array = output[0, :, 0].numpy()
     return forecasts

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import DataError
-
-Floats = npt.NDArray[np.float64]
 
 
 class LiveError(NamedTuple):
@@ -68,7 +67,7 @@ def live_error(targets: npt.ArrayLike, forecasts: npt.ArrayLike) -> LiveError:
     return LiveError(_root_mean(squares, "live error"), float(np.nanmean(errors)))
 
 
-def _squared_errors(targets: npt.ArrayLike, outputs: npt.ArrayLike) -> Floats:
+def _squared_errors(targets: npt.ArrayLike, outputs: npt.ArrayLike) -> Float64Array:
     """Squared errors of n samples, averaged over features; NaN where there is no target."""
     wanted = np.asarray(targets, dtype=np.float64)
     given = np.asarray(outputs, dtype=np.float64)
@@ -80,7 +79,7 @@ def _squared_errors(targets: npt.ArrayLike, outputs: npt.ArrayLike) -> Floats:
     return squares if squares.ndim == 1 else squares.reshape(len(squares), -1).mean(axis=1)
 
 
-def _root_mean(squares: Floats, what: str) -> float:
+def _root_mean(squares: Float64Array, what: str) -> float:
     counted = squares[~np.isnan(squares)]
     if len(counted) == 0:
         raise DataError(f"no measured sample to take the {what} of")

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from clearwatt.component import Model, Settings
-from clearwatt.instance import Instance
-from clearwatt.networks import Network, Params
-from clearwatt.snapshot import pack_network, tensors_below, unpack_network
-from clearwatt.state import load_state, save_state
+from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.snapshot import pack_network, tensors_below, unpack_network
+from clearwatt.files import load_state, save_state
 from clearwatt.strategies import Frozen
+from clearwatt.training.networks import Network, Params
 
 Arrays = Mapping[str, npt.NDArray[np.float32]]
 

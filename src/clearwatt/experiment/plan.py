@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 from typing import TypeVar
 
+from clearwatt.clear.loop import reconstructor
 from clearwatt.data import Dataset
 from clearwatt.errors import DataError
 from clearwatt.experiment.config import Experiment
@@ -17,8 +18,7 @@ from clearwatt.experiment.presets import PRESETS
 from clearwatt.experiment.protocol import Zone
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role
 from clearwatt.experiment.updating import UpdatingTask, role_of
-from clearwatt.loop import reconstructor
-from clearwatt.networks import Network, Predictor, Reconstructor
+from clearwatt.training.networks import Network, Predictor, Reconstructor
 
 STACK = 32
 """Entities of a task at most, unless they share an autoencoder: what trains fastest together."""

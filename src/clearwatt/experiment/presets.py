@@ -10,7 +10,7 @@ from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import Grid
-from clearwatt.fleet import UPDATE, Training
+from clearwatt.training.fleet import UPDATE, Training
 
 _ONE_SHAPE = Networks(
     layers=(3,),

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
 from clearwatt.data import Dataset
 from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
 from clearwatt.errors import ConfigurationError, DataError
 
-Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 
 LEAST = 10
@@ -50,7 +50,7 @@ class Phases:
         """Steps of all three."""
         return self.warmup + self.updating + self.test
 
-    def split(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+    def split(self, values: Float32Array) -> tuple[Float32Array, Float32Array, Float32Array]:
         """The three phases of an array over time."""
         if len(values) < self.length:
             raise DataError(
@@ -64,9 +64,9 @@ class Phases:
 class Span(NamedTuple):
     """The usable samples of a zone in a phase."""
 
-    x: Floats
+    x: Float32Array
     """Inputs, n x d."""
-    y: Floats
+    y: Float32Array
     """Power, n x entities; NaN where there is no measurement."""
     at: Rows
     """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""

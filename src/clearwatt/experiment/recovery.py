@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float64Array
 from clearwatt.data import Drift
 from clearwatt.experiment.trial import Recovery
-
-Floats = npt.NDArray[np.float64]
 
 DAYS_BEFORE = 14
 """The level an error must come back to is that of so many days before the drift."""
@@ -19,7 +17,7 @@ BACK = 1.5
 """How far above that level still counts as back."""
 
 
-def daily_rmse(errors: Floats, day: int) -> Floats:
+def daily_rmse(errors: Float64Array, day: int) -> Float64Array:
     """Root mean square per day of errors (n, NaN where unknown); the last day may be short."""
     days = -(-len(errors) // day)
     padded = np.full(days * day, np.nan)
@@ -27,12 +25,12 @@ def daily_rmse(errors: Floats, day: int) -> Floats:
     squares = np.square(padded.reshape(days, day))
     known = ~np.isnan(squares)
     sums, counts = np.where(known, squares, 0.0).sum(axis=1), known.sum(axis=1)
-    means: Floats = np.divide(sums, counts, out=np.full(days, np.nan), where=counts > 0)
+    means: Float64Array = np.divide(sums, counts, out=np.full(days, np.nan), where=counts > 0)
     return np.asarray(np.sqrt(means), np.float64)
 
 
 def recoveries(
-    errors: Floats, drifts: Sequence[Drift], times: pd.DatetimeIndex, *, day: int
+    errors: Float64Array, drifts: Sequence[Drift], times: pd.DatetimeIndex, *, day: int
 ) -> tuple[Recovery, ...]:
     """For each drift that starts within these times: steps until the error is back.
 

@@ -10,14 +10,14 @@ from typing import Generic, Literal, TypeVar
 
 import pandas as pd
 
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import Drift
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Candidate, Place, size
 from clearwatt.experiment.protocol import Span, Zone
-from clearwatt.fleet import Training, one_thread, stack_of
-from clearwatt.networks import Predictor, Reconstructor
-from clearwatt.streams import drive, together
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training, one_thread, stack_of
+from clearwatt.training.networks import Predictor, Reconstructor
+from clearwatt.training.streams import drive, together
 
 Role = Literal["plain", "variational", "everything"]
 """A zone's autoencoder, its variational one, and the one of Baseline_U that has seen it all."""

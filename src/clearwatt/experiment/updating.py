@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.component import Component
+from clearwatt.clear.component import Component
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.loop import Deployment
 from clearwatt.data import Drift
 from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.intervals import Intervals, issued, judged, lag_of, swaps_of
@@ -28,10 +30,8 @@ from clearwatt.experiment.trial import (
     plain,
     score,
 )
-from clearwatt.instance import Instance
 from clearwatt.intervals import Calibrator
-from clearwatt.loop import Deployment
-from clearwatt.streams import Stream, drive, together
+from clearwatt.training.streams import Stream, drive, together
 
 Floats64 = npt.NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.arrays import Float64Array
 from clearwatt.intervals.cells import Cells, Places
-from clearwatt.intervals.levels import Floats
 
 DAYS = 4
 """Days of a batch: what is usual changes over weeks, and looking at it takes time."""
@@ -22,9 +22,9 @@ class Batch(NamedTuple):
     """
 
     places: Places
-    residuals: Floats
-    z: Floats
-    reach: Floats
+    residuals: Float64Array
+    z: Float64Array
+    reach: Float64Array
 
     @classmethod
     def empty(cls, cells: Cells, entities: int) -> Batch:
@@ -62,4 +62,4 @@ class Kept(NamedTuple):
     chosen: Places
     slots: Places
     places: Places
-    residuals: Floats
+    residuals: Float64Array

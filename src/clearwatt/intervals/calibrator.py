@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError, DataError, StateError, require_whole
 from clearwatt.intervals.batch import Kept
 from clearwatt.intervals.card import Card
 from clearwatt.intervals.cells import PARTS, Cells, Places, Spread
 from clearwatt.intervals.learner import Learner
-from clearwatt.intervals.levels import LEVELS, Floats, checked_levels
+from clearwatt.intervals.levels import LEVELS, checked_levels
 from clearwatt.intervals.limits import limits_of
 from clearwatt.intervals.pace import PACE, Pace
 from clearwatt.intervals.sheet import Sheet, within
@@ -38,7 +39,7 @@ class Calibrator:
     between them; how rows were grouped into calls makes no difference.
     """
 
-    def __init__(self, learner: Learner, limits: Floats, *, lag: int) -> None:
+    def __init__(self, learner: Learner, limits: Float64Array, *, lag: int) -> None:
         self.cells, self.limits, self.lag = learner.cells, limits, lag
         self._learner = learner
         self._day: int | None = None  # the one whose rows are coming in
@@ -48,8 +49,8 @@ class Calibrator:
     @classmethod
     def start(
         cls,
-        forecasts: Floats,
-        y: Floats,
+        forecasts: Float64Array,
+        y: Float64Array,
         steps: Places,
         *,
         day: int,
@@ -84,12 +85,12 @@ class Calibrator:
 
     def quantiles(
         self,
-        forecasts: Floats,
+        forecasts: Float64Array,
         steps: Places,
-        levels: Sequence[float] | Floats = LEVELS,
+        levels: Sequence[float] | Float64Array = LEVELS,
         *,
         columns: Places | None = None,
-    ) -> Floats:
+    ) -> Float64Array:
         """Quantiles (n x m x levels) around forecasts of rows to come, by all that is known.
 
         They ascend with their levels and stay within the limits.
@@ -109,12 +110,12 @@ class Calibrator:
 
     def observe(
         self,
-        forecasts: Floats,
-        y: Floats,
+        forecasts: Float64Array,
+        y: Float64Array,
         steps: Places,
         *,
-        levels: Sequence[float] | Floats | None = None,
-    ) -> Floats | None:
+        levels: Sequence[float] | Float64Array | None = None,
+    ) -> Float64Array | None:
         """Take in rows: what the models in force said, and what was measured.
 
         Args:
@@ -146,7 +147,9 @@ class Calibrator:
             first += len(days) - 1
         return said
 
-    def swap(self, columns: Places, forecasts: Floats, y: Floats, steps: Places) -> None:
+    def swap(
+        self, columns: Places, forecasts: Float64Array, y: Float64Array, steps: Places
+    ) -> None:
         """Go on with a new model, by what it says of the last days.
 
         Quantiles of the entities are as wide from now on as they would have been with it, and
@@ -171,8 +174,8 @@ class Calibrator:
 
     def add(
         self,
-        forecasts: Floats,
-        y: Floats,
+        forecasts: Float64Array,
+        y: Float64Array,
         steps: Places,
         *,
         low: float | None = None,
@@ -260,7 +263,7 @@ class Calibrator:
             settled=values["settled"],
         )
 
-    def _check(self, forecasts: Floats, y: Floats, steps: Places) -> None:
+    def _check(self, forecasts: Float64Array, y: Float64Array, steps: Places) -> None:
         wanted = (len(steps), len(self.cells.lowest))
         for name, values in (("forecasts", forecasts), ("y", y)):
             if values.shape != wanted:
@@ -283,7 +286,7 @@ class Calibrator:
         inner = np.flatnonzero(np.diff(steps // self.cells.day)) + 1
         return [0, *inner.tolist(), len(steps)] if len(steps) else []
 
-    def _kept(self, forecasts: Floats, y: Floats, steps: Places) -> Kept | None:
+    def _kept(self, forecasts: Float64Array, y: Float64Array, steps: Places) -> Kept | None:
         """What of some rows is learned from, if anything is."""
         chosen = self.cells.learned(steps)
         if len(chosen) == 0:  # so are most single rows
@@ -294,7 +297,7 @@ class Calibrator:
         return Kept(chosen, slots, places, y - forecasts)
 
     def _advance(
-        self, forecasts: Floats, y: Floats, steps: Places, *, cuts: list[int]
+        self, forecasts: Float64Array, y: Float64Array, steps: Places, *, cuts: list[int]
     ) -> list[Card]:
         """Take in the days of a block between cuts, no more than there is room for.
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.arrays import Float64Array
 from clearwatt.intervals.cells import Cells, Places, Spread
-from clearwatt.intervals.levels import KNOTS, Floats
+from clearwatt.intervals.levels import KNOTS
 
 _KNOTS = np.asarray(KNOTS)
 
@@ -20,14 +21,14 @@ class Card(NamedTuple):
     ``table`` (m x knots) are the quantiles of what is left, ascending.
     """
 
-    location: Floats
-    scale: Floats
-    bias: Floats
-    size: Floats
-    wide: Floats
-    table: Floats
+    location: Float64Array
+    scale: Float64Array
+    bias: Float64Array
+    size: Float64Array
+    wide: Float64Array
+    table: Float64Array
 
-    def below(self, z: Floats) -> Floats:
+    def below(self, z: Float64Array) -> Float64Array:
         """How many normalised residuals (n x m, NaN: none) are below each knot: m x knots.
 
         One that sits on its quantile is no miss on either side.
@@ -41,14 +42,14 @@ class Card(NamedTuple):
         return np.ascontiguousarray(counts.T, np.float64)
 
     def quantiles(
-        self, forecasts: Floats, steps: Places, *, cells: Cells, levels: Floats
-    ) -> Floats:
+        self, forecasts: Float64Array, steps: Places, *, cells: Cells, levels: Float64Array
+    ) -> Float64Array:
         """Quantiles around forecasts (n x m): n x m x levels."""
         places = cells.places(cells.bands(forecasts), steps)
         # Ascending z stay ascending through all of this, so that nothing crosses.
         z = _between(self.table, levels)
         z = z * (self.size * (1.0 + self.wide))[:, None] + self.bias[:, None]
-        said: Floats = self.scale.reshape(-1).take(places)[..., None] * z
+        said: Float64Array = self.scale.reshape(-1).take(places)[..., None] * z
         said += self.location.reshape(-1).take(places)[..., None]
         said += forecasts[..., None]
         return said
@@ -59,9 +60,9 @@ class Card(NamedTuple):
         return Spread(self.location, self.scale)
 
 
-def _between(table: Floats, levels: Floats) -> Floats:
+def _between(table: Float64Array, levels: Float64Array) -> Float64Array:
     """Quantiles at any levels, in a straight line between the knots and constant beyond them."""
     left = np.clip(np.searchsorted(_KNOTS, levels, side="right") - 1, 0, len(_KNOTS) - 2)
     share = np.clip((levels - _KNOTS[left]) / np.diff(_KNOTS)[left], 0.0, 1.0)
-    between: Floats = table[..., left] * (1.0 - share) + table[..., left + 1] * share
+    between: Float64Array = table[..., left] * (1.0 - share) + table[..., left + 1] * share
     return np.maximum.accumulate(between, axis=-1)  # rounding may undo an order of equals

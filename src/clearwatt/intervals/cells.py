@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.intervals.levels import Floats
+from clearwatt.arrays import Float64Array
 
 Places = npt.NDArray[np.int64]
 
@@ -45,11 +45,11 @@ class Cells:
 
     day: int
     parts: int
-    lowest: Floats
-    height: Floats
+    lowest: Float64Array
+    height: Float64Array
 
     @classmethod
-    def over(cls, forecasts: Floats, *, day: int, parts: int) -> Cells:
+    def over(cls, forecasts: Float64Array, *, day: int, parts: int) -> Cells:
         """Bands over the usual range of forecasts (n x m), without the outermost hundredths."""
         low, high = np.quantile(forecasts, (0.01, 0.99), axis=0)
         return cls(day, parts, low, (high - low) / BANDS)
@@ -77,7 +77,7 @@ class Cells:
         """How many of the steps of its day that are learned from have come by a step."""
         return (step % self.day - step // self.day % self.stride) // self.stride + 1
 
-    def bands(self, forecasts: Floats) -> Places:
+    def bands(self, forecasts: Float64Array) -> Places:
         """The band of each forecast: n x m."""
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             band = forecasts - self.lowest
@@ -102,12 +102,12 @@ class Cells:
 class Spread(NamedTuple):
     """Location and scale of the residuals of each cell: m x count."""
 
-    location: Floats
-    scale: Floats
+    location: Float64Array
+    scale: Float64Array
 
-    def normalised(self, residuals: Floats, places: Places) -> Floats:
+    def normalised(self, residuals: Float64Array, places: Places) -> Float64Array:
         """Residuals (n x m) in units of their cells."""
-        units: Floats = residuals - self.location.reshape(-1).take(places)
+        units: Float64Array = residuals - self.location.reshape(-1).take(places)
         with np.errstate(over="ignore"):
             units /= self.scale.reshape(-1).take(places)
         return np.clip(units, -FAR, FAR, out=units)
@@ -116,17 +116,19 @@ class Spread(NamedTuple):
 class Sums(NamedTuple):
     """Fading sums per cell, each m x count: samples, residuals, distances from the location."""
 
-    samples: Floats
-    residuals: Floats
-    distances: Floats
+    samples: Float64Array
+    residuals: Float64Array
+    distances: Float64Array
 
     @classmethod
-    def of(cls, residuals: Floats, distances: Floats, *, places: Places, cells: int) -> Sums:
+    def of(
+        cls, residuals: Float64Array, distances: Float64Array, *, places: Places, cells: int
+    ) -> Sums:
         """Sum up residuals (n x m, NaN: none) in their cells."""
         entities = residuals.shape[1]
         unknown, flat = np.isnan(residuals), places.ravel()
 
-        def summed(values: Floats) -> Floats:
+        def summed(values: Float64Array) -> Float64Array:
             np.copyto(values, 0.0, where=unknown)  # far faster than leaving them out
             sums = np.bincount(flat, values.ravel(), entities * cells)
             return np.asarray(sums, np.float64).reshape(entities, cells)
@@ -135,7 +137,7 @@ class Sums(NamedTuple):
             summed(np.ones(residuals.shape)), summed(residuals.copy()), summed(distances.copy())
         )
 
-    def faded(self, factor: Floats, newer: Sums) -> Sums:
+    def faded(self, factor: Float64Array, newer: Sums) -> Sums:
         """These times a factor (m x 1), and newer ones."""
         found = Sums(*(old * factor for old in self))
         for own, new in zip(found, newer, strict=True):
@@ -167,7 +169,7 @@ class Sums(NamedTuple):
 
 
 @cache
-def _members(count: int) -> Floats:
+def _members(count: int) -> Float64Array:
     """Which cells belong to each part of the day and to each band: count x (parts + BANDS).
 
     Sums over them as a matrix product take a tenth of the time.
@@ -177,7 +179,7 @@ def _members(count: int) -> Floats:
     return np.ascontiguousarray(np.concatenate([parts, bands]).T)
 
 
-def _ratio(over: Floats, under: Floats) -> Floats:
+def _ratio(over: Float64Array, under: Float64Array) -> Float64Array:
     """A quotient that is 0 where there is nothing to divide by."""
     out = np.zeros(np.broadcast_shapes(over.shape, under.shape))
     return np.divide(over, under, out=out, where=under > 0)

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.intervals.batch import DAYS, Batch, Kept
 from clearwatt.intervals.card import Card
 from clearwatt.intervals.cells import Cells, Places, Sums
-from clearwatt.intervals.levels import Floats
 from clearwatt.intervals.pace import Pace
 from clearwatt.intervals.recent import Days, Recent, followed
 from clearwatt.intervals.usual import Usual, fades
@@ -78,7 +78,7 @@ class Learner:
         """Normalise the first slots of the day whose rows are coming in by what is said of it."""
         self._settle(self._units(1), self.cards[:1], self.held * self.cells.slots + slots)
 
-    def renew(self, columns: Places, units: Floats, weights: Floats) -> None:
+    def renew(self, columns: Places, units: Float64Array, weights: Float64Array) -> None:
         """Put right how things are these days for new models of some entities.
 
         Args:
@@ -147,7 +147,7 @@ class Learner:
         found.cards = tuple(record(Card, f"card{at}", Card._fields) for at in range(lag + 1))
         return found
 
-    def _units(self, days: int) -> Floats:
+    def _units(self, days: int) -> Float64Array:
         """Residuals of days to learn from in units of their cells: days x slots x m."""
         slots, batch = self.cells.slots, self.batch
         # What is usual stays as it is in the newest card until the batch is full.
@@ -159,7 +159,7 @@ class Learner:
         ]
         return np.concatenate(units).reshape(days, slots, -1)
 
-    def _followed(self, seen: Days) -> tuple[Recent, Floats]:
+    def _followed(self, seen: Days) -> tuple[Recent, Float64Array]:
         """How things are, and how much wider quantiles, after each day: days x m."""
         slots, before = self.cells.slots, self.recent
         fade, narrow = (
@@ -174,7 +174,7 @@ class Learner:
         wide = np.multiply.accumulate(np.concatenate([self.wide[None], narrow]))[1:]
         return Recent(samples, residuals, distances), wide
 
-    def _settle(self, units: Floats, cards: Sequence[Card], end: int) -> None:
+    def _settle(self, units: Float64Array, cards: Sequence[Card], end: int) -> None:
         """Normalise rows of the batch up to an end, of days (days x slots x m) by their cards."""
         first = self.held * self.cells.slots
         bias, size, wide = (
@@ -213,9 +213,9 @@ class Learner:
             part[columns] = now[name][columns]
         return card._replace(**parts)
 
-    def _bias(self, recent: Recent) -> Floats:
+    def _bias(self, recent: Recent) -> Float64Array:
         return self.pace.bias * recent.bias
 
-    def _size(self, recent: Recent) -> Floats:
+    def _size(self, recent: Recent) -> Float64Array:
         trust = self.pace.trust
         return np.asarray(1.0 - trust + trust * recent.size, np.float64)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError
-
-Floats = npt.NDArray[np.float64]
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 """Quantiles given unless others are asked for: the ends of the 50, 80 and 90 % intervals."""
@@ -18,7 +17,7 @@ KNOTS = (0.01, *LEVELS, 0.99)
 outermost a memory of some weeks cannot tell, so beyond them the outermost hold."""
 
 
-def checked_levels(levels: Sequence[float] | npt.NDArray[np.floating]) -> Floats:
+def checked_levels(levels: Sequence[float] | npt.NDArray[np.floating]) -> Float64Array:
     """Levels as an array, or a ConfigurationError that names what is amiss with them."""
     try:
         wanted = np.asarray(levels, dtype=np.float64)

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.data.schema import Kind
 from clearwatt.errors import ConfigurationError
-from clearwatt.intervals.levels import Floats
 
-Limit = float | Sequence[float] | Floats | None
+Limit = float | Sequence[float] | Float64Array | None
 """Of all entities or of each; None: none."""
 Limits = tuple[Limit, Limit]
 """The lowest and the highest power possible."""
 
 
 def physical_limits(
-    kind: Kind | str, *, rated: float | None, readings: Floats
+    kind: Kind | str, *, rated: float | None, readings: Float64Array
 ) -> tuple[float, float]:
     """The lowest and the highest power of an entity; infinite where nothing limits it.
 
@@ -40,7 +40,7 @@ def physical_limits(
     return low, high
 
 
-def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int) -> Floats:
+def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int) -> Float64Array:
     """Limits of all entities (2 x m), given for all at once or for each; None: none."""
     ends = [-np.inf if low is None else low, np.inf if high is None else high]
     limits = np.stack([np.broadcast_to(np.asarray(end, np.float64), entities) for end in ends])
@@ -54,7 +54,7 @@ def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: i
     return limits
 
 
-def checked_limits(limits: Limits | None, entities: int) -> Floats:
+def checked_limits(limits: Limits | None, entities: int) -> Float64Array:
     """Limits of all entities (2 x m), or a ConfigurationError that names what is amiss."""
     if limits is None:
         return limits_of(None, None, entities)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError
-from clearwatt.intervals.levels import Floats, checked_levels
+from clearwatt.intervals.levels import checked_levels
 
 
 class Interval(NamedTuple):
@@ -22,7 +23,7 @@ class Interval(NamedTuple):
 
 
 def interval(
-    targets: Floats, quantiles: Floats, *, levels: Sequence[float], share: float
+    targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[float], share: float
 ) -> Interval:
     """Score the central interval that is to hold this share; NaN where nothing was measured.
 
@@ -36,17 +37,19 @@ def interval(
     return Interval(float(inside.mean()), float((high - low).mean()))
 
 
-def pinball(targets: Floats, quantiles: Floats, *, levels: Sequence[float]) -> Floats:
+def pinball(
+    targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[float]
+) -> Float64Array:
     """Mean pinball loss of each level: q; NaN where nothing was measured."""
     known = ~np.isnan(targets)
     if not known.any():
         return np.full(len(levels), np.nan)
     miss = targets[known, None] - quantiles[known]
-    losses: Floats = np.maximum(miss * np.asarray(levels), miss * (np.asarray(levels) - 1))
+    losses: Float64Array = np.maximum(miss * np.asarray(levels), miss * (np.asarray(levels) - 1))
     return np.asarray(losses.mean(axis=0), np.float64)
 
 
-def crps(targets: Floats, quantiles: Floats, *, levels: Sequence[float]) -> float:
+def crps(targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[float]) -> float:
     """Continuous ranked probability score, as far as the quantiles tell it.
 
     Twice the integral of the pinball loss over the levels, by trapezoids; below the lowest level

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from clearwatt.arrays import Float64Array
 from clearwatt.intervals.cells import Places
-from clearwatt.intervals.levels import KNOTS, Floats
+from clearwatt.intervals.levels import KNOTS
 
 BINS = 64
 _KNOTS = np.asarray(KNOTS)
 
 
-def bins_of(z: Floats) -> Places:
+def bins_of(z: Float64Array) -> Places:
     """The bin of each normalised residual."""
     span = np.abs(z)
     span += 1.0
@@ -24,7 +25,7 @@ def bins_of(z: Floats) -> Places:
     return np.minimum(squeezed, BINS - 1, out=squeezed).astype(np.int64)
 
 
-def histogram(z: Floats) -> Floats:
+def histogram(z: Float64Array) -> Float64Array:
     """Count normalised residuals (n x m, NaN: none) by bin: m x BINS."""
     entities = z.shape[1]
     unknown = np.isnan(z)
@@ -35,7 +36,7 @@ def histogram(z: Floats) -> Floats:
     return counts.reshape(entities, BINS).astype(np.float64)
 
 
-def quantiles_of(counts: Floats) -> Floats:
+def quantiles_of(counts: Float64Array) -> Float64Array:
     """Quantiles at `KNOTS` of histograms (m x BINS): m x knots."""
     bins = np.ascontiguousarray(counts.T)  # the bins first: sums run far faster
     below = np.cumsum(bins, axis=0)

@@ -9,10 +9,11 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import StateError
 from clearwatt.intervals.card import Card
 from clearwatt.intervals.cells import Cells, Places
-from clearwatt.intervals.levels import KNOTS, LEVELS, Floats, checked_levels
+from clearwatt.intervals.levels import KNOTS, LEVELS, checked_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,16 +22,16 @@ class Sheet:
 
     cells: Cells
     card: Card
-    limits: Floats
+    limits: Float64Array
 
     def quantiles(
         self,
-        forecasts: Floats,
+        forecasts: Float64Array,
         steps: Places,
-        levels: Sequence[float] | Floats = LEVELS,
+        levels: Sequence[float] | Float64Array = LEVELS,
         *,
         columns: Places | None = None,
-    ) -> Floats:
+    ) -> Float64Array:
         """Quantiles (n x m x levels) around forecasts of rows to come.
 
         They ascend with their levels and stay within the limits.
@@ -91,6 +92,6 @@ class Sheet:
                 raise ValueError(f"{name} has shape {array.shape}, not {wanted}")
 
 
-def within(quantiles: Floats, limits: Floats) -> Floats:
+def within(quantiles: Float64Array, limits: Float64Array) -> Float64Array:
     """Quantiles (n x m x levels) clipped to limits (2 x m)."""
     return np.clip(quantiles, limits[0, :, None], limits[1, :, None], out=quantiles)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.arrays import Float64Array
 from clearwatt.intervals.batch import Batch
 from clearwatt.intervals.card import Card
 from clearwatt.intervals.cells import FAR, Cells, Places, Sums
-from clearwatt.intervals.levels import KNOTS, Floats
+from clearwatt.intervals.levels import KNOTS
 from clearwatt.intervals.pace import Pace
 from clearwatt.intervals.shape import histogram, quantiles_of
 
@@ -21,11 +22,11 @@ class Usual(NamedTuple):
     """Fading sums per cell, histograms (m x BINS), and offsets of the trackers (m x knots)."""
 
     sums: Sums
-    counts: Floats
-    offsets: Floats
+    counts: Float64Array
+    offsets: Float64Array
 
     @classmethod
-    def of(cls, residuals: Floats, places: Places, *, cells: Cells, pace: Pace) -> Usual:
+    def of(cls, residuals: Float64Array, places: Places, *, cells: Cells, pace: Pace) -> Usual:
         """Begin with the residuals (n x m, NaN: none) of a warm-up."""
         rough = Sums.of(residuals, np.abs(residuals), places=places, cells=cells.count)
         distances = np.abs(residuals - rough.spread().location.reshape(-1).take(places))
@@ -48,7 +49,7 @@ class Usual(NamedTuple):
         counts += histogram(batch.z)
         return Usual(self.sums.faded(fade, newer), counts, offsets)
 
-    def table(self) -> Floats:
+    def table(self) -> Float64Array:
         """Quantiles of normalised residuals at the knots: m x knots, ascending."""
         return np.sort(quantiles_of(self.counts) + self.offsets, axis=1)
 
@@ -67,6 +68,6 @@ def _sums(batch: Batch, card: Card, cells: Cells) -> Sums:
 
 
 @cache
-def fades(slots: int, half_life: float, most: int) -> Floats:
+def fades(slots: int, half_life: float, most: int) -> Float64Array:
     """How much is left after 0 to ``most`` samples, with a half-life in days of so many slots."""
     return np.asarray(0.5 ** (np.arange(most + 1) / slots / half_life), np.float64)

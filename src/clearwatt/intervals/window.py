@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from clearwatt.arrays import Float32Array
 from clearwatt.intervals.cells import Places
-
-Stored = npt.NDArray[np.float32]
 
 WINDOW_DAYS = 7
 """How many days of samples a new model is tried on."""
@@ -19,8 +17,8 @@ WINDOW_DAYS = 7
 class Window:
     """Inputs (w x d), measurements (w x entities; NaN: none) and steps (w) of the last samples."""
 
-    x: Stored
-    y: Stored
+    x: Float32Array
+    y: Float32Array
     steps: Places
 
     @classmethod

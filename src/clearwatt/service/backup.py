@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from clearwatt import __version__
-from clearwatt.atomic import write_text_atomically
 from clearwatt.errors import ConfigurationError, StateError
+from clearwatt.files import MANIFEST as STATE_MANIFEST
+from clearwatt.files import load_state, write_text_atomically
 from clearwatt.service.store.backup import restore_store
 from clearwatt.service.store.base import Store
 from clearwatt.service.times import text
-from clearwatt.state import MANIFEST as STATE_MANIFEST
-from clearwatt.state import load_state
 
 FORMAT, VERSION = "clearwatt-backup", 1
 MANIFEST = "backup.json"

@@ -1,7 +1,7 @@
 """Files of the service below its data directory: model versions, and checkpoints of zones.
 
 Models are never changed once deployed; a checkpoint is replaced by a newer one. Both are checked
-when they are read (see `clearwatt.state`), and neither is ever seen half-written.
+when they are read (see `clearwatt.files`), and neither is ever seen half-written.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from urllib.parse import quote
 from torch import Tensor
 
 from clearwatt.errors import StateError
+from clearwatt.files import Saved, load_state, save_state
 from clearwatt.service.records import Version
 from clearwatt.service.store.base import StoreFullError
-from clearwatt.state import Saved, load_state, save_state
 
 KEPT_VERSIONS = 20
 """Versions of a component whose files are kept, those in use apart."""

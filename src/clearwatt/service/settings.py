@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clearwatt.component import Settings
+from clearwatt.clear.component import Settings
 from clearwatt.errors import ConfigurationError
-from clearwatt.fleet import Training
 from clearwatt.strategies import strategy_named
+from clearwatt.training.fleet import Training
 
 
 class ZoneSettings(BaseModel):
@@ -61,7 +61,7 @@ class ZoneSettings(BaseModel):
 
     def core(self, step: int) -> Settings:
         """The settings of the instance; exact verdicts keep timing out of its state."""
-        from clearwatt.gate import Gate
+        from clearwatt.clear.gate import Gate
 
         month = 30 * 86_400 // step
         return Settings(

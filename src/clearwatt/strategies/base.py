@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.fleet import Penalty
 from clearwatt.memory import Policy
-from clearwatt.networks import Network, Params
+from clearwatt.training.fleet import Penalty
+from clearwatt.training.networks import Network, Params
 
 ComponentName = Literal["autoencoder", "predictor"]
 State = dict[str, Tensor]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import torch
 
-from clearwatt.networks import Params
 from clearwatt.strategies.base import Objective, State, Strategy, Update, Warmup, require
 from clearwatt.strategies.online_ewc import anchored, check_ewc, faded, fisher_of
+from clearwatt.training.networks import Params
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from clearwatt.errors import require_whole
-from clearwatt.networks import Params, Reconstructor
 from clearwatt.strategies.base import (
     Archive,
     Batch,
@@ -24,6 +23,7 @@ from clearwatt.strategies.base import (
     require,
 )
 from clearwatt.strategies.latent import Density, draw_latents, fit_density
+from clearwatt.training.networks import Params, Reconstructor
 
 
 @dataclass(frozen=True)

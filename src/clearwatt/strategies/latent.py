@@ -9,10 +9,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from clearwatt.arrays import Float64Array
 from clearwatt.strategies.mixture import fit_mixture
 
 Density = Literal["prior", "gaussian", "mixture"]
-Array = npt.NDArray[np.float64]
 
 _RIDGE = 1e-5
 """Keeps the covariances of collapsed latent dimensions invertible; a share of large variances."""
@@ -50,14 +50,14 @@ def draw_latents(density: dict[str, Tensor], count: int, rng: np.random.Generato
     return density["means"][chosen] + spread
 
 
-def _gaussian(z: Array) -> dict[str, Tensor]:
+def _gaussian(z: Float64Array) -> dict[str, Tensor]:
     covariance = np.atleast_2d(np.cov(z, rowvar=False))
     ridge = _RIDGE * max(1.0, float(covariance.diagonal().max()))
     factor = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
     return _packed(np.ones(1), z.mean(0)[None], factor[None])
 
 
-def _mixture(z: Array, components: int, seed: int) -> dict[str, Tensor]:
+def _mixture(z: Float64Array, components: int, seed: int) -> dict[str, Tensor]:
     """Fit a mixture by expectation maximisation, in coordinates in which the latents are white."""
     whole = _gaussian(z)
     centre, factor = whole["means"][0].double(), whole["factors"][0].double()

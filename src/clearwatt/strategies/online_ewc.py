@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clearwatt.fleet import Penalty
-from clearwatt.networks import Params
 from clearwatt.strategies.base import (
     Batch,
     Objective,
@@ -15,6 +13,8 @@ from clearwatt.strategies.base import (
     Warmup,
     require,
 )
+from clearwatt.training.fleet import Penalty
+from clearwatt.training.networks import Params
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import torch
 
-from clearwatt.component import Component
-from clearwatt.events import UpdateEvent
-from clearwatt.instance import Instance
-from clearwatt.memory import Floats
-from clearwatt.snapshot import pack_component
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Component
+from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.snapshot import pack_component
 
 
 def components(instance: Instance) -> dict[str, Component]:
@@ -64,7 +64,7 @@ def _components_differ(one: Component, other: Component) -> str | None:
     return f"the {extra[0]}" if extra else None
 
 
-def first_mismatch(one: Instance, other: Instance, probe: Floats) -> str | None:
+def first_mismatch(one: Instance, other: Instance, probe: Float32Array) -> str | None:
     """The first thing in which the first entity fares differently beyond float rounding.
 
     Compared are its updates (when, why, on how many samples; thresholds) and its forecasts for the

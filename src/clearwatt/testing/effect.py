@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from clearwatt.fleet import Job, Trained, one_thread, train
-from clearwatt.networks import Params
 from clearwatt.strategies import ComponentName, FineTune, Strategy
 from clearwatt.testing.scenario import scenario, start
+from clearwatt.training.fleet import Job, Trained, one_thread, train
+from clearwatt.training.networks import Params
 
 _NOTHING = 1e-6
 """A share of the gradient that is no effect; gradients are compared in double precision."""

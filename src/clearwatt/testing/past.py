@@ -7,11 +7,9 @@ from copy import deepcopy
 import numpy as np
 import torch
 
-from clearwatt.component import Component, Model
-from clearwatt.fleet import one_thread
-from clearwatt.instance import Instance
+from clearwatt.clear.component import Component, Model
+from clearwatt.clear.instance import Instance
 from clearwatt.memory import Policy
-from clearwatt.networks import Reconstructor
 from clearwatt.strategies import (
     Access,
     Archive,
@@ -34,6 +32,8 @@ from clearwatt.testing.scenario import (
     seen_by,
     start,
 )
+from clearwatt.training.fleet import one_thread
+from clearwatt.training.networks import Reconstructor
 
 
 class _SealedPast(Past):

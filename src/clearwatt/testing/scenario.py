@@ -9,14 +9,14 @@ from functools import cache
 import numpy as np
 import torch
 
-from clearwatt.component import Model, Settings
-from clearwatt.fleet import Training, one_thread
-from clearwatt.instance import Instance
-from clearwatt.memory import Floats
-from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.strategies import Batch, ComponentName, Strategy
-from clearwatt.streams import drive
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training, one_thread
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.training.streams import drive
 
 WARM_UP = 160
 STREAM = 320
@@ -35,10 +35,10 @@ _LATENT = 3
 class Scenario:
     """Inputs (n x d) and measurements (n x entities) of a warm-up and of the stream after it."""
 
-    warm_x: Floats
-    warm_y: Floats
-    x: Floats
-    y: Floats
+    warm_x: Float32Array
+    warm_y: Float32Array
+    x: Float32Array
+    y: Float32Array
 
 
 @cache
@@ -111,7 +111,7 @@ def observe(
     return instance
 
 
-def seen_by(component: ComponentName, model: Model, x: Floats, y: Floats) -> Batch:
+def seen_by(component: ComponentName, model: Model, x: Float32Array, y: Float32Array) -> Batch:
     """Inputs (n x d) and the first entity's measured targets as a component sees them.
 
     Args:

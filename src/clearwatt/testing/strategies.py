@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from clearwatt.instance import Instance
+from clearwatt.clear.instance import Instance
 from clearwatt.strategies import STRATEGIES, Strategy
 from clearwatt.testing.comparison import first_difference, first_mismatch
 from clearwatt.testing.effect import check_effect_on_training

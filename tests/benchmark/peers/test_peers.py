@@ -16,7 +16,7 @@ from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import Grid
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 SMALL = Experiment(
     networks=Networks((2,), (12,), (4,), (1e-6,), (2,), (12,)),

@@ -14,7 +14,7 @@ from clearwatt.experiment.protocol import Phases
 from clearwatt.experiment.report.page import write_page
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.run import run
-from clearwatt.fleet import Training
+from clearwatt.training.fleet import Training
 
 NEVER = 5_000
 SHORT = Training(epochs=3, patience=None)

@@ -10,8 +10,8 @@ import pytest
 from tests.service.application import Web
 from tests.service.plant import NOW, STEP, Plant
 
-from clearwatt.events import UpdateEvent
-from clearwatt.gate import Comparison, Side
+from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.gate import Comparison, Side
 from clearwatt.service.records import Entity, Event, Flag, Outcome, Status, Verdict
 from clearwatt.service.times import text
 from clearwatt.service.web.auth import create_token

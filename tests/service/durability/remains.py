@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from clearwatt.instance import Instance
+from clearwatt.clear.instance import Instance
+from clearwatt.files import digest_of, load_state
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.records import Entry, Event, WeatherIssue
 from clearwatt.service.store import Store, open_store
-from clearwatt.state import digest_of, load_state
 
 TIMING = {"started", "stopped", "learner restarted", "fallback", "full", "damaged"}
 """Events of the service, not of what it has learned."""

@@ -8,7 +8,7 @@ from tests.service.journals import STEP, Service, World, digest
 
 from clearwatt.service.folding.learning import inputs_at, singly
 from clearwatt.service.records import READING, Flag
-from clearwatt.streams import drive
+from clearwatt.training.streams import drive
 
 
 @pytest.fixture

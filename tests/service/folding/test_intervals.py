@@ -10,10 +10,10 @@ from tests.service.folding.test_fold import played
 from tests.service.journals import STEP, Service, World
 
 from clearwatt.errors import StateError
+from clearwatt.files import load_state, save_state
 from clearwatt.intervals import LEVELS
 from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.forecasting.forecasts import Forecaster
-from clearwatt.state import load_state, save_state
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.learner.updater import NICENESS
 from clearwatt.service.records import READING, Command, Entity, Zone
 from clearwatt.service.store import open_store
-from clearwatt.streams import drive
+from clearwatt.training.streams import drive
 
 HERE = Path(__file__).parents[1]
 ROOT = HERE.parents[1]

@@ -12,14 +12,14 @@ from tests.service.processes import alive, niced, spawned, until
 
 from clearwatt.compute import ATTEMPTS
 from clearwatt.errors import ConfigurationError, MissingExtraError
-from clearwatt.fleet import Job, Training, train
-from clearwatt.networks import Predictor
 from clearwatt.service.learner.updater import (
     NICENESS,
     TrainingLostError,
     Updater,
     UpdaterClosedError,
 )
+from clearwatt.training.fleet import Job, Training, train
+from clearwatt.training.networks import Predictor
 
 NETWORK = Predictor(inputs=3, width=8, layers=1)
 FOREVER = 10_000_000

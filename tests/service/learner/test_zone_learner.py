@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from tests.service.tally import Tally
 
-from clearwatt.fleet import train
 from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
 from clearwatt.service.learner import pace
 from clearwatt.service.learner.outages import Outages
@@ -18,6 +17,7 @@ from clearwatt.service.learner.updater import TrainingLostError
 from clearwatt.service.learner.zone_learner import CROWD, Workplace, ZoneLearner
 from clearwatt.service.records import READING, Command, Entity, Status, Zone
 from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
+from clearwatt.training.fleet import train
 
 
 class Here:

@@ -8,24 +8,25 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import History, Samples
 from clearwatt.benchmark.intervals import Quantiles, calibrated
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
-from clearwatt.component import Component, Model
+from clearwatt.clear.component import Component, Model
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.loop import Deployment
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.intervals import Swap, swaps_of
 from clearwatt.experiment.live import live_forecasts
 from clearwatt.experiment.models import size
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import Floats, Rows
+from clearwatt.experiment.protocol import Rows
 from clearwatt.experiment.tasks import training_cost
-from clearwatt.instance import Instance
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
-from clearwatt.loop import Deployment
-from clearwatt.networks import Predictor, Reconstructor
-from clearwatt.streams import Stream, drive
-from clearwatt.warmup import WarmUp
+from clearwatt.training.networks import Predictor, Reconstructor
+from clearwatt.training.streams import Stream, drive
 
 PRESET = "small"
 """The experiment's, with one architecture and one point of the grid."""
@@ -143,8 +144,8 @@ class Clear(Peer):
 
 
 def _live(
-    history: History, x: Floats, models: _Models, own: Sequence[Deployment], column: int
-) -> Floats:
+    history: History, x: Float32Array, models: _Models, own: Sequence[Deployment], column: int
+) -> Float32Array:
     """Forecasts of one entity for all of the stream, which begins a delay before the first step."""
     return live_forecasts(
         x,
@@ -157,7 +158,7 @@ def _live(
 
 
 def _swaps(
-    history: History, x: Floats, models: _Models, own: Sequence[Deployment], column: int
+    history: History, x: Float32Array, models: _Models, own: Sequence[Deployment], column: int
 ) -> Iterator[Swap]:
     return swaps_of(
         column,
@@ -171,7 +172,7 @@ def _swaps(
     )
 
 
-def _clock(history: History, x: Floats) -> Rows:
+def _clock(history: History, x: Float32Array) -> Rows:
     """The step of each row of the stream, which are the last."""
     return history.clock[-len(x) :]
 

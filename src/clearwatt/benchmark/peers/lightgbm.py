@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import History, Power, Round
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
-from clearwatt.experiment.protocol import Floats
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -80,7 +80,7 @@ class LightGBM(Peer):
     def _every(self, history: History) -> int:
         return int(history.clock[-1]) + 1 if self.past == "frozen" else self.days * history.day
 
-    def _training_set(self, each: Round, column: int) -> tuple[Floats, Floats]:
+    def _training_set(self, each: Round, column: int) -> tuple[Float32Array, Float32Array]:
         x, y = each.known.of(column)
         last = self.window if self.past == "window" else len(y)
         return x[-last:], y[-last:]
@@ -94,7 +94,7 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def trained(x: Floats, y: Floats, *, seed: int, level: float | None = None) -> Booster:
+def trained(x: Float32Array, y: Float32Array, *, seed: int, level: float | None = None) -> Booster:
     """Train on inputs (n x d) and power (n): the mean, or the quantile of a level."""
     import lightgbm
 
@@ -105,6 +105,6 @@ def trained(x: Floats, y: Floats, *, seed: int, level: float | None = None) -> B
     return lightgbm.train(settings, lightgbm.Dataset(x, y), num_boost_round=TREES)
 
 
-def said(model: Booster, x: Floats) -> Power:
+def said(model: Booster, x: Float32Array) -> Power:
     """What a model forecasts (n) for inputs (n x d)."""
     return np.asarray(model.predict(x, num_threads=1), np.float64)

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import torch
 
+from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import History, Power, Samples
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
-from clearwatt.experiment.protocol import Floats
 from clearwatt.experiment.tasks import training_cost
-from clearwatt.fleet import Job, Training, train
-from clearwatt.networks import Params, Predictor
+from clearwatt.training.fleet import Job, Training, train
+from clearwatt.training.networks import Params, Predictor
 
 Learning = Literal["frozen", "fine-tuned", "retrained"]
 
@@ -111,7 +111,7 @@ class _Models:
         """Go on training with new samples and nothing else."""
         self._train(new, keep=True)
 
-    def forecast(self, x: Floats) -> Power:
+    def forecast(self, x: Float32Array) -> Power:
         """Forecasts, n x entities."""
         rows = torch.from_numpy(x)[None]
         with torch.inference_mode():
@@ -129,7 +129,7 @@ class _Models:
             if keep:
                 self._meter.holds(column, len(y) * self._sample_bytes)
 
-    def _job(self, column: int, x: Floats, y: Floats) -> Job:
+    def _job(self, column: int, x: Float32Array, y: Float32Array) -> Job:
         return Job(
             network=self._network,
             params=self._params[column],

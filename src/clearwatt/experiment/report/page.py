@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from clearwatt.atomic import write_text_atomically
 from clearwatt.data.overview import day, duration
 from clearwatt.data.page import assemble, boxes
 from clearwatt.data.sheets import Sheet, facts, html_table
@@ -23,6 +22,7 @@ from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import entity_table, kind_tables
 from clearwatt.experiment.report.tables import COMPONENTS, Table, row_name
 from clearwatt.experiment.report.timelines import error_figure, state_figure
+from clearwatt.files import write_text_atomically
 
 _SECTIONS = (
     ("findings", "Findings"),

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from clearwatt.arrays import Float64Array
 from clearwatt.service.dashboard.rendering import power
-from clearwatt.service.web.signals import Floats, Signals
+from clearwatt.service.web.signals import Signals
 
 WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
 ALIKE = 0.05
@@ -76,7 +77,7 @@ def first_look(signals: Signals, *, start: int, end: int) -> Markup:
     ).format(said, lines)
 
 
-def _pieces(signals: Signals, values: Floats, *, start: int, end: int) -> Iterator[str]:
+def _pieces(signals: Signals, values: Float64Array, *, start: int, end: int) -> Iterator[str]:
     """Points of a line between two gaps, in thousandths of the width and of the height."""
     known = np.isfinite(values)
     shown = np.concatenate([each[np.isfinite(each)] for each in signals.columns[:2]])

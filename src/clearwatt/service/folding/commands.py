@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from clearwatt.calibration import InForce, columns_of
-from clearwatt.component import Component
+from clearwatt.clear.calibration import InForce, columns_of
+from clearwatt.clear.component import Component
+from clearwatt.clear.snapshot import unpack_version
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
@@ -20,8 +21,7 @@ from clearwatt.service.records import Command, Flag
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store.base import Store
 from clearwatt.service.times import text as written
-from clearwatt.snapshot import unpack_version
-from clearwatt.streams import Stream
+from clearwatt.training.streams import Stream
 
 T = TypeVar("T")
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from clearwatt.component import Component
-from clearwatt.events import UpdateEvent
+from clearwatt.clear.component import Component
+from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.snapshot import pack_version
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.folding.status import status_content
 from clearwatt.service.folding.zone_state import ZoneState
 from clearwatt.service.records import Event, Flag, Outcome, Status, Verdict, Version, VersionStatus
-from clearwatt.snapshot import pack_version
 
 _NOT_DEPLOYED = {True: "awaiting", False: "refused"}
 

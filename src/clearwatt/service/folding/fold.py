@@ -23,7 +23,7 @@ from clearwatt.service.folding.learning import advance, learn_late
 from clearwatt.service.folding.zone_state import ZoneState
 from clearwatt.service.records import Command, Entity, Entry, Flag, Outcome, WeatherIssue, Zone
 from clearwatt.service.store.base import Store
-from clearwatt.streams import Stream
+from clearwatt.training.streams import Stream
 
 CHECKPOINT_ROWS = 2_000
 """Rows learned after which a checkpoint is due even without an update."""

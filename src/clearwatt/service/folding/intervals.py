@@ -10,18 +10,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clear.snapshot import tensors_below
 from clearwatt.intervals import Calibrator, Window
-from clearwatt.memory import Floats
 from clearwatt.service.folding.live import DAY
 from clearwatt.service.records import IntervalSheet
-from clearwatt.snapshot import tensors_below
 
 SHOWN = (0.05, 0.95)
 """The interval whose coverage is told."""
 
-Outputs = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
-Speak = Callable[[Floats, Places], Outputs]
+Speak = Callable[[Float32Array, Places], Float64Array]
 """Forecasts (n x columns) of some entities for inputs (n x d), by the models now in force."""
 
 
@@ -41,10 +40,10 @@ class ZoneIntervals:
 
     def begin(
         self,
-        forecasts: Outputs,
-        y: Floats,
+        forecasts: Float64Array,
+        y: Float32Array,
         *,
-        x: Floats,
+        x: Float32Array,
         times: Places,
         limits: Sequence[tuple[float, float]],
     ) -> None:
@@ -64,7 +63,12 @@ class ZoneIntervals:
         self._keep(Window(x, y, times // self.step), blank, blank)
 
     def join(
-        self, forecasts: Outputs, y: Floats, *, times: Places, limits: tuple[float, float]
+        self,
+        forecasts: Float64Array,
+        y: Float32Array,
+        *,
+        times: Places,
+        limits: tuple[float, float],
     ) -> None:
         """Let another entity join with its warm-up: forecasts, y and times (n)."""
         assert self.calibrator is not None
@@ -74,7 +78,9 @@ class ZoneIntervals:
         blank = self.window.y[:, -1:]
         self.low, self.high = (np.hstack([each, blank]) for each in (self.low, self.high))
 
-    def observe(self, forecasts: Outputs, y: Floats, *, x: Floats, times: Places) -> None:
+    def observe(
+        self, forecasts: Float64Array, y: Float32Array, *, x: Float32Array, times: Places
+    ) -> None:
         """Take in rows as they close: what was said, and what was measured (n x m, NaN: not)."""
         if self.calibrator is None or len(times) == 0:
             return
@@ -152,14 +158,14 @@ class ZoneIntervals:
         self.calibrator = Calibrator.restored(values, learned)
         self._published = self.calibrator.revision
 
-    def _keep(self, newer: Window, low: Floats, high: Floats) -> None:
+    def _keep(self, newer: Window, low: Float32Array, high: Float32Array) -> None:
         self.window = self.window.with_newer(newer, self.day)
         kept = len(self.window.steps)
         self.low = np.concatenate([self.low, low])[-kept:]
         self.high = np.concatenate([self.high, high])[-kept:]
 
 
-def _rounded(forecasts: Outputs) -> Outputs:
+def _rounded(forecasts: Float64Array) -> Float64Array:
     """In single precision, because what is learned must not depend on the last bits of a double.
 
     They differ with how many rows were computed at once.

@@ -9,30 +9,30 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.calibration import InForce
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.calibration import InForce
+from clearwatt.clear.detection import reconstruction_errors
+from clearwatt.clear.loop import Deployment
 from clearwatt.data.limits import Limits
 from clearwatt.data.quality import Reason, assess_readings
-from clearwatt.detection import reconstruction_errors
-from clearwatt.fleet import Trained
-from clearwatt.loop import Deployment
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
 from clearwatt.service.folding.live import DAY
 from clearwatt.service.folding.weather import instants
 from clearwatt.service.folding.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
-from clearwatt.streams import Stream
+from clearwatt.training.fleet import Trained
+from clearwatt.training.streams import Stream
 
 Times = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 class Closed(NamedTuple):
     """Rows that close: times (n), inputs (n x d), readings (n x entities), verdicts (same)."""
 
     times: Times
-    x: Floats
-    readings: Floats
+    x: Float32Array
+    readings: Float32Array
     codes: npt.NDArray[np.uint8]
 
     def part(self, start: int, stop: int) -> Closed:
@@ -116,7 +116,7 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     _remember(state, times[usable], instance.inputs.next_row - before)
 
 
-def inputs_at(state: ZoneState, times: Times) -> Floats:
+def inputs_at(state: ZoneState, times: Times) -> Float32Array:
     """The inputs (n x d) at these times, by what the zone learns from; NaN where uncovered."""
     assert state.scaling is not None
     frame = state.knots.frame(int(times[0]), int(times[-1])) if len(times) else None
@@ -126,7 +126,7 @@ def inputs_at(state: ZoneState, times: Times) -> Floats:
     return state.scaling.inputs(state.zone.id, frame, instants(times))
 
 
-def covers(x: Floats) -> npt.NDArray[np.bool_]:
+def covers(x: Float32Array) -> npt.NDArray[np.bool_]:
     """Which rows (n) have all their inputs (n x d)."""
     return np.asarray(np.isfinite(x).all(axis=1), np.bool_)
 
@@ -204,7 +204,7 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
     _note(state, findings, deployed, [int(times[place - 1]) for place in places])
 
 
-def _judged(state: ZoneState, findings: Findings, closed: Closed) -> Floats:
+def _judged(state: ZoneState, findings: Findings, closed: Closed) -> Float32Array:
     """The readings without those that are not to be trusted, which are set aside."""
     bad = closed.codes > Reason.GAP
     flagged = np.array([name in state.flagged for name in state.columns], np.bool_)
@@ -240,10 +240,10 @@ def _quarantine(
 def _record(
     state: ZoneState,
     times: Times,
-    readings: Floats,
+    readings: Float32Array,
     covered: npt.NDArray[np.bool_],
     *,
-    said: tuple[npt.NDArray[np.float64], Floats],
+    said: tuple[npt.NDArray[np.float64], Float32Array],
 ) -> None:
     """Note what the models in service said of these rows before they learned from them."""
     assert state.scaling is not None
@@ -254,13 +254,13 @@ def _record(
     state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
 
 
-def _unheld(state: ZoneState, measured: Floats) -> Floats:
+def _unheld(state: ZoneState, measured: Float32Array) -> Float32Array:
     """Measurements that are learned from: without those of entities that are held."""
     held = [name in state.held for name in state.columns]
     return np.where(held, np.float32(np.nan), measured)
 
 
-def _measured(state: ZoneState, times: Times, readings: Floats) -> Floats:
+def _measured(state: ZoneState, times: Times, readings: Float32Array) -> Float32Array:
     """Readings as forecasts are compared with: scaled, without what is excluded."""
     assert state.scaling is not None
     y = state.scaling.scale_power(readings, state.columns)

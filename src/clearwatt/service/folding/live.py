@@ -11,13 +11,13 @@ import torch
 from safetensors.numpy import save as pack
 from torch import Tensor
 
+from clearwatt.arrays import Float32Array
 from clearwatt.service.records import SignalDay
 
 DAY = 86_400
 WEEK = 7 * DAY
 
 Times = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 class Live:
@@ -30,9 +30,9 @@ class Live:
     def __init__(self, zone: str) -> None:
         self.zone = zone
         self.times: Times = np.empty(0, np.int64)
-        self.reconstruction: Floats = np.empty(0, np.float32)
-        self.forecasts: Floats = np.empty((0, 0), np.float32)
-        self.errors: Floats = np.empty((0, 0), np.float32)
+        self.reconstruction: Float32Array = np.empty(0, np.float32)
+        self.forecasts: Float32Array = np.empty((0, 0), np.float32)
+        self.errors: Float32Array = np.empty((0, 0), np.float32)
         self.judged: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self._touched: set[int] = set()
 
@@ -44,7 +44,12 @@ class Live:
         self.judged = np.concatenate([self.judged, np.zeros(count, np.int64)])
 
     def record(
-        self, times: Times, *, reconstruction: Floats, forecasts: Floats, readings: Floats
+        self,
+        times: Times,
+        *,
+        reconstruction: Float32Array,
+        forecasts: Float32Array,
+        readings: Float32Array,
     ) -> None:
         """Take in rows as they close."""
         self.times = np.concatenate([self.times, times])
@@ -108,7 +113,7 @@ class Live:
         }
         return SignalDay(self.zone, day, pack(content))
 
-    def _since(self, values: Floats, span: int) -> Floats:
+    def _since(self, values: Float32Array, span: int) -> Float32Array:
         if len(self.times) == 0:
             return values
         return values[int(np.searchsorted(self.times, self.times[-1] - span, side="right")) :]

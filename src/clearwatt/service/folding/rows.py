@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import BoolArray, Float32Array
+
 Times = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 
 class Rows:
@@ -24,8 +24,8 @@ class Rows:
     def __init__(self, *, step: int, start: int, columns: int) -> None:
         self.step, self.start, self.next = step, start, start
         self.watermark: int | None = None
-        self.values: Floats = np.empty((0, columns), np.float32)
-        self.reported: Mask = np.empty((0, columns), np.bool_)
+        self.values: Float32Array = np.empty((0, columns), np.float32)
+        self.reported: BoolArray = np.empty((0, columns), np.bool_)
 
     @property
     def times(self) -> Times:
@@ -36,13 +36,13 @@ class Rows:
         """The places of these times, which may lie outside."""
         return (times - self.start) // self.step
 
-    def too_late(self, times: Times, lateness: int) -> Mask:
+    def too_late(self, times: Times, lateness: int) -> BoolArray:
         """Which of these times are no longer waited for."""
         if self.watermark is None:
             return np.zeros(len(times), np.bool_)
         return times < max(self.start, self.watermark - lateness)
 
-    def known(self, columns: npt.NDArray[np.int64], times: Times) -> Mask:
+    def known(self, columns: npt.NDArray[np.int64], times: Times) -> BoolArray:
         """Which of these cells have a reading already."""
         at = self.index(times)
         inside = (at >= 0) & (at < len(self.values))
@@ -50,7 +50,7 @@ class Rows:
         found[inside] = self.reported[at[inside], columns[inside]]
         return found
 
-    def put(self, columns: npt.NDArray[np.int64], times: Times, values: Floats) -> None:
+    def put(self, columns: npt.NDArray[np.int64], times: Times, values: Float32Array) -> None:
         """Enter readings, none before ``start``; the later one of a cell counts."""
         if len(times) == 0:
             return
@@ -66,7 +66,7 @@ class Rows:
         self.values = np.hstack([self.values, blank])
         self.reported = np.hstack([self.reported, np.zeros((len(blank), 1), np.bool_)])
 
-    def settled(self, covered: Mask, lateness: int) -> int:
+    def settled(self, covered: BoolArray, lateness: int) -> int:
         """How many rows from ``next`` on need not be waited for, in one piece.
 
         Args:

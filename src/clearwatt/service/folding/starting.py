@@ -9,12 +9,14 @@ from urllib.parse import quote
 
 import numpy as np
 
-from clearwatt.calibration import InForce, columns_of
-from clearwatt.component import Model
+from clearwatt.clear.calibration import InForce, columns_of
+from clearwatt.clear.component import Model
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.snapshot import model_of, pack_network
 from clearwatt.data.quality import Reason
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
-from clearwatt.instance import Instance
+from clearwatt.files import load_state, save_state
 from clearwatt.intervals import physical_limits
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
@@ -34,9 +36,7 @@ from clearwatt.service.folding.zone_state import ZoneState
 from clearwatt.service.records import READING, Flag, Readings
 from clearwatt.service.store.base import Store
 from clearwatt.service.times import text as written
-from clearwatt.snapshot import model_of, pack_network
-from clearwatt.state import load_state, save_state
-from clearwatt.streams import Stream
+from clearwatt.training.streams import Stream
 
 NAMED = 5
 """Entities a message names before it says "and others"."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from clearwatt.component import Component
+from clearwatt.clear.component import Component
 from clearwatt.service.folding.zone_state import WHOLE_ZONE, ZoneState, scaling_values
 
 Content = dict[str, Any]

@@ -10,20 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.component import Model
+from clearwatt.clear.component import Model
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data.quality import assess_readings
 from clearwatt.data.scaling import Scaling, fit_scaling
 from clearwatt.data.schema import Dataset
 from clearwatt.errors import DataError
-from clearwatt.fleet import Training
-from clearwatt.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.service.folding.weather import instants
 from clearwatt.service.folding.zone_state import RULES, describe
 from clearwatt.service.records import Entity, Readings, Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.times import text as written
-from clearwatt.streams import Stream
-from clearwatt.warmup import WarmUp
+from clearwatt.training.fleet import Training
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
+from clearwatt.training.streams import Stream
 
 Series = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 """Times (n) and readings (n) of one entity."""

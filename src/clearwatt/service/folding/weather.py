@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
 from clearwatt.service.records import WeatherIssue
 
 Times = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 NEIGHBOURHOOD = 86_400
 """Seconds of weather kept before the first time still needed: gaps are bridged from both sides."""
@@ -27,7 +27,7 @@ class Knots:
         self.variables = variables
         self.times: Times = np.empty(0, np.int64)
         self.issued: Times = np.empty(0, np.int64)
-        self.values: Floats = np.empty((0, len(variables)), np.float32)
+        self.values: Float32Array = np.empty((0, len(variables)), np.float32)
 
     def add(self, issue: WeatherIssue) -> None:
         """Merge an issue in."""
@@ -63,7 +63,7 @@ class Knots:
         spread[(times[on_clock] - times[0]) // step] = values[on_clock]
         return self._framed(clock, spread)
 
-    def _framed(self, times: Times, values: Floats) -> pd.DataFrame:
+    def _framed(self, times: Times, values: Float32Array) -> pd.DataFrame:
         return pd.DataFrame(values, index=instants(times), columns=list(self.variables))
 
 

@@ -11,20 +11,20 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 
-from clearwatt.component import Component
+from clearwatt.clear.component import Component
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.snapshot import tensors_below
 from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Extrema, Scaling
 from clearwatt.data.schema import Entity as Described
 from clearwatt.data.schema import Kind
-from clearwatt.instance import Instance
+from clearwatt.files import Saved, load_state, save_state
 from clearwatt.service.folding.intervals import ZoneIntervals
 from clearwatt.service.folding.live import Live
 from clearwatt.service.folding.rows import Rows
 from clearwatt.service.folding.weather import Knots
 from clearwatt.service.records import READING, Entity, Readings, Zone
 from clearwatt.service.settings import ZoneSettings
-from clearwatt.snapshot import tensors_below
-from clearwatt.state import Saved, load_state, save_state
 
 RULES = QualityRules()
 WHOLE_ZONE = ""

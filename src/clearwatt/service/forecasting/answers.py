@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.service.forecasting.coverage import Inputs
 from clearwatt.service.forecasting.deployed import Deployed
 from clearwatt.service.forecasting.fallback import Source, substitute
@@ -20,7 +21,6 @@ NONSENSE = 3.0
 """A forecast beyond so many times an entity's size is not one."""
 
 Cause = Literal["weather", "model", "nonsense", "readings"]
-Values = npt.NDArray[np.float64]
 
 
 class Step(NamedTuple):
@@ -111,7 +111,7 @@ class ZoneRequest:
             forecast = self._forecast(store, entity, modelled.get(entity.id), gaps)
             yield _with_quantiles(forecast, self.levels, quantiles.get(entity.id))
 
-    def _quantiles(self, modelled: Mapping[str, Values]) -> dict[str, Values]:
+    def _quantiles(self, modelled: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
         """Quantiles (levels x n, in the unit of power) around what the models say."""
         widths, scaling = self.deployed.widths, self.deployed.scaling
         if widths is None or scaling is None or not self.levels:
@@ -129,7 +129,7 @@ class ZoneRequest:
             entity.id: said[:, at].T * scaling.power[entity.id] for at, entity in enumerate(known)
         }
 
-    def _modelled(self) -> dict[str, Values]:
+    def _modelled(self) -> dict[str, Float64Array]:
         """Scaled values (n) by the models of entities that have one, NaN without weather."""
         ready = [e.id for e in self.entities if self.deployed.versions(e.id) is not None]
         if self.inputs is None or not ready:
@@ -141,7 +141,7 @@ class ZoneRequest:
         return dict(zip(ready, values, strict=True))
 
     def _forecast(
-        self, store: Store, entity: Entity, scaled: Values | None, gaps: tuple[Missing, ...]
+        self, store: Store, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
     ) -> Forecast:
         missing, values = self._judged(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
@@ -169,8 +169,8 @@ class ZoneRequest:
         )
 
     def _judged(
-        self, entity: Entity, scaled: Values | None, gaps: tuple[Missing, ...]
-    ) -> tuple[tuple[Missing, ...], Values]:
+        self, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
+    ) -> tuple[tuple[Missing, ...], Float64Array]:
         """What is missing, and the model's values in the unit of power, NaN where it has none."""
         ends = int(self.times[0]), int(self.times[-1])
         if scaled is None or self.inputs is None or self.deployed.scaling is None:
@@ -195,7 +195,7 @@ class ZoneRequest:
 
 
 def _with_quantiles(
-    forecast: Forecast, levels: tuple[float, ...], quantiles: Values | None
+    forecast: Forecast, levels: tuple[float, ...], quantiles: Float64Array | None
 ) -> Forecast:
     """A forecast with its quantiles, which say nothing about what a fallback answers."""
     if quantiles is None:

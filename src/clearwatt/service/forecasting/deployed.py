@@ -12,15 +12,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clearwatt.component import Model
+from clearwatt.clear.component import Model
+from clearwatt.clear.loop import reconstructor
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
 from clearwatt.intervals import Sheet
-from clearwatt.loop import reconstructor
-from clearwatt.networks import Network, Params, stack
 from clearwatt.service.folding.zone_state import read_scaling
 from clearwatt.service.forecasting.library import Found
 from clearwatt.service.records import IntervalSheet, Status
+from clearwatt.training.networks import Network, Params, stack
 
 BLOCK = 64
 """Entities per stack: few enough that one update copies little."""

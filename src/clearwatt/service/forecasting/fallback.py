@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float64Array
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Entity, Flag
 from clearwatt.service.store.base import Store
@@ -20,7 +21,6 @@ _FAR_FUTURE = 2**40
 _USABLE = (Flag.ACCEPTED, Flag.RELEASED)
 
 Times = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float64]
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +43,7 @@ class Source(IntEnum):
 class Substitute:
     """Values (n), NaN where there is none; sources (n), see `Source`; and why some are missing."""
 
-    values: Values
+    values: Float64Array
     sources: npt.NDArray[np.uint8]
     reason: str | None = None
 
@@ -76,7 +76,7 @@ def _fill(
     times: Times,
     *,
     timezone: str,
-    values: Values,
+    values: Float64Array,
     sources: npt.NDArray[np.uint8],
 ) -> None:
     for source, days in ((Source.YESTERDAY, 1), (Source.LAST_WEEK, 7)):
@@ -91,14 +91,16 @@ def _fill(
             return
 
 
-def _put(values: Values, sources: npt.NDArray[np.uint8], source: Source, found: Values) -> None:
+def _put(
+    values: Float64Array, sources: npt.NDArray[np.uint8], source: Source, found: Float64Array
+) -> None:
     """Write what was found for the steps that are still open."""
     steps = np.flatnonzero(np.isnan(values))[~np.isnan(found)]
     values[steps] = found[~np.isnan(found)]
     sources[steps] = source
 
 
-def _readings_at(store: Store, number: int, wanted: Times) -> Values:
+def _readings_at(store: Store, number: int, wanted: Times) -> Float64Array:
     times, values = _usable(store, number, start=int(wanted[0]), end=int(wanted[-1]) + 1)
     found = np.full(len(wanted), np.nan)
     if len(times):
@@ -117,13 +119,13 @@ def _windows(store: Store, number: int, times: Times) -> tuple[tuple[int, int], 
     return ((newest[0] - CLIMATOLOGY_DAYS * DAY, newest[0] + 1), everything)
 
 
-def _usable(store: Store, number: int, *, start: int, end: int) -> tuple[Times, Values]:
+def _usable(store: Store, number: int, *, start: int, end: int) -> tuple[Times, Float64Array]:
     series = store.readings(number, start=start, end=end)
     usable = np.isin(series.flags, _USABLE) & np.isfinite(series.values)
     return series.times[usable], series.values[usable]
 
 
-def _hourly_means(times: Times, values: Values, timezone: str) -> Values:
+def _hourly_means(times: Times, values: Float64Array, timezone: str) -> Float64Array:
     """The mean by hour of day (24); NaN where no reading is."""
     hours = _hours(times, timezone)
     counts = np.bincount(hours, minlength=24)

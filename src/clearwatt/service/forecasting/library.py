@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-from clearwatt.component import Model
+from clearwatt.clear.component import Model
+from clearwatt.clear.snapshot import model_of
 from clearwatt.errors import ClearwattError, StateError
+from clearwatt.files import Saved
 from clearwatt.service.records import Event, Version
 from clearwatt.service.store.base import Store
-from clearwatt.snapshot import model_of
-from clearwatt.state import Saved
 
 _log = logging.getLogger(__name__)
 

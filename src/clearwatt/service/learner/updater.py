@@ -17,7 +17,7 @@ from typing import Literal, Protocol, get_args
 
 from clearwatt.compute import ATTEMPTS, Executor, Told, Worker, cores, executor, require_ray
 from clearwatt.errors import ClearwattError, ConfigurationError, require_whole
-from clearwatt.fleet import Job, Trained, train
+from clearwatt.training.fleet import Job, Trained, train
 
 UpdaterName = Literal["processes", "ray"]
 Results = list[Trained]

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Protocol
 
 from clearwatt.errors import StateError
-from clearwatt.fleet import Job, Trained
 from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
@@ -26,7 +25,8 @@ from clearwatt.service.learner.updater import UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
 from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Zone
 from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
-from clearwatt.streams import Stream
+from clearwatt.training.fleet import Job, Trained
+from clearwatt.training.streams import Stream
 
 CROWD = 2
 """Trainings that wait for a worker, from which on no other zone begins its warm-up: what is to be

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load as unpack
 
+from clearwatt.arrays import Float64Array
 from clearwatt.service.records import Entity, Flag, SignalDay
 from clearwatt.service.store.base import Series, Store
 
 Times = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,13 +21,13 @@ class Signals:
     """Times (n) and beside them, NaN where there is nothing, readings, forecasts and errors."""
 
     times: Times
-    measured: Floats
-    forecast: Floats
-    error: Floats
-    reconstruction: Floats
+    measured: Float64Array
+    forecast: Float64Array
+    error: Float64Array
+    reconstruction: Float64Array
 
     @property
-    def columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def columns(self) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
         """What is beside the times."""
         return self.measured, self.forecast, self.error, self.reconstruction
 
@@ -80,12 +80,12 @@ def signals_of(store: Store, entity: Entity, *, start: int, end: int) -> Signals
     )
 
 
-def _believed(readings: Series) -> tuple[Times, Floats]:
+def _believed(readings: Series) -> tuple[Times, Float64Array]:
     usable = np.isin(readings.flags, [Flag.ACCEPTED, Flag.RELEASED, Flag.LATE])
     return readings.times[usable], readings.values[usable]
 
 
-def _said(days: Sequence[SignalDay], number: int) -> tuple[Times, Floats, Floats]:
+def _said(days: Sequence[SignalDay], number: int) -> tuple[Times, Float64Array, Float64Array]:
     """Times (n), forecasts of the entity (n) and reconstruction errors (n) of several days."""
     parts = [_day(day, number) for day in days]
     nothing = np.empty(0, np.int64), np.empty(0), np.empty(0)
@@ -93,7 +93,7 @@ def _said(days: Sequence[SignalDay], number: int) -> tuple[Times, Floats, Floats
     return np.concatenate(times), np.concatenate(forecasts), np.concatenate(errors)
 
 
-def _day(day: SignalDay, number: int) -> tuple[Times, Floats, Floats]:
+def _day(day: SignalDay, number: int) -> tuple[Times, Float64Array, Float64Array]:
     content = unpack(day.content)
     times = content["times"]
     own = np.flatnonzero(content["entities"] == number)
@@ -102,25 +102,25 @@ def _day(day: SignalDay, number: int) -> tuple[Times, Floats, Floats]:
     return times, forecast.astype(np.float64), content["reconstruction"].astype(np.float64)
 
 
-def _placed(every: Times, times: Times, values: Floats) -> Floats:
+def _placed(every: Times, times: Times, values: Float64Array) -> Float64Array:
     placed = np.full(len(every), np.nan)
     placed[np.searchsorted(every, times)] = values
     return placed
 
 
-def _means(values: Floats, first: Times) -> Floats:
+def _means(values: Float64Array, first: Times) -> Float64Array:
     known = np.isfinite(values)
     counts = np.add.reduceat(known.astype(np.int64), first)
     sums = np.add.reduceat(np.where(known, values, 0.0), first)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _extremes(values: Floats, width: int) -> Floats:
+def _extremes(values: Float64Array, width: int) -> Float64Array:
     """The lowest and highest of each so many values, in their order; NaN where none is known."""
     table = np.full((-(-len(values) // width), width), np.nan)
     table.ravel()[: len(values)] = values
     lowest = np.where(np.isnan(table), np.inf, table).argmin(axis=1)
     highest = np.where(np.isnan(table), -np.inf, table).argmax(axis=1)
     order = np.sort(np.column_stack([lowest, highest]), axis=1)
-    found: Floats = np.take_along_axis(table, order, axis=1).ravel()
+    found: Float64Array = np.take_along_axis(table, order, axis=1).ravel()
     return found

@@ -1,0 +1,55 @@
+"""Array types, and checks of the arrays that users pass in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.errors import DataError
+
+Float32Array = npt.NDArray[np.float32]
+Float64Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def checked_inputs(x: npt.ArrayLike, width: int) -> Float32Array:
+    """Inputs (n x d) as an instance stores them, or a DataError that names what is amiss."""
+    inputs = _stored(x)
+    if inputs.ndim != 2 or inputs.shape[1] != width:
+        raise DataError(f"x has shape {inputs.shape}; this instance takes n x {width} inputs")
+    finite = np.isfinite(inputs)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise DataError(
+            f"x is {inputs[row, column]} at row {row}, column {column}; "
+            "leave out samples whose inputs are incomplete"
+        )
+    return inputs
+
+
+def checked_targets(
+    y: npt.ArrayLike, samples: int, entities: Sequence[int | str | None]
+) -> Float32Array:
+    """Measurements (n x entities), NaN where there is none, or a DataError."""
+    targets = _stored(y)
+    wanted = (samples, len(entities))
+    if targets.shape != wanted:
+        raise DataError(
+            f"y has shape {targets.shape}; {wanted[0]} samples of {wanted[1]} entities need "
+            f"shape {wanted}"
+        )
+    if np.isinf(targets).any():
+        row, entity = np.argwhere(np.isinf(targets))[0]
+        raise DataError(
+            f"y is infinite at row {row}, entity {entities[entity]}; "
+            "use NaN where nothing was measured"
+        )
+    return targets
+
+
+def _stored(values: npt.ArrayLike) -> Float32Array:
+    """In single precision; what is too large for it becomes infinite, which is refused by name."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, dtype=np.float32)

@@ -1,0 +1,1 @@
+"""The paper's CLeaR framework: detect novelty, buffer it, and update the models."""

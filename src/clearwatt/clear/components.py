@@ -1,0 +1,114 @@
+"""Who is part of an instance: components with their names and their own random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from clearwatt.clear.component import Component, Model
+from clearwatt.clear.loop import reconstructor
+from clearwatt.clear.settings import Settings
+from clearwatt.errors import ConfigurationError
+
+Name = int | str
+
+
+def autoencoder_part(
+    settings: Settings, model: Model, *, width: int, index: int, entity: Name | None
+) -> Component:
+    """An autoencoder of inputs so wide; `entity` is None for one that all share."""
+    return Component(
+        "autoencoder",
+        model,
+        settings=settings,
+        rng=np.random.default_rng([settings.seed, 0, index]),
+        sample_width=width,
+        entity=entity,
+    )
+
+
+def predictor_part(
+    settings: Settings, model: Model, *, width: int, index: int, entity: Name
+) -> Component:
+    """The predictor of the entity with this index."""
+    return Component(
+        "predictor",
+        model,
+        settings=settings,
+        rng=np.random.default_rng([settings.seed, 1, index]),
+        sample_width=width + 1,
+        entity=entity,
+    )
+
+
+def parts_of(
+    settings: Settings,
+    width: int,
+    *,
+    autoencoder: Model,
+    predictors: Sequence[Model],
+    names: Sequence[Name],
+) -> tuple[list[Component], list[Component]]:
+    """The autoencoders, one for all or one each, and the predictors of an instance."""
+    require_unique(names)
+    shared = not settings.strategy.synchronous
+    encoders = [
+        autoencoder_part(
+            settings, autoencoder, width=width, index=index, entity=None if shared else name
+        )
+        for index, name in enumerate(names)
+        if index == 0 or not shared
+    ]
+    heads = [
+        predictor_part(settings, model, width=width, index=index, entity=name)
+        for index, (name, model) in enumerate(zip(names, predictors, strict=True))
+    ]
+    return encoders, heads
+
+
+def require_unique(names: Iterable[Name]) -> None:
+    """Refuse a name that two entities share."""
+    seen: set[Name] = set()
+    for name in names:
+        if name in seen:
+            raise ConfigurationError(f"entity {name!r} is there twice; give each a name of its own")
+        seen.add(name)
+
+
+def own_autoencoder(
+    settings: Settings, like: Component, model: Model | None, name: Name
+) -> Model | None:
+    """The autoencoder that an entity brings with it; None where all share one."""
+    if not settings.strategy.synchronous:
+        return None
+    if model is None or model.network != like.network:
+        given = "no autoencoder" if model is None else f"the autoencoder {model.network}"
+        raise ConfigurationError(
+            f"{name} joins with {given}; with {type(settings.strategy).__name__} each entity has "
+            f"its own, of the network {like.network}"
+        )
+    return model
+
+
+def require_latents(model: Model, autoencoder: Model | Component, name: Name) -> None:
+    """Refuse a predictor that does not take what the autoencoder gives."""
+    latent, inputs = reconstructor(autoencoder.network).latent, model.network.inputs
+    if inputs != latent:
+        raise ConfigurationError(
+            f"the predictor of {name} takes {inputs} inputs, the autoencoder gives {latent} "
+            "latents; train it on the latents of this instance"
+        )
+
+
+def places_of(parts: Sequence[Component], names: Sequence[Name] | None) -> list[int]:
+    """Where the named entities are among the predictors; None: all of them."""
+    if names is None:
+        return list(range(len(parts)))
+    known = {part.entity: place for place, part in enumerate(parts)}
+    for name in names:
+        if name not in known:
+            raise ConfigurationError(
+                f"there is no entity {name!r}; choose among {', '.join(map(str, known))}"
+            )
+    return [known[name] for name in names]

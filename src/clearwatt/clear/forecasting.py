@@ -1,0 +1,57 @@
+"""What deployed models say, in double precision: no row's answer depends on its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clear.loop import reconstructor
+from clearwatt.training.fleet import one_thread
+from clearwatt.training.networks import Network, Params
+
+
+class Voice(Protocol):
+    """Whatever has a network and its weights: a component, or a model as it was."""
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+
+    @property
+    def params(self) -> Params:
+        """Its weights, 1 x ..."""
+
+
+@one_thread()
+@torch.inference_mode()
+def forecasts(models: Iterable[tuple[Voice, Voice]], x: Float32Array) -> Float64Array:
+    """Forecasts (n x models) for inputs (n x d) by autoencoders, each with its predictor."""
+    values = torch.from_numpy(x).double()[None]
+    latents: dict[int, torch.Tensor] = {}
+    columns = []
+    for encoder, predictor in models:
+        if id(encoder) not in latents:  # one that entities share encodes once
+            network = reconstructor(encoder.network)
+            latents[id(encoder)] = network.encode(_double(encoder.params), values)
+        output = predictor.network.forward(_double(predictor.params), latents[id(encoder)])
+        columns.append(output[0, :, 0].numpy())
+    return np.stack(columns, axis=1)
+
+
+@one_thread()
+@torch.inference_mode()
+def reconstructions(autoencoder: Voice, x: Float32Array) -> Float64Array:
+    """Reconstructions (n x d) of inputs (n x d)."""
+    values = torch.from_numpy(x).double()[None]
+    output: Float64Array = autoencoder.network.forward(_double(autoencoder.params), values)[
+        0
+    ].numpy()
+    return output
+
+
+def _double(params: Params) -> Params:
+    return {name: tensor.double() for name, tensor in params.items()}

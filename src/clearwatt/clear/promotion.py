@@ -1,0 +1,128 @@
+"""From a trained model to the one in service: request, assessment, candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clearwatt.clear.detection import Reals
+from clearwatt.clear.events import Signal, UpdateEvent
+from clearwatt.clear.gate import Comparison
+from clearwatt.errors import StateError
+from clearwatt.strategies import Batch, ComponentName, State, Update
+from clearwatt.training.fleet import Job, Trained
+from clearwatt.training.networks import Network, Params
+
+DIVERGED = "training diverged"
+AWAITING = "awaiting approval"
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """An update that is due: the job to train and what to remember until it is done.
+
+    ``update`` has the whole window, what is held back from the job included; ``deployed`` is the
+    window's novel and familiar samples as the models in service see them.
+    """
+
+    job: Job
+    update: Update
+    deployed: tuple[Batch, Batch]
+    replayed: int
+    step: int
+    trigger: Signal
+    familiar: int
+    recent_novel: int
+    recent_readings: int
+
+    @property
+    def window(self) -> tuple[Batch, Batch]:
+        """The novel and the familiar samples as the trained model sees them."""
+        return self.update.novelty, self.update.familiarity
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """A trained model beside the one in service: errors on novel and on familiar samples.
+
+    ``reason`` says why it must not replace it; None: it may.
+    """
+
+    request: Request
+    trained: Trained
+    params: Params
+    before: tuple[Reals, Reals]
+    after: tuple[Reals, Reals]
+    comparison: Comparison | None = None
+    reason: str | None = None
+
+    def event(
+        self,
+        reason: str | None,
+        *,
+        component: ComponentName,
+        entity: int | str | None,
+        thresholds: tuple[float, float],
+        retained_bytes: int,
+    ) -> UpdateEvent:
+        """What became of the model; `reason` says why it was not put into service."""
+        request = self.request
+        return UpdateEvent(
+            component=component,
+            entity=entity,
+            step=request.step,
+            trigger=request.trigger,
+            threshold_before=thresholds[0],
+            threshold_after=thresholds[1],
+            novel=request.update.novelty.size,
+            familiar=request.familiar,
+            replayed=request.replayed,
+            seconds=self.trained.seconds,
+            accepted=reason is None,
+            epochs=self.trained.epochs,
+            retained_bytes=retained_bytes,
+            recent_novel=request.recent_novel,
+            recent_readings=request.recent_readings,
+            novelty_error_before=_mean(self.before[0]),
+            novelty_error_after=_mean(self.after[0]),
+            familiarity_error_before=_mean(self.before[1]),
+            familiarity_error_after=_mean(self.after[1]),
+            reason=reason,
+            held_back=self.comparison,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model that can be put into service, with all that belongs to it.
+
+    ``number`` counts the updates of its component, the one that made it included.
+    """
+
+    network: Network
+    params: Params
+    threshold: float
+    state: State
+    number: int
+
+
+def require_fitting(model: Candidate, like: Candidate, title: str) -> None:
+    """Refuse a model that cannot take the place of another one, of the component so called."""
+    remedy = f"activate a model of the {title}"
+    for name in sorted(model.params.keys() | like.params.keys()):
+        if name not in model.params or name not in like.params:
+            whose = "the model" if name not in model.params else f"the {title}"
+            raise StateError(f"{whose} has no weights {name}; {remedy}")
+        shapes = [tuple(each.params[name].shape) for each in (model, like)]
+        if shapes[0] != shapes[1]:
+            raise StateError(f"weights {name} have shape {shapes[0]}, not {shapes[1]}; {remedy}")
+        if not bool(model.params[name].isfinite().all()):
+            raise StateError(f"weights {name} are not all finite; activate another model")
+    if not 0 <= model.threshold < float("inf"):
+        raise StateError(f"threshold is {model.threshold}; it must be 0 or more, and finite")
+    if model.state.keys() != like.state.keys():
+        kept, needed = (sorted(each.state) or "nothing" for each in (model, like))
+        raise StateError(f"the strategy kept {kept} with the model, but needs {needed}; {remedy}")
+
+
+def _mean(errors: Reals) -> float | None:
+    return float(errors.mean()) if len(errors) else None

@@ -1,0 +1,58 @@
+"""How an instance detects novelty and learns from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+from clearwatt.clear.gate import Gate
+from clearwatt.errors import ConfigurationError, require_whole
+from clearwatt.strategies import RecentReplay, Strategy
+from clearwatt.training.fleet import UPDATE, Training
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an instance detects novelty and learns from it.
+
+    Args:
+        strategy: the continual-learning approach.
+        novelty_capacity: novel samples that trigger an update.
+        alpha: threshold factor; smaller is more sensitive.
+        familiarity_capacity: bound of the familiarity buffers; None: all since the last update.
+        update: how an update trains.
+        seed: source of all randomness of the instance.
+        precise: compute verdicts in double precision, so that they do not depend on how the stream
+            was cut into blocks; costs about twice the time of judging.
+        gate: what a trained model must hold to be put into service; None: it always is.
+    """
+
+    strategy: Strategy = field(default_factory=RecentReplay)
+    novelty_capacity: int = 3000
+    alpha: float = 1.3
+    familiarity_capacity: int | None = None
+    update: Training = UPDATE
+    seed: int = 0
+    precise: bool = False
+    gate: Gate | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, Strategy):
+            raise ConfigurationError(
+                f"strategy is {self.strategy!r}; give an instance such as RecentReplay()"
+            )
+        if not isinstance(self.gate, Gate | None):
+            raise ConfigurationError(f"gate is {self.gate!r}; give a Gate(), or None for no gate")
+        require_whole(novelty_capacity=self.novelty_capacity)
+        if self.familiarity_capacity is not None:
+            require_whole(familiarity_capacity=self.familiarity_capacity)
+        if not 0 < self.alpha < float("inf"):
+            raise ConfigurationError(
+                f"alpha is {self.alpha}; the threshold factor must be above 0 and finite"
+            )
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the verdicts; models train and are kept in single precision."""
+        return torch.float64 if self.precise else torch.float32

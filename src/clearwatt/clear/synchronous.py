@@ -1,0 +1,153 @@
+"""The synchronous loop: an autoencoder and a predictor that always update together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Component, View
+from clearwatt.clear.events import Signal
+from clearwatt.clear.loop import (
+    Block,
+    Deployment,
+    ahead,
+    encode,
+    input_view,
+    latent_view,
+    reconstructor,
+)
+from clearwatt.clear.promotion import Assessment
+from clearwatt.memory import Inputs, Samples
+from clearwatt.strategies import Archive, Batch
+from clearwatt.training.networks import Params, Reconstructor
+from clearwatt.training.streams import Stream, together
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One entity's autoencoder and predictor over a shared store of inputs."""
+
+    autoencoder: Component
+    predictor: Component
+    inputs: Inputs
+
+    def run(self, block: Block, y: Float32Array) -> Stream[list[Deployment]]:
+        """Judge, buffer, and update both as soon as either novelty buffer is full."""
+        deployments: list[Deployment] = []
+        position = 0
+        while position < len(block.x):
+            room = min(ahead(self.autoencoder), ahead(self.predictor))
+            stop = min(position + room, len(block.x))
+            taken, trigger = self._absorb(block, y, start=position, stop=stop)
+            position += taken
+            if trigger:
+                deployments += yield from self._update(int(block.steps[position - 1]), trigger)
+        return deployments
+
+    def _absorb(
+        self, block: Block, y: Float32Array, *, start: int, stop: int
+    ) -> tuple[int, Signal | None]:
+        """Take in samples up to the trigger: how many, and which signal fired (if any)."""
+        x = block.x[start:stop]
+        measured = np.flatnonzero(~np.isnan(y[start:stop]))
+        targets = y[start:stop][measured]
+        params = self.autoencoder.judging
+        latents = encode(self._network, params, x)
+        with torch.no_grad():
+            output = self._network.decode(params, latents[None])[0]
+        novel_x = self.autoencoder.judge(Batch(torch.from_numpy(x), None), output)
+        known_latents = latents[torch.from_numpy(measured)]
+        novel_y = self.predictor.judge(Batch(known_latents, torch.from_numpy(targets)[:, None]))
+        due_x, due_y = self.autoencoder.due(novel_x), self.predictor.due(novel_y)
+        ends: dict[Signal, int] = {}
+        if due_x:
+            ends["reconstruction"] = due_x
+        if due_y:
+            ends["prediction"] = int(measured[due_y - 1]) + 1
+        taken = min(ends.values(), default=len(x))
+        known = int(np.searchsorted(measured, taken))
+        rows = block.rows[start:stop]
+        self.autoencoder.absorb(Samples(rows[:taken], None), novel_x[:taken])
+        pairs = Samples(rows[measured[:known]], targets[:known])
+        self.predictor.absorb(pairs, novel_y[:known])
+        return taken, next((signal for signal, end in ends.items() if end == taken), None)
+
+    def _update(self, step: int, trigger: Signal) -> Stream[list[Deployment]]:
+        """First the autoencoder, then the predictor on its new latents."""
+        settings = self.autoencoder.settings
+        novel_x, novel_y = self.autoencoder.novelty.samples, self.predictor.novelty.samples
+        generated = settings.strategy.generate(
+            self._archive(), settings.novelty_capacity, self.autoencoder.rng
+        )
+        request = self.autoencoder.request(
+            input_view(self.inputs),
+            step=step,
+            trigger=trigger,
+            also_novel=novel_y,
+            generated=None if generated is None else Batch(generated.inputs, None),
+        )
+        (trained,) = yield (request.job,)
+        first = self.autoencoder.assess(request, trained)
+        encoder = self.autoencoder.params if first.reason else first.params
+        request = self.predictor.request(
+            self._view(encoder),
+            step=step,
+            trigger=trigger,
+            also_novel=novel_x,
+            generated=None if generated is None else self._encoded(generated, encoder),
+            deployed=None if settings.gate is None else self._view(self.autoencoder.params),
+        )
+        (trained,) = yield (request.job,)
+        return self._settle(first, self.predictor.assess(request, trained))
+
+    def _settle(self, first: Assessment, second: Assessment) -> list[Deployment]:
+        """With a gate or approval the new models stand together or not at all.
+
+        A predictor that was trained on the latents of an encoder is of no use without it. If the
+        encoder is refused, its predictor was trained on the latents in service.
+        """
+        parts = self.autoencoder, self.predictor
+        waits = any(part.approval for part in parts)
+        refused = None
+        if waits or self.autoencoder.settings.gate is not None:
+            refused = second.reason and "its predictor was not put into service"
+        if second.reason is None or not (first.reason or refused):
+            for part in parts:  # what waited so far belonged together, too
+                part.candidate = None
+        events = (
+            self.autoencoder.settle(first, waits=waits, refused=refused),
+            self.predictor.settle(second, waits=waits),
+        )
+        return [Deployment(event, part.params) for event, part in zip(events, parts, strict=True)]
+
+    def _archive(self) -> Archive:
+        """The deployed models, which are those of the last update."""
+        network, params = self._network, self.autoencoder.params
+        return Archive(
+            state=self.autoencoder.state,
+            decode=lambda z: network.decode(params, z[None])[0],
+            predict=lambda z: self.predictor.network.forward(self.predictor.params, z[None])[0],
+        )
+
+    def _view(self, encoder: Params) -> View:
+        return latent_view(self._network, encoder, self.inputs)
+
+    def _encoded(self, generated: Batch, encoder: Params) -> Batch:
+        return Batch(encode(self._network, encoder, generated.inputs.numpy()), generated.targets)
+
+    @property
+    def _network(self) -> Reconstructor:
+        return reconstructor(self.autoencoder.network)
+
+
+def run_pairs(
+    pairs: Sequence[Pair], blocks: Sequence[Block], columns: Iterable[Float32Array]
+) -> Stream[list[Deployment]]:
+    """Run each pair over its block with its measurements."""
+    parts = zip(pairs, blocks, columns, strict=True)
+    deployed = yield from together([pair.run(block, column) for pair, block, column in parts])
+    return [update for updates in deployed for update in updates]

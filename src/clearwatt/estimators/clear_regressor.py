@@ -1,0 +1,417 @@
+"""ClearRegressor: a CLeaR instance behind scikit-learn's estimator interface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from types import MethodType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clear.calibration import Calibration, InForce
+from clearwatt.clear.component import Settings
+from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.instance import Instance
+from clearwatt.clear.snapshot import tensors_below
+from clearwatt.clear.warm_up import WarmUp
+from clearwatt.errors import ClearwattError, StateError
+from clearwatt.estimators.targets import checked_targets, names_of, require_measured, require_same
+from clearwatt.files import Saved, load_state
+from clearwatt.intervals import LEVELS, Limits, checked_limits, plain_limits
+from clearwatt.strategies import RecentReplay, Strategy, strategy_named
+from clearwatt.training.fleet import Training
+from clearwatt.training.networks import (
+    Autoencoder,
+    Network,
+    Predictor,
+    Reconstructor,
+    VariationalAutoencoder,
+)
+from clearwatt.training.standardisation import Standardisation
+from clearwatt.training.streams import drive
+
+
+class NotWarmedUpError(ClearwattError, NotFittedError):
+    """Streaming or forecasting before the warm-up; a CLeaR instance cannot start from nothing."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _AfterWarmUp(Generic[P, R]):
+    """A method that exists once the estimator is fitted, as scikit-learn's `available_if` does it.
+
+    Before, asking for it says what to do (and `hasattr` is false), because scikit-learn takes an
+    estimator that has `partial_fit` for one that can start with it.
+    """
+
+    def __init__(self, method: Callable[Concatenate[Any, P], R]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, estimator: ClearRegressor | None, owner: type) -> Callable[..., R]:
+        if estimator is None:
+            return self._method
+        estimator._require_warm_up(self._method.__name__)
+        return MethodType(self._method, estimator)
+
+
+class ClearRegressor(RegressorMixin, BaseEstimator):
+    """A regressor that is warmed up once and then keeps learning from a stream.
+
+    `fit` trains a shared autoencoder and one predictor per column of y; `partial_fit` judges new
+    samples, buffers them and updates a component when its novelty buffer is full.
+
+    Args:
+        strategy: The continual-learning approach, or the name of a built-in one; None for
+            `RecentReplay()`.
+        novelty_capacity: Novel samples that trigger an update.
+        alpha: Threshold factor; smaller is more sensitive.
+        familiarity_capacity: Bound of the familiarity buffers; None: all since the last update.
+        latent: Width of the representation (at most the number of inputs).
+        width: First hidden width of the autoencoder; each next has 70 % of the one before.
+        layers: Hidden layers of its encoder.
+        predictor_width: Width of every hidden layer of a predictor.
+        predictor_layers: Hidden layers of a predictor.
+        kl_weight: Weight of the KL divergence, for strategies that need a variational autoencoder.
+        autoencoder: A network of your own instead (see docs/networks.md).
+        predictor: A network of your own instead.
+        epochs: Epochs of the warm-up at most.
+        patience: Epochs without a better validation error before the warm-up stops.
+        update_epochs: Epochs of an update.
+        batch: Samples per training step.
+        learning_rate: Adam's step size.
+        weight_decay: Adam's L2 regularisation.
+        validation_share: Part of the warm-up held out for early stopping.
+        split: "random", or "temporal" to hold out the last samples.
+        scale: Standardise inputs and y by their mean and deviation in the warm-up. Switch off if
+            the data are scaled already, as `clearwatt.data.features` does it.
+        steps_per_day: Samples of a day, if they come at even times: intervals then depend on the
+            time of day. None: on the level of the forecast alone.
+        limits: The lowest and the highest value possible, in units of y, as (0, None) for a
+            generator of unknown capacity: quantiles do not leave them. Each is None where there
+            is no limit, a number, or a list of one number per entity.
+        random_state: Seed of everything random.
+
+    Attributes:
+        events_: Every update so far, in order, with thresholds and errors in units of y.
+        thresholds_: {"reconstruction": τ, "prediction": τ or an array over entities}.
+        instance_: The CLeaR instance itself.
+        n_features_in_: Inputs per sample.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy | str | None = None,
+        *,
+        novelty_capacity: int = 3000,
+        alpha: float = 1.3,
+        familiarity_capacity: int | None = None,
+        latent: int = 12,
+        width: int = 64,
+        layers: int = 3,
+        predictor_width: int = 64,
+        predictor_layers: int = 3,
+        kl_weight: float = 5e-6,
+        autoencoder: Reconstructor | None = None,
+        predictor: Network | None = None,
+        epochs: int = 512,
+        patience: int | None = 50,
+        update_epochs: int = 30,
+        batch: int = 64,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        validation_share: float = 0.2,
+        split: Literal["random", "temporal"] = "random",
+        scale: bool = True,
+        steps_per_day: int | None = None,
+        limits: Limits | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.novelty_capacity = novelty_capacity
+        self.alpha = alpha
+        self.familiarity_capacity = familiarity_capacity
+        self.latent = latent
+        self.width = width
+        self.layers = layers
+        self.predictor_width = predictor_width
+        self.predictor_layers = predictor_layers
+        self.kl_weight = kl_weight
+        self.autoencoder = autoencoder
+        self.predictor = predictor
+        self.epochs = epochs
+        self.patience = patience
+        self.update_epochs = update_epochs
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_share = validation_share
+        self.split = split
+        self.scale = scale
+        self.steps_per_day = steps_per_day
+        self.limits = limits
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Warm up on inputs (n x d) and targets (n, or n x entities; NaN: not measured).
+
+        If it fails, an estimator that was fitted before stays as it was.
+        """
+        before = dict(vars(self))
+        try:
+            self._warm_up(X, y)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _warm_up(self, X: npt.ArrayLike, y: npt.ArrayLike) -> None:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings, warmup = self._settings(seed), self._warmup(seed)
+        inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        names = names_of(y)
+        targets, self._single = checked_targets(y, inputs, estimator=self)
+        require_measured(targets)
+        self._ends = checked_limits(self.limits, targets.shape[1])
+        make = Standardisation.fit if self.scale else _as_it_is
+        self._x_units, self._y_units = make(inputs), make(targets)
+        x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
+        network = self._autoencoder(x.shape[1], settings.strategy)
+        representation = drive(warmup.autoencoder(network, x))
+        head = self.predictor or Predictor(
+            network.latent, self.predictor_width, self.predictor_layers
+        )
+        predictors = drive(warmup.predictors(head, representation, x, power))
+        instance = Instance.start(
+            settings, x, power, autoencoder=representation, predictors=predictors, names=names
+        )
+        self._calibration: Calibration | None = Calibration.start(
+            instance, x, power, steps_per_day=self.steps_per_day
+        )
+        self.instance_ = instance
+
+    @_AfterWarmUp
+    def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
+        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        targets, _ = checked_targets(y, inputs, estimator=self)
+        require_same(y, targets, [part.entity for part in self.instance_.predictors])
+        self._observe(self._x_units.apply(inputs), self._y_units.apply(targets))
+        return self
+
+    def predict(
+        self,
+        X: npt.ArrayLike,
+        quantiles: bool | Sequence[float] | None = None,
+        *,
+        steps: npt.ArrayLike | None = None,
+    ) -> Float64Array:
+        """Forecasts for inputs (n x d): n, or n x entities.
+
+        Args:
+            X: Inputs.
+            quantiles: True for the 5, 10, 25, 50, 75, 90 and 95 % quantiles, or ascending levels
+                between 0 and 1: the result then has a last axis, one place per level, ascending
+                and within the `limits`.
+            steps: With quantiles and `steps_per_day`: which sample each row is, counted from the
+                start of the warm-up. By default rows are those that come next.
+        """
+        self._require_warm_up("predict")
+        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        x = self._x_units.apply(inputs)
+        forecast = self.instance_.predict(x)
+        if quantiles is None or quantiles is False:
+            forecast = self._y_units.undo(forecast)
+            return forecast[:, 0] if self._single else forecast
+        if self._calibration is None:
+            raise StateError(
+                "this model was saved by a release that gave no quantiles; fit it again to have "
+                "them, or predict without"
+            )
+        levels = LEVELS if quantiles is True else quantiles
+        said = self._calibration.quantiles(forecast, levels, steps=steps)
+        # Clipped last, because rounding in a change of units may lead beyond a limit.
+        in_units = [self._y_units.undo(each) for each in np.moveaxis(said, 2, 0)]
+        said = np.stack([np.clip(each, *self._ends) for each in in_units], axis=2)
+        return said[:, 0] if self._single else said
+
+    @property
+    def events_(self) -> tuple[UpdateEvent, ...]:
+        """Every update since the warm-up, thresholds and errors of predictors in units of y."""
+        self._require_warm_up("events_")
+        return tuple(self._in_units(event) for event in self.instance_.events)
+
+    @property
+    def thresholds_(self) -> dict[str, float | Float64Array]:
+        """The thresholds in force: of the scaled inputs' reconstruction, and of y's prediction."""
+        self._require_warm_up("thresholds_")
+        reconstruction = [part.threshold for part in self.instance_.autoencoders]
+        prediction = np.array([part.threshold for part in self.instance_.predictors])
+        return {
+            "reconstruction": _squeezed(np.array(reconstruction), len(reconstruction) == 1),
+            "prediction": _squeezed(prediction * self._y_units.scale, self._single),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into a folder (safetensors and JSON), atomically."""
+        self._require_warm_up("save")
+        extra: dict[str, Any] = {"estimator": self._packed()}
+        tensors: dict[str, Tensor] = {}
+        if self._calibration is not None:
+            extra["calibration"], tensors = self._calibration.state()
+        self.instance_.save(path, extra=extra, extra_tensors=tensors)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        strategy: Strategy | None = None,
+        autoencoder: Reconstructor | None = None,
+        predictor: Network | None = None,
+    ) -> Self:
+        """Read a saved model; what is not built in (strategy, networks) must be passed again."""
+        saved = load_state(path)
+        values = saved.values.get("extra", {}).get("estimator")
+        if values is None:
+            raise StateError(f"{path} holds an instance, not a ClearRegressor; use Instance.load")
+        instance = Instance.restored(
+            saved, strategy=strategy, autoencoder=autoencoder, predictor=predictor
+        )
+        objects = {
+            "strategy": instance.settings.strategy,
+            "autoencoder": instance.autoencoders[0].network,
+            "predictor": instance.predictors[0].network,
+        }
+        try:
+            model = cls(**values["parameters"] | {name: objects[name] for name in values["given"]})
+            model._restore(values)
+            model._calibration = _calibration_of(saved)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"the state in {path} is incomplete ({error!r})") from error
+        model.instance_ = instance
+        return model
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        self.n_features_in_ = values["n_features_in"]
+        if values["feature_names_in"] is not None:
+            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        self._single = values["single"]
+        self._x_units = Standardisation.from_dict(values["x_units"])
+        self._y_units = Standardisation.from_dict(values["y_units"])
+        self._ends = checked_limits(self.limits, len(self._y_units.mean))
+
+    def _observe(self, x: Float32Array, y: Float32Array) -> None:
+        """Learn from a block, and calibrate with it; all or nothing."""
+        instance, before = self.instance_, self.instance_.step
+        models = InForce(instance)
+        with instance.checkpoint():
+            deployed = drive(instance.stream(x, y), stacked=not instance.settings.precise)
+            updates = [(each.event.step - before, each) for each in deployed]
+            if self._calibration is not None:
+                self._calibration = self._calibration.following(models, x, y, updates)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Several targets are fine; NaN among them is, too, but not among the inputs."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.non_deterministic = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Warmed up."""
+        return hasattr(self, "instance_")
+
+    def _settings(self, seed: int) -> Settings:
+        strategy = RecentReplay() if self.strategy is None else self.strategy
+        if isinstance(strategy, str):
+            strategy = strategy_named(strategy)
+        return Settings(
+            strategy=strategy,
+            novelty_capacity=self.novelty_capacity,
+            alpha=self.alpha,
+            familiarity_capacity=self.familiarity_capacity,
+            update=self._training(self.update_epochs, patience=None),
+            seed=seed,
+        )
+
+    def _warmup(self, seed: int) -> WarmUp:
+        return WarmUp(
+            training=self._training(self.epochs, patience=self.patience),
+            validation_share=self.validation_share,
+            split=self.split,
+            seed=seed,
+        )
+
+    def _training(self, epochs: int, *, patience: int | None) -> Training:
+        return Training(
+            epochs=epochs,
+            patience=patience,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+        )
+
+    def _autoencoder(self, inputs: int, strategy: Strategy) -> Reconstructor:
+        if self.autoencoder is not None:
+            return self.autoencoder
+        latent = min(self.latent, inputs)
+        if strategy.synchronous:
+            return VariationalAutoencoder(inputs, self.width, self.layers, latent, self.kl_weight)
+        return Autoencoder(inputs, self.width, self.layers, latent)
+
+    def _in_units(self, event: UpdateEvent) -> UpdateEvent:
+        if event.component == "autoencoder":
+            return event
+        place = [part.entity for part in self.instance_.predictors].index(event.entity)
+        return event.scaled(float(self._y_units.scale[place]))
+
+    def _require_warm_up(self, what: str) -> None:
+        if not hasattr(self, "instance_"):
+            raise NotWarmedUpError(f"{what} before fit: call fit with warm-up data first")
+
+    def _packed(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)
+        if not isinstance(parameters["random_state"], Integral | None):
+            parameters["random_state"] = None  # a generator is used up, and cannot be saved
+        if self.limits is not None:
+            parameters["limits"] = plain_limits(self.limits)
+        objects = ("strategy", "autoencoder", "predictor")
+        given = [name for name in objects if parameters.pop(name) is not None]
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "parameters": parameters,
+            "given": given,
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": None if names is None else list(names),
+            "single": self._single,
+            "x_units": self._x_units.to_dict(),
+            "y_units": self._y_units.to_dict(),
+        }
+
+
+def _calibration_of(saved: Saved) -> Calibration | None:
+    """The intervals of a saved model; None if it was saved before there were any."""
+    values = saved.values["extra"].get("calibration")
+    if values is None:
+        return None
+    return Calibration.restored(values, tensors_below(saved.tensors, "extra."))
+
+
+def _as_it_is(values: Float64Array) -> Standardisation:
+    return Standardisation.identity(values.shape[1])
+
+
+def _squeezed(values: Float64Array, single: bool) -> float | Float64Array:
+    return float(values[0]) if single else values

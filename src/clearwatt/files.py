@@ -1,0 +1,162 @@
+"""Files: atomic writing, and state folders.
+
+A state folder holds a manifest (JSON) and its tensors (safetensors); both are written atomically
+and verified when read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clearwatt.errors import DataError, StateError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FORMAT = "clearwatt-state"
+VERSION = 2
+MANIFEST = "state.json"
+
+
+def write_atomically(path: str | Path, content: bytes) -> None:
+    """Write beside the target, then rename; folders on the way are created."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; give the name of a file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # the rename must not outrun the bytes
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text_atomically(path: str | Path, text: str) -> None:
+    """Write text, as UTF-8, in the same way."""
+    write_atomically(path, text.encode("utf-8"))
+
+
+class Saved(NamedTuple):
+    """Plain values (as JSON gives them) and tensors of a state, and where they were found."""
+
+    values: dict[str, Any]
+    tensors: dict[str, Tensor]
+    folder: Path
+
+
+def save_state(
+    path: str | os.PathLike[str], values: Mapping[str, object], tensors: Mapping[str, Tensor]
+) -> None:
+    """Write a state into a folder; a reader sees the old state or the new one, never a mixture.
+
+    The tensors' file is named after its content; the manifest that names it is replaced last.
+    """
+    from safetensors.torch import save as format_tensors
+
+    plain = json.dumps(dict(values), default=_plain)
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    content = format_tensors(_apart(tensors))
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"tensors-{digest[:16]}.safetensors"
+    write_atomically(folder / name, content)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tensors": {"file": name, "sha256": digest, "bytes": len(content)},
+        "values": json.loads(plain),
+    }
+    write_atomically(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
+    for stale in folder.glob("tensors-*.safetensors"):
+        if stale.name != name:
+            stale.unlink()
+
+
+def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> str:
+    """A SHA-256 of a state, whatever the order of its names."""
+    # Once through JSON, so that a state just read back is written the same.
+    plain = json.loads(json.dumps(dict(values), default=_plain))
+    digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        array = tensor.detach().contiguous().numpy()
+        digest.update(f"\n{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def load_state(path: str | os.PathLike[str]) -> Saved:
+    """Read a state back; anything missing, damaged or of another version is a StateError."""
+    from safetensors.torch import load as parse_tensors
+
+    folder = Path(path)
+    manifest = _manifest(folder)
+    try:
+        name, digest = manifest["tensors"]["file"], manifest["tensors"]["sha256"]
+        content = (folder / Path(name).name).read_bytes()
+    except (KeyError, TypeError) as error:
+        raise _damaged(folder, f"its {MANIFEST} names no tensors") from error
+    except OSError as error:
+        # A state saved after this manifest was read takes the old tensors with it.
+        if _manifest(folder).get("tensors") != manifest["tensors"]:
+            return load_state(folder)
+        raise _damaged(folder, f"{name} cannot be read ({error.strerror})") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _damaged(folder, f"{name} is truncated or altered (its checksum differs)")
+    return Saved(manifest["values"], parse_tensors(content), folder)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+    except FileNotFoundError as error:
+        raise StateError(f"{folder} holds no saved state ({MANIFEST} is missing)") from error
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, f"{MANIFEST} is truncated or not JSON") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise StateError(f"{folder / MANIFEST} is not a ClearWatt state; choose another folder")
+    if manifest.get("version") != VERSION:
+        raise StateError(
+            f"{folder} was saved with state version {manifest.get('version')}, this release reads "
+            f"version {VERSION}; load it with the release that wrote it"
+        )
+    if not isinstance(manifest.get("values"), dict):
+        raise _damaged(folder, f"{MANIFEST} is incomplete")
+    return manifest
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors, each in memory of its own: models that start alike may share theirs."""
+    apart: dict[str, Tensor] = {}
+    taken: set[int] = set()
+    for name, tensor in tensors.items():
+        own = tensor.detach().contiguous()
+        place = own.untyped_storage().data_ptr()
+        apart[name] = own.clone() if place in taken else own
+        taken.add(place)
+    return apart
+
+
+def _plain(value: object) -> object:
+    """Numbers of numpy's as JSON has them, because a grid search hands them out."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise StateError(
+        f"{value!r} of type {type(value).__name__} cannot be saved; use numbers, strings, lists "
+        "and dictionaries as parameters"
+    )
+
+
+def _damaged(folder: Path, what: str) -> StateError:
+    return StateError(f"the state in {folder} is damaged: {what}; restore it from a backup")

@@ -1,0 +1,1 @@
+"""Training: stacked networks, the fleet that trains them, and streams of training jobs."""

@@ -1,0 +1,16 @@
+"""The one training loop: many models of one shape trained as a stack."""
+
+from clearwatt.training.fleet.job import UPDATE, Job, Penalty, Trained, Training
+from clearwatt.training.fleet.loop import default_stack, one_thread, stack_of, train
+
+__all__ = [
+    "UPDATE",
+    "Job",
+    "Penalty",
+    "Trained",
+    "Training",
+    "default_stack",
+    "one_thread",
+    "stack_of",
+    "train",
+]

@@ -1,0 +1,165 @@
+"""The loop: train stacks of members until each has finished.
+
+Every member has its own data, order, seed, penalty and sample weights. All members of a stack step
+together; each has its own cursor into its own shuffled epoch, so that they share Adam's step count
+even where they have different numbers of samples. A member's result is the same, up to float
+rounding, whichever members it is stacked with.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from clearwatt.errors import require_whole
+from clearwatt.training.fleet.job import Job, Trained
+from clearwatt.training.fleet.member import Member, Plan
+from clearwatt.training.fleet.pool import Pool
+from clearwatt.training.fleet.weights import Pull, Weights
+from clearwatt.training.networks import Differentiator, stack
+
+STACK_VALUES = 400_000
+"""Weights in a stack of the default size: with more, optimiser and products leave the cache."""
+
+
+def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
+    """Train every job and return the results in the order of the jobs.
+
+    Jobs of equal `Network.stack_key`, training and dtype train together, up to `stack` at a time.
+
+    Args:
+        jobs: Models to train; they may differ in everything.
+        stack: Members of a stack; by default as many as `default_stack` says.
+    """
+    if stack is not None:
+        require_whole(stack=stack)
+    results: dict[int, Trained] = {}
+    with one_thread(), torch.no_grad():
+        for group in _groups(jobs):
+            for chunk in _chunks(group, stack or default_stack(jobs[group[0]])):
+                done = _Stack([jobs[i] for i in chunk]).run()
+                results.update(zip(chunk, done, strict=True))
+    return [results[i] for i in range(len(jobs))]
+
+
+def default_stack(job: Job) -> int:
+    """Members that train fastest together; see `stack_of`."""
+    return stack_of(sum(tensor.numel() for tensor in job.params.values()))
+
+
+def stack_of(weights: int) -> int:
+    """How many networks of so many weights make a stack: what fits the cache, within 4 to 32."""
+    return max(4, min(32, STACK_VALUES // weights))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread: on networks this small a second one only costs."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _groups(jobs: Sequence[Job]) -> list[list[int]]:
+    """Positions of jobs that can be stacked; in a group, jobs with similar sample counts adjoin."""
+    groups: dict[object, list[int]] = {}
+    for position, job in enumerate(jobs):
+        key = (
+            job.network.stack_key,
+            job.training,
+            job.dtype,
+            job.targets is None,
+            job.penalty is None,
+            job.validation is None,
+        )
+        groups.setdefault(key, []).append(position)
+    return [sorted(group, key=lambda i: len(jobs[i].inputs)) for group in groups.values()]
+
+
+def _chunks(group: list[int], size: int) -> list[list[int]]:
+    """Parts of at most `size`, as even as can be: a stack of one is the slowest per member."""
+    count = -(-len(group) // size)
+    cuts = [len(group) * i // count for i in range(count + 1)]
+    return [group[start:stop] for start, stop in pairwise(cuts)]
+
+
+class _Stack:
+    """Members that train together; those that finish leave."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._network = network = jobs[0].network
+        self._members = self._active = [Member(job) for job in jobs]
+        self._weights = Weights(network.align(stack([j.params for j in jobs])), jobs[0].training)
+        self._inputs = Pool([job.inputs for job in jobs], network.align_inputs)
+        targets = [job.targets for job in jobs if job.targets is not None]
+        self._targets = Pool(targets, network.align_targets) if targets else None
+        self._pull = Pull(jobs) if jobs[0].penalty else None
+        self._differentiate = self._differentiator()
+
+    def run(self) -> list[Trained]:
+        """Train to the end of the last member."""
+        while self._active:
+            self._train(min(member.steps_left for member in self._active))
+            self._end_epochs()
+        return [member.result() for member in self._members]
+
+    def _train(self, steps: int) -> None:
+        """Take so many steps, in which no member passes the end of its epoch."""
+        started = time.perf_counter()
+        plan = _side_by_side([member.advance(steps) for member in self._active])
+        losses = torch.stack([self._step(plan, step) for step in range(steps)])
+        sums = (losses * plan.coefficients).sum(dim=2).mul_(plan.sizes).sum(dim=0)
+        share = (time.perf_counter() - started) / len(self._active)
+        for member, loss in zip(self._active, sums.tolist(), strict=True):
+            member.record(loss, share)
+
+    def _step(self, plan: Plan, step: int) -> Tensor:
+        """One batch per member; returns its losses, `m x b`."""
+        order = plan.order[step]
+        x = self._inputs.gather(order)
+        target = x if self._targets is None else self._targets.gather(order)
+        noise = plan.noise[step] if self._network.noise_width else None
+        losses = self._differentiate(x, target, coefficients=plan.coefficients[step], noise=noise)
+        if self._pull is not None:
+            self._pull.add_to(self._weights)
+        self._weights.step()
+        return losses
+
+    def _end_epochs(self) -> None:
+        staying = [i for i, member in enumerate(self._active) if not self._finished(i, member)]
+        if len(staying) == len(self._active):
+            return
+        self._active = [self._active[i] for i in staying]
+        if staying:
+            self._weights = self._weights.keep(staying)
+            self._differentiate = self._differentiator()
+            self._inputs.keep(staying)
+            if self._targets is not None:
+                self._targets.keep(staying)
+            if self._pull is not None:
+                self._pull = Pull([member.job for member in self._active])
+
+    def _differentiator(self) -> Differentiator:
+        jobs = [member.job for member in self._active]
+        joined = self._network.joined([job.network for job in jobs])
+        weights, batch = self._weights, jobs[0].training.batch
+        return joined.differentiator(weights.params, weights.gradients, batch=batch)
+
+    def _finished(self, position: int, member: Member) -> bool:
+        if member.steps_left:
+            return False
+        started = time.perf_counter()
+        finished = member.end_epoch(self._weights.member(position))
+        member.seconds += time.perf_counter() - started
+        return finished
+
+
+def _side_by_side(plans: Sequence[Plan]) -> Plan:
+    """Plans of `m` members as one: `steps x m x ...`."""
+    return Plan(*(torch.stack(parts, dim=1) for parts in zip(*plans, strict=True)))

@@ -1,0 +1,112 @@
+"""The weights of a stack and their optimiser, in a form that one fused step updates."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.optim.adam import adam
+
+from clearwatt.training.fleet.job import Job, Training
+from clearwatt.training.networks import Params, stack
+
+LINE = 16
+"""Tensors begin at multiples of this many values (a cache line of float32)."""
+
+
+class Weights:
+    """Weights, gradients and Adam's moments, each one flat tensor with named views into it.
+
+    All members have taken the same number of steps, so one Adam serves them all.
+    """
+
+    def __init__(self, params: Params, training: Training) -> None:
+        zeros = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
+        self._flat, self.params = pack(params)
+        self._gradient, self.gradients = pack(zeros)
+        self._mean, self._square = pack(zeros)[0], pack(zeros)[0]
+        self._steps = torch.tensor(0.0)
+        self._training = training
+
+    def member(self, position: int) -> Params:
+        """Views of one member's weights, `1 x ...`."""
+        return {name: tensor[position : position + 1] for name, tensor in self.params.items()}
+
+    def step(self) -> None:
+        """One Adam step along the gradients, with torch's default betas and epsilon.
+
+        The functional form, because on small networks the optimiser object costs as much again.
+        """
+        adam(
+            [self._flat],
+            [self._gradient],
+            [self._mean],
+            [self._square],
+            max_exp_avg_sqs=[],
+            state_steps=[self._steps],
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self._training.learning_rate,
+            weight_decay=self._training.weight_decay,
+            eps=1e-8,
+            maximize=False,
+        )
+
+    def keep(self, positions: Sequence[int]) -> "Weights":
+        """The same for some of the members, going on from where they are."""
+        rows = torch.tensor(positions)
+        kept = Weights({name: t[rows] for name, t in self.params.items()}, self._training)
+        kept._mean, kept._square = (
+            self._rows_of(self._mean, rows),
+            self._rows_of(self._square, rows),
+        )
+        kept._steps = self._steps
+        return kept
+
+    def _rows_of(self, moment: Tensor, rows: Tensor) -> Tensor:
+        views = unpack(moment, self.params)
+        return pack({name: tensor[rows] for name, tensor in views.items()})[0]
+
+
+class Pull:
+    """The gradient of the members' penalties, in closed form."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        network, penalties = jobs[0].network, [job.penalty for job in jobs if job.penalty]
+        self.anchor = stack([network.align(penalty.anchor) for penalty in penalties])
+        self.factor = stack(
+            [
+                {name: p.strength * tensor for name, tensor in network.align(p.importance).items()}
+                for p in penalties
+            ]
+        )
+
+    def add_to(self, weights: Weights) -> None:
+        """Add `strength * importance * (weights - anchor)` to the gradients."""
+        for name, gradient in weights.gradients.items():
+            gradient.addcmul_(self.factor[name], weights.params[name] - self.anchor[name])
+
+
+def pack(params: Params) -> tuple[Tensor, Params]:
+    """Copy tensors into one flat tensor; return it with views of the parts."""
+    example = next(iter(params.values()))
+    flat = torch.zeros(sum(_room(tensor) for tensor in params.values()), dtype=example.dtype)
+    views = unpack(flat, params)
+    for name, tensor in params.items():
+        views[name].copy_(tensor)
+    return flat, views
+
+
+def unpack(flat: Tensor, like: Params) -> Params:
+    """Views into a flat tensor, named and shaped as those of `like`."""
+    views: Params = {}
+    start = 0
+    for name, tensor in like.items():
+        views[name] = flat[start : start + tensor.numel()].view(tensor.shape)
+        start += _room(tensor)
+    return views
+
+
+def _room(tensor: Tensor) -> int:
+    return -(-tensor.numel() // LINE) * LINE

@@ -1,0 +1,58 @@
+"""Streams: long runs that hand out training jobs, so that many can be trained stacked.
+
+A stream is a generator that yields jobs and is sent what was trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TypeVar
+
+from clearwatt.training.fleet import Job, Trained, one_thread, train
+
+Jobs = tuple[Job, ...]
+Results = Sequence[Trained]
+T = TypeVar("T")
+Stream = Generator[Jobs, Results, T]
+
+
+def drive(stream: Stream[T], *, stacked: bool = True) -> T:
+    """Run a stream to its end on one thread, training whatever it asks for.
+
+    Args:
+        stream: What to run.
+        stacked: Whether jobs that wait together train together. That is fast, but rounds
+            differently with each set of jobs; alone, a job gives the same weights to the last bit.
+    """
+    with one_thread():
+        try:
+            jobs = next(stream)
+            while True:
+                jobs = stream.send(train(jobs, stack=None if stacked else 1))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+
+def together(streams: Sequence[Stream[T]]) -> Stream[list[T]]:
+    """Run streams side by side: each round collects the jobs of all that wait."""
+    results: dict[int, T] = {}
+    waiting: dict[int, Jobs] = {}
+
+    def advance(index: int, trained: Results | None) -> None:
+        try:
+            stream = streams[index]
+            waiting[index] = next(stream) if trained is None else stream.send(trained)
+        except StopIteration as stop:
+            results[index] = stop.value
+
+    for index in range(len(streams)):
+        advance(index, None)
+    while waiting:
+        asked, waiting = waiting, {}
+        trained = yield tuple(job for jobs in asked.values() for job in jobs)
+        start = 0
+        for index, jobs in asked.items():
+            advance(index, trained[start : start + len(jobs)])
+            start += len(jobs)
+    return [results[index] for index in range(len(streams))]

@@ -1,0 +1,43 @@
+"""Flat storage and Adam."""
+
+import torch
+
+from clearwatt.training.fleet import Training
+from clearwatt.training.fleet.weights import Weights, pack, unpack
+
+
+def example(members=3):
+    generator = torch.Generator().manual_seed(0)
+    return {
+        "weight": torch.randn(members, 3, 5, generator=generator),
+        "bias": torch.randn(members, 5, generator=generator),
+    }
+
+
+def test_views_show_and_share_the_flat_tensor():
+    params = example()
+    flat, views = pack(params)
+    assert all(torch.equal(views[name], tensor) for name, tensor in params.items())
+    flat.zero_()
+    assert not any(view.any() for view in views.values())
+    assert {name: view.shape for name, view in unpack(flat, params).items()} == {
+        name: tensor.shape for name, tensor in params.items()
+    }
+
+
+def test_steps_equal_torchs_adam_even_after_members_left():
+    params = example()
+    peers = {name: tensor[1:].clone().requires_grad_() for name, tensor in params.items()}
+    optimizer = torch.optim.Adam(peers.values(), lr=0.1, weight_decay=0.01)
+    weights = Weights(params, Training(learning_rate=0.1, weight_decay=0.01))
+    generator = torch.Generator().manual_seed(1)
+    for step in range(6):
+        if step == 3:
+            weights = weights.keep([1, 2])
+        for name, tensor in peers.items():
+            tensor.grad = torch.randn(tensor.shape, generator=generator)
+            weights.gradients[name][-2:] = tensor.grad
+        optimizer.step()
+        weights.step()
+    for name, tensor in peers.items():
+        torch.testing.assert_close(weights.params[name], tensor.detach())
