@@ -157,14 +157,14 @@ class History:
             start, before = stop, count
 
     def lagged(self, lag: int) -> Float32Array:
-        """Power so many clock steps before each forecast step, steps x entities; NaN: unknown."""
+        """Power so many clock steps before each sample, n x entities; NaN: not measured."""
         if lag < self.delay:
             raise ConfigurationError(
                 f"power {lag} steps before is not known yet: measurements come after {self.delay}"
             )
         whole = np.full((int(self.clock[-1]) + 1, len(self.entities)), np.nan, np.float32)
         whole[self.clock] = self.measured
-        wanted = self.clock[self.first :] - lag
+        wanted = self.clock - lag
         return np.where(wanted[:, None] >= 0, whole[np.maximum(wanted, 0)], np.float32(np.nan))
 
     def fingerprint(self) -> str:

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from clearwatt.benchmark.peers.lightgbm import LightGBM
+from clearwatt.benchmark.peers.lightgbm import LightGBM, lagged_inputs
 
 pytest.importorskip("lightgbm")
 
@@ -32,6 +34,38 @@ def test_trainings_and_what_is_held_are_told(farm):
     assert (frozen.trainings, everything.trainings, window.trainings) == (1, weeks, weeks)
     assert (frozen.held_bytes, window.held_bytes) == (0, 100 * farm.sample_bytes)
     assert everything.held_bytes > 500 * farm.sample_bytes
+
+
+def test_lagged_inputs_are_what_was_known_when_each_step_was_forecast(hills):
+    found = lagged_inputs(hills, 0)
+    width = hills.x.shape[1]
+    power = dict(zip(hills.clock.tolist(), hills.measured[:, 0].tolist(), strict=True))
+    for row in (200, 460, 700):
+        at = int(hills.clock[row])
+        lags = [power.get(at - days * 24, np.nan) for days in (1, 2, 7)]
+        last_day = np.nanmean([power.get(at - 24 - hour, np.nan) for hour in range(24)])
+        np.testing.assert_allclose(found[row, width : width + 4], [*lags, last_day], rtol=1e-5)
+        three = (hills.clock > at - 3) & (hills.clock <= at)
+        assert found[row, width + 4] == pytest.approx(hills.x[three, 0].mean(), rel=1e-5)
+    np.testing.assert_array_equal(found[:, :width], hills.x)
+
+
+def test_with_a_longer_delay_the_first_whole_days_known_are_the_lags(coast):
+    late = replace(coast, delay=36)
+    width = late.x.shape[1]
+    found = lagged_inputs(late, 0)[400, width : width + 3]
+    np.testing.assert_array_equal(found, late.measured[[400 - 48, 400 - 72, 400 - 168], 0])
+
+
+def test_with_lagged_power_it_follows_a_level_that_the_weather_does_not_explain(farm):
+    weeks = np.random.default_rng(0).normal(size=len(farm.x) // 168 + 1)
+    level = weeks.round()[farm.clock // 168].astype(np.float32)
+    wandering = replace(farm, measured=level[:, None])
+    plain, lags = (
+        error(LightGBM("everything", lags=lags).forecast(wandering), wandering, slice(None))
+        for lags in (False, True)
+    )
+    assert lags < 0.8 * plain
 
 
 def test_two_runs_are_the_same(farm):

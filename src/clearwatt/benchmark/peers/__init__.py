@@ -25,6 +25,8 @@ PEERS: tuple[Peer, ...] = (
     LightGBM("frozen"),
     LightGBM("everything"),
     LightGBM("window"),
+    LightGBM("everything", lags=True),
+    LightGBM("window", lags=True),
     LightGBMQuantiles(),
     Network("frozen"),
     Network("fine-tuned"),
@@ -42,6 +44,8 @@ QUICK = (
     "climatology",
     "lightgbm-frozen",
     "lightgbm-window",
+    "lightgbm-lags",
+    "lightgbm-lags-window",
     "river-linear",
     "clear-adaptive",
 )

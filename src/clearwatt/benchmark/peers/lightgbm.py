@@ -1,4 +1,7 @@
-"""LightGBM: what most people would take, frozen, or trained anew every week."""
+"""LightGBM, the usual choice of practitioners: frozen, or retrained every week.
+
+With lagged power among its inputs it is the strongest peer; see `lagged_inputs`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 
 from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import History, Power, Round
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.data.features import CALENDAR_COLUMNS
 
 if TYPE_CHECKING:
     from lightgbm import Booster
@@ -20,7 +25,8 @@ Past = Literal["frozen", "everything", "window"]
 TREES = 100
 """LightGBM's own default, as all of its settings here."""
 WEEK = 7
-_KEYS = {"frozen": "lightgbm-frozen", "everything": "lightgbm-weekly", "window": "lightgbm-window"}
+WEATHER_HOURS = (3, 24)
+"""Lengths of the trailing means of the weather among the lagged inputs."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +34,15 @@ class LightGBM(Peer):
     """Gradient-boosted trees of each entity, with LightGBM's default settings.
 
     Args:
-        past: what it is trained on: the warm-up once ("frozen"), and every so many days again on
-            "everything" known or on a "window" of the last samples.
-        days: between two trainings.
+        past: training data: the warm-up, once ("frozen"); "everything" known; or a "window" of
+            the last samples.
+        lags: whether the inputs include lagged power and weather means (`lagged_inputs`).
+        days: days between two trainings.
         window: samples of the window.
     """
 
     past: Past = "everything"
+    lags: bool = False
     days: int = WEEK
     window: int = 3_000
     package: ClassVar[str | None] = "lightgbm"
@@ -42,48 +50,85 @@ class LightGBM(Peer):
     @property
     def key(self) -> str:
         """Its name on the command line."""
-        return _KEYS[self.past]
+        if self.lags:
+            names = {"everything": "lags", "window": "lags-window", "frozen": "lags-frozen"}
+        else:
+            names = {"everything": "weekly", "window": "window", "frozen": "frozen"}
+        return f"lightgbm-{names[self.past]}"
 
     @property
     def label(self) -> str:
         """Its name in tables."""
+        name = "LightGBM with lagged power" if self.lags else "LightGBM"
         if self.past == "frozen":
-            return "LightGBM, frozen after the warm-up"
-        what = "everything" if self.past == "everything" else f"last {self.window:,} samples"
-        return f"LightGBM, every {self.days} days on {what}"
+            return f"{name}, frozen after the warm-up"
+        data = "everything" if self.past == "everything" else f"last {self.window:,} samples"
+        return f"{name}, every {self.days} days on {data}"
 
     def forecast(self, history: History) -> Forecasts:
         """Train and forecast, round by round."""
-        meter = Meter(history)
+        meter, columns = Meter(history), range(len(history.entities))
+        inputs = [lagged_inputs(history, column) if self.lags else history.x for column in columns]
         power = np.empty((history.steps, len(history.entities)))
-        for each in history.rounds(self._every(history)):
-            for column in range(len(history.entities)):
-                x, y = self._training_set(each, column)
+        for each in history.rounds(self._interval(history)):
+            for column in columns:
+                x, y = self._training_set(each, inputs[column], column)
                 if self.past != "frozen":
-                    meter.holds(column, len(y) * history.sample_bytes)
+                    meter.holds(column, y.nbytes + x.nbytes)
                 with meter.learning():
                     model = trained(x, y, seed=history.seed)
                 meter.trained(column)
-                power[each.steps, column] = said(model, each.x)
+                power[each.steps, column] = said(model, inputs[column][history.first :][each.steps])
         return Forecasts(power, meter.costs)
 
     def seconds(self, history: History) -> float:
         """About a second per 50,000 samples trained on, and some for each training."""
-        trainings = history.steps / self._every(history)
+        trainings = history.steps / self._interval(history)
         typical = {
             "frozen": history.first,
             "everything": history.first + history.steps / 2,
             "window": self.window,
         }[self.past]
-        return max(1.0, trainings) * (0.1 + 2e-5 * typical) * len(history.entities)
+        lags = 2 if self.lags else 1
+        return max(1.0, trainings) * (0.1 + lags * 2e-5 * typical) * len(history.entities)
 
-    def _every(self, history: History) -> int:
+    def _interval(self, history: History) -> int:
+        """Clock steps between two trainings."""
         return int(history.clock[-1]) + 1 if self.past == "frozen" else self.days * history.day
 
-    def _training_set(self, each: Round, column: int) -> tuple[Float32Array, Float32Array]:
-        x, y = each.known.of(column)
+    def _training_set(
+        self, each: Round, inputs: Float32Array, column: int
+    ) -> tuple[Float32Array, Float32Array]:
+        x, y = each.known._replace(x=inputs[: len(each.known.y)]).of(column)
         last = self.window if self.past == "window" else len(y)
         return x[-last:], y[-last:]
+
+
+def lagged_inputs(history: History, column: int) -> Float32Array:
+    """Inputs of an entity (n x d) with what practitioners add to them, known at each forecast.
+
+    Added are its power one, two and seven days before (or the first such days that are known, with
+    a reporting delay of more than a day), the mean of the last known day, and the means of each
+    weather input over the last 3 and 24 hours. NaN: not measured, which LightGBM can deal with.
+    """
+    day = history.day
+    known = -(-history.delay // day)  # whole days
+    week = -(-known // WEEK) * WEEK
+    power = [history.lagged(days * day)[:, column] for days in (known, known + 1, week)]
+    power.append(_last_known_day(history, column))
+    names = len(CALENDAR_COLUMNS)
+    weather = pd.DataFrame(history.x[:, :-names].astype(np.float64), index=history.times)
+    means = [weather.rolling(f"{hours}h").mean().to_numpy() for hours in WEATHER_HOURS]
+    added = np.concatenate([np.stack(power, axis=1), *means], axis=1)
+    return np.concatenate([history.x, added.astype(np.float32)], axis=1)
+
+
+def _last_known_day(history: History, column: int) -> Float32Array:
+    """Mean power of the last day known when each sample is forecast (n); NaN: not measured."""
+    measured = pd.Series(history.measured[:, column].astype(np.float64), index=history.clock)
+    clock = np.arange(history.clock[0] - history.delay, history.clock[-1] + 1)
+    means = measured.reindex(clock).rolling(history.day, min_periods=1).mean()
+    return np.asarray(means.to_numpy()[history.clock - history.clock[0]], np.float32)
 
 
 _SETTINGS: Mapping[str, Any] = {

@@ -40,7 +40,7 @@ class Persistence(Peer):
         power = np.full((history.steps, len(history.entities)), np.nan)
         for periods in range(least, least + FURTHER):
             unknown = np.isnan(power)
-            power[unknown] = history.lagged(periods * period)[unknown]
+            power[unknown] = history.lagged(periods * period)[history.first :][unknown]
         mean = np.nanmean(history.known().y, axis=0, dtype=np.float64)
         for column in range(len(history.entities)):
             meter.holds(column, 4 * least * period)
