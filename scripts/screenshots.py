@@ -18,11 +18,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import few_colours
 from clearwatt.data import simulate_grid
+from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.client import Client
 from clearwatt.service.client.replay import Plan, Replay
 from clearwatt.service.store import open_store
 from clearwatt.service.times import seconds, text
-from clearwatt.service.web.auth import create_token
 
 ROOT = Path(__file__).parents[1]
 WARMUP, STEPS = 2880, 12_000

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
+from clearwatt.service.api.schemas.entities import NewEntity
+from clearwatt.service.api.schemas.zones import NewZone
 from clearwatt.service.client import Client
-from clearwatt.service.schemas.entities import NewEntity
-from clearwatt.service.schemas.zones import NewZone
 from clearwatt.service.times import texts
 from load.callers import post
 

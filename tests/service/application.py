@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import uvicorn
 
+from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasting.forecasts import Forecaster
@@ -23,7 +24,6 @@ from clearwatt.service.registry import Registry
 from clearwatt.service.store import open_store
 from clearwatt.service.store.base import Store
 from clearwatt.service.times import text
-from clearwatt.service.web.app import create_app
 
 NOW = 1_717_200_000  # 2024-06-01, midnight UTC
 STEP = 900

@@ -13,7 +13,7 @@ from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Event, Outcome, Receipt, Status, Zone
 from clearwatt.service.store.base import StoreUnavailableError
-from clearwatt.service.web.gauges import Standing
+from clearwatt.service.views.gauges import Standing
 
 from .plant import DAY, HOUR, NOW, Plant
 
@@ -129,7 +129,7 @@ def test_what_the_learner_has_not_taken_in_waits(plant):
 
 
 def test_events_are_counted_from_the_start_of_the_service_on(plant, monkeypatch):
-    monkeypatch.setattr("clearwatt.service.web.gauges._PAGE", 2)
+    monkeypatch.setattr("clearwatt.service.views.gauges._PAGE", 2)
     refused = [
         Event(f"update:predictor:e0:{k}", "refused", "worse", at=0.0, zone="north")
         for k in range(5)

@@ -4,9 +4,8 @@ import threading
 
 import pytest
 
-from clearwatt.service.problems import UnknownIdError
 from clearwatt.service.records import Entity, Zone
-from clearwatt.service.registry import PAUSE, Registry
+from clearwatt.service.registry import PAUSE, Registry, UnknownIdError
 from clearwatt.service.store import open_store
 
 ZONE = Zone("north", 900, ("wind",))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clearwatt.service.problems import CODES
-from clearwatt.service.web.auth import role_needed
+from clearwatt.service.api.problems import CODES
+from clearwatt.service.api.security.auth import role_needed
 
 from .application import Web
 

@@ -16,7 +16,7 @@ from clearwatt.cli.printing import (
 from clearwatt.cli.service import ADDRESS, add_token_option, require_service, token_of
 
 if TYPE_CHECKING:
-    from clearwatt.service.schemas.forecasts import ForecastAnswer
+    from clearwatt.service.api.schemas.forecasts import ForecastAnswer
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 

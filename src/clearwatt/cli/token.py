@@ -46,7 +46,7 @@ def register(commands: Commands) -> None:
 def create_token(options: argparse.Namespace) -> None:
     """Make a token and print it; the data directory of a service to come may not exist yet."""
     with opened_store(options, create=True) as store:
-        from clearwatt.service.web.auth import create_token as draw
+        from clearwatt.service.api.security.auth import create_token as draw
 
         new = draw(options.name, options.role)
         store.add_token(new.token)

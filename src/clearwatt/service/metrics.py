@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -17,12 +17,10 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from clearwatt.service.forecasting.answers import Forecast
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.rates import Rate
 from clearwatt.service.records import Receipt
-
-if TYPE_CHECKING:
-    from clearwatt.service.forecasting.answers import Forecast
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
@@ -130,7 +128,7 @@ class Metrics:
         return dict(self._ages.last)
 
     def collect_from(self, page: Page) -> None:
-        """Have something else read at each scrape, such as `Standing` of `web.gauges`."""
+        """Have something else read at each scrape, such as `Standing` of `views.gauges`."""
         self._pages.append(page)
 
     def render(self) -> bytes:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from clearwatt.service.problems import UnknownIdError
+from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Entity, Zone
 from clearwatt.service.store.base import Store
 
 PAUSE = 1.0
 """Seconds between two looks into the store for an id that is unknown here."""
+
+
+class UnknownIdError(ClearwattError):
+    """A zone, entity or version that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,11 @@ from fastapi import FastAPI
 
 from clearwatt import __version__
 from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.service.api.feed import Feed
+from clearwatt.service.api.security.auth import check_bind
+from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.dashboard.preparing import prepare
+from clearwatt.service.dashboard.preparation import prepare
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.learner.process import LearnerConfig
@@ -31,10 +34,7 @@ from clearwatt.service.records import Event
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import open_store
 from clearwatt.service.store.base import ConflictError, Store
-from clearwatt.service.web.app import create_app
-from clearwatt.service.web.auth import check_bind
-from clearwatt.service.web.feed import Feed
-from clearwatt.service.web.gauges import Standing
+from clearwatt.service.views.gauges import Standing
 
 GRACE = 10
 """Seconds that requests under way may still take when the service is told to stop."""

@@ -11,11 +11,11 @@ from tests.service.processes import until
 from tests.service.running import PATIENCE, SETTINGS, Running, running, settled, small_grid
 
 from clearwatt.data import Dataset
+from clearwatt.service.api.schemas.entities import NewEntity
+from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.client import Client
 from clearwatt.service.client.replay import Plan, Replay
-from clearwatt.service.schemas.entities import NewEntity
 from clearwatt.service.store import open_store
-from clearwatt.service.web.auth import create_token
 
 EVIL = '<img src=x onerror="document.documentElement.dataset.owned=1">'
 """A name that runs as soon as it is anything but text."""

@@ -6,8 +6,8 @@ from importlib.resources import files
 import pytest
 from tests.service.application import Web
 
+from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.dashboard.assets import PLOTLY, address
-from clearwatt.service.web.auth import create_token
 
 
 @pytest.fixture

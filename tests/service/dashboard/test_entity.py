@@ -12,9 +12,9 @@ from tests.service.plant import NOW, STEP, Plant
 
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import Comparison, Side
+from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.records import Entity, Event, Flag, Outcome, Status, Verdict
 from clearwatt.service.times import text
-from clearwatt.service.web.auth import create_token
 
 EVIL = "<script>alert('x')</script>"
 

@@ -97,7 +97,7 @@ def test_every_event_is_reached_by_going_back(web):
 
 
 def test_an_export_is_not_cut_off_where_a_page_would_be(web, monkeypatch):
-    monkeypatch.setattr("clearwatt.service.routes.events.AT_A_TIME", 2)
+    monkeypatch.setattr("clearwatt.service.api.routes.events.AT_A_TIME", 2)
     for key in "abcde":
         record(web, key)
     table = list(csv.DictReader(io.StringIO(web.ask("GET", "/v1/events/export").text)))

@@ -3,8 +3,8 @@
 import pytest
 from tests.service.application import Web
 
-from clearwatt.service.web.auth import create_token
-from clearwatt.service.web.sessions import COOKIE, LASTS
+from clearwatt.service.api.security.auth import create_token
+from clearwatt.service.api.security.sessions import COOKIE, LASTS
 
 HTML = {"Accept": "text/html"}
 OWN = {"Origin": "http://127.0.0.1:8000"}

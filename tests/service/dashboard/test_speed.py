@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.service.application import Web, listening
 
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.dashboard.preparing import prepare
+from clearwatt.service.dashboard.preparation import prepare
 
 from .large import DAYS, MEMBERS, ROWS, ZONES, large_plant
 from .visit import Visits

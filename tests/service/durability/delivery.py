@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clearwatt.service.api.schemas.entities import NewEntity
+from clearwatt.service.api.schemas.zones import NewZone
 from clearwatt.service.client import Client, Series
-from clearwatt.service.schemas.entities import NewEntity
-from clearwatt.service.schemas.zones import NewZone
 from clearwatt.service.times import text
 
 HOUR = 3600

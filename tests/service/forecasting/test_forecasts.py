@@ -16,9 +16,9 @@ from clearwatt.service.folding.weather import instants
 from clearwatt.service.forecasting.deployments import RECHECK, RETRY
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.forecasting.forecasts import Forecaster
-from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store.base import StoreUnavailableError
-from clearwatt.service.web.gauges import Standing
+from clearwatt.service.views.gauges import Standing
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)
 

@@ -18,6 +18,27 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.service.api.schemas.base import Accepted
+from clearwatt.service.api.schemas.commands import AcceptedList
+from clearwatt.service.api.schemas.entities import (
+    EntityAnswer,
+    EntityPage,
+    NewEntity,
+    Registered,
+    Window,
+)
+from clearwatt.service.api.schemas.forecasts import ForecastList, VintageList
+from clearwatt.service.api.schemas.history import (
+    EventPage,
+    QuarantinePage,
+    VersionAnswer,
+    VersionPage,
+)
+from clearwatt.service.api.schemas.measurements import BatchReceipt, MeasurementSeries
+from clearwatt.service.api.schemas.operations import StatusAnswer
+from clearwatt.service.api.schemas.signals import SignalAnswer
+from clearwatt.service.api.schemas.weather import WeatherReceipt
+from clearwatt.service.api.schemas.zones import NewZone, ZoneAnswer, ZoneList
 from clearwatt.service.client.connection import (
     Connection,
     Json,
@@ -26,27 +47,6 @@ from clearwatt.service.client.connection import (
     ServiceUnreachableError,
     Waiting,
 )
-from clearwatt.service.schemas.base import Accepted
-from clearwatt.service.schemas.commands import AcceptedList
-from clearwatt.service.schemas.entities import (
-    EntityAnswer,
-    EntityPage,
-    NewEntity,
-    Registered,
-    Window,
-)
-from clearwatt.service.schemas.forecasts import ForecastList, VintageList
-from clearwatt.service.schemas.history import (
-    EventPage,
-    QuarantinePage,
-    VersionAnswer,
-    VersionPage,
-)
-from clearwatt.service.schemas.measurements import BatchReceipt, MeasurementSeries
-from clearwatt.service.schemas.operations import StatusAnswer
-from clearwatt.service.schemas.signals import SignalAnswer
-from clearwatt.service.schemas.weather import WeatherReceipt
-from clearwatt.service.schemas.zones import NewZone, ZoneAnswer, ZoneList
 from clearwatt.service.times import text
 
 __all__ = ["Client", "Series", "ServiceError", "ServiceUnreachableError", "stamp"]

@@ -17,6 +17,9 @@ import numpy as np
 
 from clearwatt.data import Dataset
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.service.api.schemas.base import Accepted
+from clearwatt.service.api.schemas.entities import NewEntity
+from clearwatt.service.api.schemas.zones import NewZone
 from clearwatt.service.client.calls import Client, Series
 from clearwatt.service.client.deliveries import (
     DAY,
@@ -28,9 +31,6 @@ from clearwatt.service.client.deliveries import (
     zones_of,
 )
 from clearwatt.service.records import Readings, WeatherIssue
-from clearwatt.service.schemas.base import Accepted
-from clearwatt.service.schemas.entities import NewEntity
-from clearwatt.service.schemas.zones import NewZone
 from clearwatt.service.times import seconds as parsed
 from clearwatt.service.times import text, texts
 

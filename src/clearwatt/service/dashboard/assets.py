@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 
 from fastapi import APIRouter, Request, Response
 
-from clearwatt.service.problems import UnknownIdError
+from clearwatt.service.registry import UnknownIdError
 
 router = APIRouter(include_in_schema=False)
 

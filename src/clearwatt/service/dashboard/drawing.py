@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from clearwatt.arrays import Float64Array
 from clearwatt.service.dashboard.rendering import power
-from clearwatt.service.web.signals import Signals
+from clearwatt.service.views.signals import Signals
 
 WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
 ALIKE = 0.05

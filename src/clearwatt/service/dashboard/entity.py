@@ -8,14 +8,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.schemas.base import Id
+from clearwatt.service.api.schemas.entities import EntityAnswer, entity_content
+from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
 from clearwatt.service.dashboard.drawing import first_look
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.problems import UnknownIdError
 from clearwatt.service.records import Entity
-from clearwatt.service.schemas.base import Id
-from clearwatt.service.schemas.entities import EntityAnswer, entity_content
-from clearwatt.service.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
-from clearwatt.service.web.parts import Here, Parts
+from clearwatt.service.registry import UnknownIdError
 
 router = APIRouter(include_in_schema=False)
 

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
+from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.schemas.history import EventAnswer
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.schemas.history import EventAnswer
 from clearwatt.service.times import text
-from clearwatt.service.web.parts import Here, Parts
 
 router = APIRouter(include_in_schema=False)
 

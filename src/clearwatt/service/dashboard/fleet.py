@@ -11,13 +11,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 
+from clearwatt.service.api.context import Here
+from clearwatt.service.api.fleet_selection import Selection, select
+from clearwatt.service.api.schemas.entities import Kind
+from clearwatt.service.api.schemas.fleet import FleetQuery
 from clearwatt.service.dashboard.drawing import bar, sparkline, trend
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.schemas.entities import Kind
-from clearwatt.service.schemas.fleet import FleetQuery
-from clearwatt.service.web.overview import FleetState
-from clearwatt.service.web.parts import Here
-from clearwatt.service.web.selection import Selection, select
+from clearwatt.service.views.overview import FleetState
 
 router = APIRouter(include_in_schema=False)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from clearwatt.service.api.context import Here
+from clearwatt.service.api.service_report import report
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.web.parts import Here
-from clearwatt.service.web.reporting import report
 
 router = APIRouter(include_in_schema=False)
 

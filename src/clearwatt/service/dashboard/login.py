@@ -9,11 +9,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.problems import problem
+from clearwatt.service.api.security.sessions import COOKIE, LASTS, is_same_origin, local_path
 from clearwatt.service.dashboard.rendering import page, viewer
-from clearwatt.service.problems import problem
 from clearwatt.service.records import Token
-from clearwatt.service.web.parts import Here, Parts
-from clearwatt.service.web.sessions import COOKIE, LASTS, is_same_origin, local_path
 
 router = APIRouter(include_in_schema=False)
 

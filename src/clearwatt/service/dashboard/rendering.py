@@ -13,11 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from clearwatt import __version__
+from clearwatt.service.api.context import Parts
+from clearwatt.service.api.security.auth import ALLOWS, Caller
 from clearwatt.service.dashboard import assets
 from clearwatt.service.records import Role
 from clearwatt.service.times import text
-from clearwatt.service.web.auth import ALLOWS, Caller
-from clearwatt.service.web.parts import Parts
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "

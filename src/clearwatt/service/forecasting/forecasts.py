@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,6 @@ from clearwatt.service.forecasting.deployed import Deployed
 from clearwatt.service.forecasting.deployments import Deployments
 from clearwatt.service.forecasting.library import Files
 from clearwatt.service.forecasting.recorder import Recorder
-from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Entity, Event, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.store.base import Store
@@ -25,6 +25,13 @@ __all__ = ["Forecast", "Forecaster"]
 
 EVENT_INTERVAL = 3600
 """Seconds in which one event per zone and cause tells of fallbacks."""
+
+
+class ForecastObserver(Protocol):
+    """Receives every answer, such as `clearwatt.service.metrics.Metrics`."""
+
+    def forecasts_answered(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
+        """Count the forecasts of one request and the seconds it took."""
 
 
 class Forecaster:
@@ -40,10 +47,10 @@ class Forecaster:
         files: Files,
         *,
         registry: Registry | None = None,
-        metrics: Metrics | None = None,
+        metrics: ForecastObserver | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.metrics = metrics or Metrics()
+        self._metrics = metrics
         self.recorder = Recorder(store)
         self._store, self._clock = store, clock
         self._registry = registry or Registry(store)
@@ -69,7 +76,8 @@ class Forecaster:
             found |= {forecast.entity: forecast for forecast in request.answered(self._store)}
         self.recorder.record([forecast.vintage for forecast in found.values()])
         self._tell(found.values())
-        self.metrics.forecasts_answered(found.values(), seconds=time.perf_counter() - began)
+        if self._metrics is not None:
+            self._metrics.forecasts_answered(found.values(), seconds=time.perf_counter() - began)
         return [found[name] for name in entities]
 
     def reload(self, zone: str, *, generation: int | None = None) -> None:

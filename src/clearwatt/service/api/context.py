@@ -1,0 +1,70 @@
+"""What the HTTP application is made of, and what it asks of the other parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from clearwatt.service.api.feed import Feed
+from clearwatt.service.api.security.auth import Caller, TokenBook, is_local
+from clearwatt.service.api.security.sessions import Sessions
+from clearwatt.service.config import ServiceConfig
+from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.learner.supervisor import Health
+from clearwatt.service.metrics import Metrics
+from clearwatt.service.registry import Registry
+from clearwatt.service.store.base import Store
+from clearwatt.service.views.overview import Overview
+from clearwatt.service.views.signal_cache import SignalCache
+
+
+class Learner(Protocol):
+    """Whoever watches the learner process (`clearwatt.service.learner.supervisor.Supervisor`)."""
+
+    def wake(self) -> None:
+        """There is something new in a journal."""
+
+    @property
+    def health(self) -> Health:
+        """How it fares."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Everything a route may need; one per application, none of it global."""
+
+    config: ServiceConfig
+    store: Store
+    forecaster: Forecaster
+    learner: Learner
+    metrics: Metrics
+    registry: Registry
+    overview: Overview
+    tokens: TokenBook
+    sessions: Sessions
+    feed: Feed
+    signals: SignalCache
+    clock: Callable[[], float] = time.time
+
+    @property
+    def open(self) -> bool:
+        """Whether no token is needed: none exists, and only this machine can ask."""
+        return self.tokens.open and is_local(self.config.host)
+
+
+def _parts(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+def _caller(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+Here = Annotated[Parts, Depends(_parts)]
+By = Annotated[Caller, Depends(_caller)]

@@ -1,0 +1,79 @@
+"""Which of the fleet somebody wants to see: filtered, in order, a page of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from clearwatt.service.api.schemas.fleet import FleetEntity, FleetPage, FleetQuery
+from clearwatt.service.views.overview import FleetState, Member
+
+
+class Selection(NamedTuple):
+    """A page of those that fit, how many fit, and how everybody fares."""
+
+    page: Sequence[Member]
+    total: int
+    everyone: int
+    alerts: int
+    states: dict[FleetState, int]
+
+    def answer(self, asked: FleetQuery) -> FleetPage:
+        """As the API tells it."""
+        return FleetPage(
+            entities=[FleetEntity.of(member) for member in self.page],
+            total=self.total,
+            everyone=self.everyone,
+            alerts=self.alerts,
+            states=self.states,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
+
+
+def select(members: Sequence[Member], asked: FleetQuery) -> Selection:
+    """Find what was asked for."""
+    found = [member for member in members if _fits(member, asked)]
+    found.sort(key=_name)
+    if asked.sort == "alerts":
+        found.sort(key=lambda member: -member.severity)
+    else:
+        found.sort(key=_KEYS[asked.sort.lstrip("-")], reverse=asked.sort.startswith("-"))
+    return Selection(
+        page=found[asked.offset : asked.offset + asked.limit],
+        total=len(found),
+        everyone=len(members),
+        alerts=sum(bool(member.alerts) for member in members),
+        states=dict(Counter(member.state for member in members)),
+    )
+
+
+def _fits(member: Member, asked: FleetQuery) -> bool:
+    entity = member.entity
+    return (
+        asked.zone in (None, entity.zone)
+        and asked.kind in (None, entity.kind)
+        and asked.state in (None, member.state)
+        and (not asked.alerts or bool(member.alerts))
+        and (not asked.q or asked.q.casefold() in member.sought)
+    )
+
+
+def _name(member: Member) -> tuple[str, str]:
+    return (member.entity.name or member.entity.id).casefold(), member.entity.id
+
+
+def _known(value: float | None) -> float:
+    """What is not known is the smallest."""
+    return -1.0 if value is None else float(value)
+
+
+_KEYS: dict[str, Callable[[Member], Any]] = {
+    "name": _name,
+    "zone": lambda member: member.entity.zone,
+    "error": lambda member: _known(member.live.get("rmse_day")),
+    "trend": lambda member: _known(member.trend),
+    "fill": lambda member: member.fill,
+    "updated": lambda member: _known(member.content.get("last_update")),
+}

@@ -1,0 +1,65 @@
+"""The OpenAPI description: FastAPI's own, with roles and without what cannot be sent."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from fastapi import FastAPI
+
+from clearwatt.service.api.context import Parts
+from clearwatt.service.api.security.auth import role_needed
+from clearwatt.service.records import Role
+
+_METHODS = frozenset({"get", "post", "put", "patch", "delete"})
+_SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "cw_<id>_<secret>, made by 'clearwatt token create'. None is needed while none "
+    "exists and the service listens to its own machine only.",
+}
+_ABOUT = """Power forecasts that keep learning.
+
+Times are RFC 3339 with a zone; answers are in UTC. Commands are answered with 202 and their number:
+the learner carries them out in order and records an event with the key `command:<zone>:<number>`.
+Errors have the form `{"error": {"code", "message", "details"}}`."""
+
+
+class Described(FastAPI):
+    """An application whose description says whether a token is needed now."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description; ``state.parts`` and ``state.descriptions`` must be there."""
+        parts: Parts = self.state.parts
+        made: dict[bool, dict[str, Any]] = self.state.descriptions
+        if parts.open not in made:
+            made[parts.open] = _completed(deepcopy(super().openapi()), guarded=not parts.open)
+        return made[parts.open]
+
+
+def _completed(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:
+    schema["info"]["description"] = _ABOUT
+    schema.setdefault("components", {})["securitySchemes"] = {"token": _SCHEME}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            if method in _METHODS:
+                _complete(operation, role_needed(method.upper(), path), guarded=guarded)
+    return schema
+
+
+def _complete(operation: dict[str, Any], role: Role | None, *, guarded: bool) -> None:
+    operation["security"] = [{"token": []}] if role and guarded else []
+    if role:
+        described = operation.get("description", "")
+        operation["description"] = f"{described}\n\nRole: {role}.".strip()
+    for parameter in operation.get("parameters", []):
+        parameter["schema"] = _without_null(parameter["schema"])
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query parameter that is optional is left out; it cannot be null."""
+    choices = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
+    if len(choices) != 1:
+        return schema
+    rest = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+    return {**rest, **choices[0]}

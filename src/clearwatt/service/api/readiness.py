@@ -1,0 +1,50 @@
+"""Whether the service can do its work."""
+
+from __future__ import annotations
+
+from clearwatt.errors import ClearwattError
+from clearwatt.service.api.context import Parts
+from clearwatt.service.api.schemas.operations import Health
+
+STUCK = 60.0
+"""Seconds of silence after which the learner counts as stuck."""
+
+
+def readiness(parts: Parts) -> Health:
+    """Ask the store and the learner; every reason not to be ready is named."""
+    reasons = [reason for reason in (_store(parts), _learner(parts)) if reason]
+    return Health(
+        status="not ready" if reasons else "ok",
+        reasons=reasons,
+        notes=_notes(parts),
+        open=parts.open,
+    )
+
+
+def _store(parts: Parts) -> str | None:
+    try:
+        parts.store.check()
+    except ClearwattError as error:
+        return f"store: {error}"
+    return None
+
+
+def _learner(parts: Parts) -> str | None:
+    health = parts.learner.health
+    if not health.alive:
+        return "learner: its process does not run; forecasts go on, learning does not"
+    age = health.heartbeat_age
+    if age is None:
+        return "learner: it is starting"
+    return f"learner: not heard of for {age:.0f} s" if age > STUCK else None
+
+
+def _notes(parts: Parts) -> list[str]:
+    """Forecasts go on in all of these, so a load balancer must not turn away from them."""
+    health = parts.learner.health
+    notes = [f"zone {zone} does not get on: {why}" for zone, why in health.degraded.items()]
+    if health.outage is not None:
+        notes.append(f"the learner cannot write: the store is {health.outage}")
+    if parts.open:
+        notes.append("no token exists: everyone on this machine may do everything")
+    return notes

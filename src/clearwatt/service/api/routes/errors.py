@@ -1,0 +1,33 @@
+"""The errors that routes document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clearwatt.service.api.schemas.base import ProblemAnswer
+
+_WORDS = {
+    400: "The body cannot be read",
+    401: "A valid token is needed",
+    403: "The token's role does not allow this",
+    404: "There is no such id",
+    409: "It contradicts what is there",
+    413: "The body is too large",
+    421: "Asked for under a foreign name, without a token",
+    422: "Something in the request is not valid; nothing was done",
+    429: "Too many requests; wait for Retry-After seconds",
+    500: "A fault of the service; the log has its reference",
+    503: "The store is away; wait for Retry-After seconds",
+    507: "The disk is full; nothing was written",
+}
+ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500, 503)
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def documented(*also: int) -> Responses:
+    """The errors of a route: those of all routes, and these."""
+    return {
+        status: {"model": ProblemAnswer, "description": _WORDS[status]}
+        for status in sorted({*ALWAYS, *also})
+    }

@@ -1,0 +1,78 @@
+"""How the service itself is doing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+
+from fastapi import APIRouter, Response
+
+from clearwatt import __version__
+from clearwatt.service.api.context import Here
+from clearwatt.service.api.readiness import readiness
+from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.schemas.operations import Health, Report, StatusAnswer, ZoneGlance
+from clearwatt.service.api.service_report import report
+from clearwatt.service.metrics import CONTENT_TYPE
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/healthz")
+async def healthy() -> dict[str, str]:
+    """Whether the process answers at all."""
+    return {"status": "ok"}
+
+
+@router.get(
+    "/readyz", responses={503: {"model": Health, "description": "Not ready, and the reasons"}}
+)
+def ready(here: Here, response: Response) -> Health:
+    """Whether the store answers and the learner is at work."""
+    health = readiness(here)
+    if health.reasons:
+        response.status_code = 503
+    return health
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        **documented(),
+        200: {"content": {"text/plain": {}}, "description": "For Prometheus"},
+    },
+)
+def metrics(here: Here) -> Response:
+    """Everything that is counted, as Prometheus reads it."""
+    return Response(here.metrics.render(), media_type=CONTENT_TYPE)
+
+
+@router.get("/v1/status", responses=documented())
+def status(here: Here) -> StatusAnswer:
+    """The service at a glance."""
+    roster, statuses, heads = here.registry.roster, here.store.statuses(), here.store.heads()
+    states = Counter(
+        content.get("state", "waiting")
+        for each in statuses.values()
+        for content in each.content.get("entities", {}).values()
+    )
+    unseen = len(roster.entities) - states.total()
+    return StatusAnswer(
+        version=__version__,
+        open=here.open,
+        zones=[
+            ZoneGlance.of(name, statuses.get(name), heads.get(name, 0))
+            for name in sorted(roster.zones)
+        ],
+        entities=dict(states + Counter({"waiting": unseen})),
+        counts=dict(here.store.counts()),
+        size_bytes=here.store.size(),
+        learner=asdict(here.learner.health),
+    )
+
+
+@router.get("/v1/health", responses=documented())
+def health(here: Here) -> Report:
+    """How the service fares, in numbers: what comes in, what waits, what goes out."""
+    return report(here)

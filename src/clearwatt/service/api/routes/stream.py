@@ -1,0 +1,89 @@
+"""What is new, as it happens: server-sent events for pages that stay open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
+
+from clearwatt.service.api.context import By, Here, Parts
+from clearwatt.service.api.feed import News
+from clearwatt.service.api.problems import RETRY_AFTER, problem
+from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.schemas.history import EventAnswer, StreamQuery
+from clearwatt.service.api.security.auth import Caller
+
+router = APIRouter(tags=["history"])
+
+LIFETIME = 600.0
+"""Seconds after which a stream ends and is asked for again, with whatever token counts then."""
+RETRY = 1000
+"""Milliseconds after which a browser that was cut off asks again."""
+
+_HEADERS = {"X-Accel-Buffering": "no"}  # a proxy that collected news would make them old
+
+
+@router.get(
+    "/v1/stream",
+    response_class=StreamingResponse,
+    responses={
+        **documented(),
+        200: {"content": {"text/event-stream": {}}, "description": "News, until it is cut off"},
+    },
+)
+async def stream(
+    here: Here,
+    by: By,
+    asked: Annotated[StreamQuery, Query()],
+    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+) -> Response:
+    """News as server-sent events, for as long as the caller may listen.
+
+    `change` names a zone that was committed, `log` is an event with its number as the id, `beat`
+    says every ten seconds that nothing happened. The header Last-Event-ID, or `after`, resumes.
+    """
+    if here.feed.full:
+        message = "too many listen already; close pages that are not looked at"
+        return problem(503, message, headers={"Retry-After": str(RETRY_AFTER)})
+    after = asked.after if last_event_id is None else last_event_id
+    return StreamingResponse(
+        _messages(here, by, after), media_type="text/event-stream", headers=_HEADERS
+    )
+
+
+async def _messages(here: Parts, by: Caller, after: int | None) -> AsyncIterator[str]:
+    yield f"retry: {RETRY}\n" + _message("beat", {})
+    clock = asyncio.get_running_loop().time
+    until = clock() + LIFETIME
+    async with aclosing(here.feed.listen(after)) as news:
+        async for each in news:
+            if clock() > until or not await _welcome(here, by):
+                return
+            yield _written(each)
+
+
+async def _welcome(here: Parts, by: Caller) -> bool:
+    """Whether the caller may still listen: a token may have been revoked, or the first one made."""
+    if here.tokens.stale:
+        await to_thread.run_sync(here.tokens.refresh)
+    return here.open if by.role is None else here.tokens.holds(by)
+
+
+def _written(news: News) -> str:
+    changes = [_message("change", {"zone": zone}) for zone in news.zones]
+    log = [
+        _message("log", EventAnswer.of(event).model_dump(), number=event.seq)
+        for event in news.events
+    ]
+    return "".join(log + changes) or _message("beat", {})
+
+
+def _message(name: str, data: dict[str, Any], *, number: int | None = None) -> str:
+    identity = "" if number is None else f"id: {number}\n"
+    return f"{identity}event: {name}\ndata: {json.dumps(data)}\n\n"

@@ -1,0 +1,90 @@
+"""Zones: register, list, look at, change how they learn."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Response
+
+from clearwatt.service.api.commands import order_zone
+from clearwatt.service.api.context import By, Here, Parts
+from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.schemas.base import Accepted, Id
+from clearwatt.service.api.schemas.zones import NewZone, SomeSettings, ZoneAnswer, ZoneList
+from clearwatt.service.records import Zone
+from clearwatt.service.settings import ZoneSettings
+
+router = APIRouter(tags=["zones"])
+
+
+@router.post(
+    "/v1/zones",
+    status_code=201,
+    responses={
+        **documented(409, 507),
+        200: {"model": ZoneAnswer, "description": "It was registered before"},
+    },
+)
+def register_zone(here: Here, new: NewZone, response: Response) -> ZoneAnswer:
+    """Register a zone; the same again changes nothing."""
+    zone = _zone(here, new)
+    if not here.registry.add_zone(zone):
+        response.status_code = 200
+    return _answer(here, zone)
+
+
+@router.get("/v1/zones", responses=documented())
+def list_zones(here: Here) -> ZoneList:
+    """Every zone and where it stands."""
+    roster, statuses, heads = here.registry.roster, here.store.statuses(), here.store.heads()
+    counts = dict.fromkeys(roster.zones, 0)
+    for entity in roster.entities.values():
+        counts[entity.zone] += 1
+    return ZoneList(
+        zones=[
+            ZoneAnswer.of(
+                zone, statuses.get(name), entities=counts[name], journal=heads.get(name, 0)
+            )
+            for name, zone in sorted(roster.zones.items())
+        ]
+    )
+
+
+@router.get("/v1/zones/{zone}", responses=documented(404))
+def show_zone(here: Here, zone: Id) -> ZoneAnswer:
+    """One zone and where it stands."""
+    return _answer(here, here.registry.zone(zone))
+
+
+@router.put("/v1/zones/{zone}/settings", status_code=202, responses=documented(404, 507))
+def change_settings(
+    here: Here, by: By, zone: Id, settings: Annotated[SomeSettings, Body()]
+) -> Accepted:
+    """Change how a zone learns; what is left out stays as it is."""
+    ZoneSettings.read(settings)
+    return order_zone(here, by, "settings", zone=zone, arguments=settings)
+
+
+def _zone(here: Parts, new: NewZone) -> Zone:
+    """The zone to register; what is left unsaid is as it was, or as the service was started."""
+    known = here.registry.roster.zones.get(new.id)
+    basis = here.config.zone_defaults if known is None else known.settings
+    settings = {**basis, **new.settings}
+    ZoneSettings.read(settings)
+    return Zone(
+        id=new.id,
+        step=new.step,
+        variables=tuple(new.variables),
+        timezone=new.timezone,
+        name=new.name,
+        settings=settings,
+    )
+
+
+def _answer(here: Parts, zone: Zone) -> ZoneAnswer:
+    return ZoneAnswer.of(
+        zone,
+        here.store.statuses([zone.id]).get(zone.id),
+        entities=len(here.registry.of_zone(zone.id)),
+        journal=here.store.heads().get(zone.id, 0),
+    )

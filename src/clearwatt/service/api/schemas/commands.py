@@ -1,0 +1,65 @@
+"""What a person tells the service to do."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from clearwatt.service.api.schemas.base import LATER, Accepted, Id, Incoming, Name, Outgoing, Time
+
+MOST_ITEMS = 1000
+
+
+def _check_window(start: int | None, end: int | None) -> None:
+    if start is not None and end is not None and start >= end:
+        raise ValueError("end is not after start; the window is empty")
+
+
+class Warmup(Incoming):
+    """Which history to learn from; all of it where nothing is said."""
+
+    start: Time | None = None
+    end: Time | None = Field(default=None, examples=[LATER])
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Warmup:
+        _check_window(self.start, self.end)
+        return self
+
+
+class Approval(Incoming):
+    """Whether a person must approve a new version before it is deployed."""
+
+    required: bool
+
+
+class Exclusion(Incoming):
+    """Times to forget and never to learn from."""
+
+    start: Time
+    end: Time = Field(examples=[LATER])
+    reason: Name = Field(min_length=1, examples=["meter replaced"])
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Exclusion:
+        _check_window(self.start, self.end)
+        return self
+
+
+class Item(Incoming):
+    """A quarantined reading."""
+
+    entity: Id
+    time: Time
+
+
+class Items(Incoming):
+    """Quarantined readings to release or to drop."""
+
+    items: list[Item] = Field(min_length=1, max_length=MOST_ITEMS)
+    reason: Name = ""
+
+
+class AcceptedList(Outgoing):
+    """One command per entity."""
+
+    commands: list[Accepted]

@@ -1,0 +1,174 @@
+"""Forecasts as they are given, and as they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from clearwatt.intervals import LEVELS
+from clearwatt.service.api.schemas.base import Id, Outgoing, Span, Stamp, Time, numbers
+from clearwatt.service.forecasting.answers import Forecast
+from clearwatt.service.forecasting.fallback import Source
+from clearwatt.service.records import Vintage
+from clearwatt.service.times import optional_text, text, texts
+
+MOST_STEPS = 250_000
+"""Steps of one answer, over all its entities."""
+MOST_NAMED = 500
+MOST_LEVELS = 20
+
+Level = Annotated[float, Field(gt=0, lt=1)]
+
+
+class ForecastQuery(Span):
+    """Entities by name, or all of a zone; from now on for 48 hours where no times are given."""
+
+    entity: list[Id] = Field(default_factory=list, max_length=MOST_NAMED)
+    zone: Id | None = None
+    level: list[Level] = Field(
+        default=list(LEVELS),
+        max_length=MOST_LEVELS,
+        description="Quantiles to give beside each value, ascending",
+    )
+    intervals: bool = Field(default=True, description="Whether to give quantiles at all")
+
+    @field_validator("level")
+    @classmethod
+    def _ascend(cls, levels: list[float]) -> list[float]:
+        if sorted(set(levels)) != levels:
+            raise ValueError("levels must ascend, each once, as level=0.05&level=0.95")
+        return levels
+
+
+class WeatherUsed(Outgoing):
+    """When the oldest and the newest weather behind an answer was issued."""
+
+    oldest: Stamp
+    newest: Stamp
+
+
+class MissingInput(Outgoing):
+    """An input that was not there: for which times, both included, and why."""
+
+    cause: str = Field(description="weather, model, nonsense or readings")
+    reason: str
+    start: Stamp
+    end: Stamp
+
+
+class ForecastAnswer(Outgoing):
+    """The forecast of one entity."""
+
+    entity: str
+    unit: str
+    issued_at: Stamp
+    encoder: str | None
+    predictor: str | None
+    weather: WeatherUsed | None
+    times: list[Stamp]
+    values: list[float | None]
+    sources: list[str] = Field(
+        description="model, or a fallback: yesterday, last week, climatology, none"
+    )
+    fallback: bool = Field(description="Whether any step is not the model's")
+    missing: list[MissingInput]
+    levels: list[float] = Field(
+        default_factory=list, description="Of the quantiles; none where no interval is known yet"
+    )
+    quantiles: list[list[float | None]] = Field(
+        default_factory=list,
+        description="For each level its value at each time; none where a fallback answers",
+    )
+
+    @classmethod
+    def of(cls, forecast: Forecast, times: list[str]) -> ForecastAnswer:
+        """A forecast in columns; its times in words are given, for many share them."""
+        weather = forecast.weather
+        return cls(
+            entity=forecast.entity,
+            unit=forecast.unit,
+            issued_at=text(forecast.issued_at),
+            encoder=forecast.encoder,
+            predictor=forecast.predictor,
+            weather=weather and WeatherUsed(oldest=text(weather[0]), newest=text(weather[1])),
+            times=times,
+            values=numbers(forecast.values),
+            sources=labels(forecast.sources),
+            fallback=bool(forecast.sources.any()),
+            missing=[
+                MissingInput(
+                    cause=each.cause,
+                    reason=each.reason,
+                    start=text(each.start),
+                    end=text(each.end),
+                )
+                for each in forecast.missing
+            ],
+            levels=list(forecast.levels),
+            quantiles=[] if forecast.quantiles is None else [*map(numbers, forecast.quantiles)],
+        )
+
+
+class ForecastList(Outgoing):
+    """A forecast for each entity that was asked for."""
+
+    forecasts: list[ForecastAnswer]
+
+    @classmethod
+    def of(cls, forecasts: Sequence[Forecast]) -> ForecastList:
+        """Forecasts in their order; the entities of a zone share one array of times."""
+        arrays = {id(each.times): each.times for each in forecasts}
+        words = {key: texts(times) for key, times in arrays.items()}
+        return cls(forecasts=[ForecastAnswer.of(each, words[id(each.times)]) for each in forecasts])
+
+
+class VintageQuery(Span):
+    """Forecasts about these times; those issued before a moment where one is given."""
+
+    entity: Id
+    issued_before: Time | None = None
+    limit: int = Field(default=20, ge=1, le=200)
+
+
+class VintageAnswer(Outgoing):
+    """A forecast as it was given."""
+
+    issued_at: Stamp
+    weather_issued_at: Stamp | None
+    encoder: str | None
+    predictor: str | None
+    times: list[Stamp]
+    values: list[float | None]
+    sources: list[str]
+
+    @classmethod
+    def of(cls, vintage: Vintage) -> VintageAnswer:
+        """A vintage in columns."""
+        times = vintage.start + vintage.step * np.arange(len(vintage.values))
+        return cls(
+            issued_at=text(vintage.issued_at),
+            weather_issued_at=optional_text(vintage.weather_issued_at),
+            encoder=vintage.encoder,
+            predictor=vintage.predictor,
+            times=texts(times),
+            values=numbers(vintage.values),
+            sources=labels(vintage.sources),
+        )
+
+
+class VintageList(Outgoing):
+    """The newest issue first."""
+
+    entity: str
+    unit: str
+    vintages: list[VintageAnswer]
+
+
+def labels(sources: npt.NDArray[np.uint8]) -> list[str]:
+    """Sources (n) in words."""
+    words = [source.label for source in Source]
+    return [words[source] for source in sources.tolist()]

@@ -1,0 +1,126 @@
+"""Zones: registering them, and where they stand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator
+
+from clearwatt.service.api.schemas.base import Id, Incoming, Name, Outgoing, Stamp
+from clearwatt.service.records import Status, Zone
+from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.times import optional_text
+
+DAY = 86_400
+
+
+def _known_timezone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # unknown, ill-formed, or a folder of zones
+        raise ValueError(f"{name!a} is no time zone; give one such as Europe/Berlin") from None
+    return name
+
+
+def _divides_a_day(step: int) -> int:
+    if DAY % step:
+        raise ValueError(f"{step} s do not divide a day; give a step such as 900 or 3600")
+    return step
+
+
+SomeSettings = Annotated[dict[str, Any], WithJsonSchema(ZoneSettings.model_json_schema())]
+"""Settings as they are written down; `ZoneSettings.read` checks them, with better words."""
+
+
+class NewZone(Incoming):
+    """Entities that share one weather and one clock."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "north",
+                    "step": 900,
+                    "variables": ["temperature_c", "ghi_wm2", "wind_ms"],
+                    "timezone": "Europe/Berlin",
+                    "settings": {"gate_margin": 0.1, "lateness": 86400},
+                }
+            ]
+        }
+    )
+
+    id: Id
+    step: Annotated[int, Field(ge=60, le=DAY), AfterValidator(_divides_a_day)] = Field(
+        description="Seconds between two readings; a divisor of a day"
+    )
+    variables: list[Id] = Field(
+        min_length=1, max_length=100, description="Weather variables; each issue has all of them"
+    )
+    timezone: Annotated[str, Field(max_length=100), AfterValidator(_known_timezone)] = "UTC"
+    name: Name = ""
+    settings: SomeSettings = Field(
+        default_factory=dict,
+        description="How it learns; what is left out is as the service was started",
+    )
+
+    @field_validator("variables")
+    @classmethod
+    def _distinct(cls, variables: list[str]) -> list[str]:
+        if len(set(variables)) < len(variables):
+            raise ValueError("a variable is named twice")
+        return variables
+
+
+class ZoneAnswer(Outgoing):
+    """A zone and where it stands."""
+
+    id: str
+    name: str
+    step: int
+    variables: list[str]
+    timezone: str
+    settings: SomeSettings
+    entities: int = Field(description="How many it has")
+    state: str = Field(examples=["learning"])
+    until: Stamp | None = Field(description="The last row that was learned from")
+    watermark: Stamp | None = Field(description="The newest reading")
+    pending_rows: int = Field(description="Rows that wait for readings, weather or verdicts")
+    steps: int
+    retained_bytes: int
+    encoder: str | None = Field(description="The version of the shared representation in service")
+    reconstruction: dict[str, Any] | None
+    journal: int = Field(description="The number of the last entry of its journal")
+    position: int = Field(description="The number up to which the journal was learned from")
+    error: str | None = Field(description="Why it does not go on, if it does not")
+
+    @classmethod
+    def of(cls, zone: Zone, status: Status | None, *, entities: int, journal: int) -> ZoneAnswer:
+        """A zone as it is registered, as far as it was folded."""
+        content = dict(status.content) if status else {}
+        return cls(
+            id=zone.id,
+            name=zone.name,
+            step=zone.step,
+            variables=list(zone.variables),
+            timezone=zone.timezone,
+            settings=content.get("settings") or ZoneSettings.read(dict(zone.settings)).plain(),
+            entities=entities,
+            state=content.get("state", "waiting"),
+            until=optional_text(content.get("until")),
+            watermark=optional_text(content.get("watermark")),
+            pending_rows=content.get("pending_rows", 0),
+            steps=content.get("steps", 0),
+            retained_bytes=content.get("retained_bytes", 0),
+            encoder=content.get("encoder"),
+            reconstruction=content.get("reconstruction"),
+            journal=journal,
+            position=status.position if status else 0,
+            error=content.get("error"),
+        )
+
+
+class ZoneList(Outgoing):
+    """Every zone, by id."""
+
+    zones: list[ZoneAnswer]

@@ -1,0 +1,81 @@
+"""How the service fares, in numbers: what comes in, what waits, what goes out, what is kept."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+
+from clearwatt import __version__
+from clearwatt.service.api.context import Parts
+from clearwatt.service.api.readiness import readiness
+from clearwatt.service.api.schemas.operations import ModelCounts, Report, ZoneGlance, ZoneReport
+from clearwatt.service.learner.supervisor import Health
+from clearwatt.service.records import Status
+from clearwatt.service.times import optional_text, text
+from clearwatt.service.views.overview import ZoneView
+
+
+def report(parts: Parts) -> Report:
+    """Gather it; nothing here reads more of the store than it has changed."""
+    now, health, ready = parts.clock(), parts.learner.health, readiness(parts)
+    views, last = parts.overview.zones(health), parts.metrics.last_forecasts()
+    heads, counts = parts.store.heads(), dict(parts.store.counts())
+    newest = max((issued for issued, _ in last.values()), default=None)
+    return Report(
+        at=text(int(now)),
+        ready=not ready.reasons,
+        reasons=ready.reasons,
+        notes=ready.notes,
+        readings_per_second=parts.metrics.ingestion.per_second,
+        forecast_age_seconds=None if newest is None else max(0.0, now - newest),
+        queue=health.queue,
+        training=health.training,
+        size_bytes=parts.store.size(),
+        counts=counts,
+        models=_models(views, counts.get("versions", 0)),
+        learner=asdict(health),
+        software=_software(),
+        zones=[_zone(view, last.get(view.zone.id), heads, health) for view in _ordered(views)],
+    )
+
+
+def _ordered(views: list[ZoneView]) -> list[ZoneView]:
+    """Zones in trouble first."""
+    return sorted(views, key=lambda view: (not view.content["error"], view.zone.id))
+
+
+def _zone(
+    view: ZoneView,
+    last: tuple[float, int | None] | None,
+    heads: dict[str, int],
+    health: Health,
+) -> ZoneReport:
+    name = view.zone.id
+    status = Status(name, view.position, 0, view.content)
+    glance = ZoneGlance.of(name, status, heads.get(name, 0))
+    forecast, weather = last or (None, None)
+    return ZoneReport(
+        **glance.model_dump(),
+        updating=name in health.updating,
+        forecast_at=None if forecast is None else text(int(forecast)),
+        weather_at=optional_text(weather),
+    )
+
+
+def _models(views: list[ZoneView], versions: int) -> ModelCounts:
+    contents = [member.content for view in views for member in view.members]
+    return ModelCounts(
+        versions=versions,
+        deployed=sum(bool(content.get("predictor")) for content in contents),
+        awaiting=sum(bool(content.get("candidate")) for content in contents),
+    )
+
+
+def _software() -> dict[str, str]:
+    names = ("torch", "numpy", "fastapi", "plotly")
+    return {
+        "clearwatt": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+    }

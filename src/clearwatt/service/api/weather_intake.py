@@ -1,0 +1,63 @@
+"""A weather forecast, checked before it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clearwatt.errors import DataError
+from clearwatt.service.api.schemas.weather import NewWeather
+from clearwatt.service.records import WeatherIssue, Zone
+from clearwatt.service.times import text
+
+MINUTE, DAY = 60, 86_400
+HORIZON = 60 * DAY
+"""Seconds ahead of the clock a weather forecast may reach."""
+
+
+def check_weather(new: NewWeather, zone: Zone, *, now: float) -> WeatherIssue:
+    """Turn what was sent into an issue of the zone.
+
+    Raises:
+        DataError: If it is not a forecast of this zone's variables at sensible times.
+    """
+    _check_times(new, now)
+    _check_variables(new, zone)
+    columns = [np.array(new.values[name], dtype=np.float32) for name in zone.variables]
+    values = np.stack(columns, axis=1)  # None became NaN
+    return WeatherIssue(zone.id, new.issued_at, np.array(new.times, np.int64), values)
+
+
+def _check_times(new: NewWeather, now: float) -> None:
+    times = np.array(new.times, np.int64)
+    if new.issued_at > now + DAY:
+        raise DataError(f"issued_at: {text(new.issued_at)} is more than a day in the future")
+    if (late := np.flatnonzero(times > now + HORIZON)).size:
+        raise DataError(f"{_named(new.times, late[0])} is more than 60 days in the future")
+    if (odd := np.flatnonzero(times % MINUTE)).size:
+        raise DataError(f"{_named(new.times, odd[0])} is not a whole minute")
+    if (back := np.flatnonzero(np.diff(times) <= 0)).size:
+        raise DataError(
+            f"{_named(new.times, back[0] + 1)} is not after the time before it; sort the times "
+            "and send each once"
+        )
+
+
+def _check_variables(new: NewWeather, zone: Zone) -> None:
+    missing = [name for name in zone.variables if name not in new.values]
+    unknown = [name for name in new.values if name not in zone.variables]
+    if missing or unknown:
+        what = f"{missing[0]!r} is missing" if missing else f"{unknown[0]!r} is unknown"
+        raise DataError(
+            f"values: {what}; zone {zone.id} has the variables {', '.join(zone.variables)}"
+        )
+    for name, column in new.values.items():
+        if len(column) != len(new.times):
+            raise DataError(
+                f"values.{name}: {len(column)} values for {len(new.times)} times; send as many"
+            )
+
+
+def _named(times: Sequence[int], at: int) -> str:
+    return f"times.{at}: {text(times[at])}"

@@ -1,0 +1,1 @@
+"""Read models of zones and entities, computed from the store; no HTTP."""

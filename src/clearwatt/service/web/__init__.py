@@ -1,1 +1,0 @@
-"""The HTTP application: who may ask, how much, and what is answered."""

@@ -1,0 +1,65 @@
+"""Which times are meant where a question does not say."""
+
+import pytest
+from tests.service.application import NOW, STEP, Web
+
+from clearwatt.errors import DataError
+from clearwatt.service.api.ranges import AHEAD, REPLAYED, check_steps, forecast_range, past_range
+from clearwatt.service.api.schemas.base import Span
+from clearwatt.service.records import Outcome, Status
+
+DAY = 86_400
+
+
+@pytest.fixture
+def web(tmp_path):
+    made = Web(tmp_path)
+    made.register("a")
+    made.parts = made.app.state.parts
+    made.zone = made.parts.registry.zone("north")
+    yield made
+    made.close()
+
+
+def newest_reading(web, time):
+    web.store.commit(Outcome(status=Status("north", 1, 1, {"watermark": time, "entities": {}})))
+
+
+def test_a_forecast_starts_with_the_step_that_is_now(web):
+    web.now = NOW + STEP + 7.5
+    assert forecast_range(web.parts, web.zone, Span()) == (NOW + STEP, NOW + STEP + AHEAD)
+    newest_reading(web, NOW - DAY)
+    assert forecast_range(web.parts, web.zone, Span())[0] == NOW + STEP
+
+
+def test_where_the_past_is_replayed_a_forecast_starts_after_the_newest_reading(web):
+    newest_reading(web, NOW - REPLAYED - STEP)
+    assert forecast_range(web.parts, web.zone, Span())[0] == NOW - REPLAYED
+
+
+def test_what_is_said_counts(web):
+    span = Span(start="2024-06-01T00:00:00Z", end="2024-06-01T02:00:00+01:00")
+    for chosen in (forecast_range, past_range):
+        assert chosen(web.parts, web.zone, span) == (NOW, NOW + 3600)
+    only_end = Span(end="2024-06-01T00:00:00Z")
+    assert forecast_range(web.parts, web.zone, only_end) == (NOW - AHEAD, NOW)
+    assert past_range(web.parts, web.zone, only_end) == (NOW - DAY, NOW)
+    only_start = Span(start="2024-06-01T00:00:00Z")
+    assert past_range(web.parts, web.zone, only_start) == (NOW, NOW + DAY)
+
+
+def test_the_past_ends_with_the_newest_reading(web):
+    assert past_range(web.parts, web.zone, Span()) == (NOW - DAY, NOW)
+    newest_reading(web, NOW - 10 * DAY)
+    end = NOW - 10 * DAY + STEP
+    assert past_range(web.parts, web.zone, Span()) == (end - DAY, end)
+
+
+def test_empty_and_endless_ranges_are_refused(web):
+    span = Span(start="2024-06-01T00:00:00Z", end="2024-06-01T00:00:00Z")
+    for chosen in (forecast_range, past_range):
+        with pytest.raises(DataError, match="later end"):
+            chosen(web.parts, web.zone, span)
+    check_steps(10, 10)
+    with pytest.raises(DataError, match="at most 10"):
+        check_steps(11, 10)

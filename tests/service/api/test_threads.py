@@ -1,0 +1,23 @@
+"""A thread of a pool computes alone once it was told to."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+from clearwatt.service.api.threads import compute_alone
+
+
+def of_openmp() -> int:
+    ours = [pool for pool in threadpool_info() if "torch" in pool["filepath"]]
+    return max(pool["num_threads"] for pool in ours if pool["user_api"] == "openmp")
+
+
+def test_what_holds_for_a_process_is_told_to_each_thread():
+    torch.set_num_threads(1)
+    with ThreadPoolExecutor(1) as pool:
+        if pool.submit(of_openmp).result() == 1:
+            pytest.skip("one core, or OMP_NUM_THREADS is 1: there is nothing to tell")
+        pool.submit(compute_alone).result()
+        assert pool.submit(of_openmp).result() == 1
