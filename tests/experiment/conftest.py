@@ -1,4 +1,4 @@
-"""A small stream whose inputs and relation to the target both drift, and a small grid of it."""
+"""A small grid of two zones, and small experiments on it."""
 
 from dataclasses import replace
 
@@ -6,47 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.clear.component import Settings
-from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import Dataset, Drift, Entity, Kind
 from clearwatt.experiment.architectures import Networks
-from clearwatt.experiment.comparison import Comparison, Phases, Shapes
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import Grid
-from clearwatt.strategies import Frozen, GenerativeReplay, RandomReplay
 from clearwatt.training.fleet import Training
-
-
-@pytest.fixture(scope="session")
-def drifting():
-    """Inputs (1500 x 4) and two series of power (1500 x 2), one with gaps."""
-    rng = np.random.default_rng(5)
-    drift = np.linspace(0, 1, 1500)[:, None]
-    x = (rng.random((1500, 4)) * 0.5 + drift * np.array([0.5, 0, 0, 0])).astype(np.float32)
-    y = np.stack([x[:, 0] * x[:, 1], x[:, 2] * (1 - drift[:, 0])], axis=1).astype(np.float32)
-    y[::9, 1] = np.nan
-    return x, y
-
-
-@pytest.fixture(scope="session")
-def comparison():
-    return Comparison(
-        {
-            "Frozen": Frozen(),
-            "Random": RandomReplay(),
-            "Generative": GenerativeReplay(components=4),
-        },
-        phases=Phases(warmup=500, updating=800, test=200),
-        shapes=Shapes(width=16, layers=2, latent=3, predictor_width=16, predictor_layers=2),
-        settings=Settings(novelty_capacity=100, update=Training(epochs=5, patience=None)),
-        warmup=WarmUp(Training(epochs=40, patience=None)),
-        delay=10,
-    )
-
-
-@pytest.fixture(scope="session")
-def outcomes(comparison, drifting):
-    return comparison.run(*drifting, ["pv", "load"])
 
 
 @pytest.fixture(scope="session")

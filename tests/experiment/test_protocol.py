@@ -24,6 +24,11 @@ def test_a_phase_of_nothing_is_refused():
         Phases.scaled(100)
 
 
+def test_phases_longer_than_an_array_are_refused():
+    with pytest.raises(DataError, match="60 that the phases take"):
+        Phases(30, 20, 10).split(np.zeros(59, np.float32))
+
+
 def test_zones_are_divided_apart_and_incomplete_inputs_left_out(grid):
     division = divide(grid, SHORT, grid.names)
     north, south = division.zones

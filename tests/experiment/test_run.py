@@ -59,6 +59,21 @@ def test_the_lowest_fitting_error_is_chosen_and_only_it_is_tested(done):
             assert (trial[component]["prediction_error"] is not None) == best
 
 
+@pytest.mark.parametrize("instance", ["Ra", "G"])
+def test_learning_fits_the_inputs_better_than_a_frozen_model(done, instance):
+    _, results = done
+    frozen = {
+        each["entity"]: each["autoencoder"]["fitting_error"]
+        for each in results["baselines"]
+        if each["baseline"] == "L"
+    }
+    own = [each for each in results["trials"] if each["chosen"] and each["instance"] == instance]
+    assert len(own) == 3
+    for trial in own:
+        assert trial["autoencoder"]["updates"] > 0
+        assert trial["autoencoder"]["fitting_error"] < frozen[trial["entity"]]
+
+
 def test_the_figures_of_a_trial_are_those_of_its_instance_streamed_by_hand(grid, tiny, tmp_path):
     """The paper's equations, and the live error, from nothing but the models at each update."""
     experiment = replace(tiny, instances=("Ra",), entities=("farm", "town"), delay=7)
