@@ -1,0 +1,52 @@
+"""Every path and name on the architecture page exists."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "clearwatt"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def paths() -> set[str]:
+    """Everything on the page that is written like a file or folder of the package."""
+    return set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", PAGE))
+
+
+def names() -> set[tuple[str, str]]:
+    """Files with the names that follow them in parentheses."""
+    named = re.findall(r"`([a-z_/]+\.py)`\s+\(((?:`[A-Za-z_.]+`(?:,\s+)?)+)\)", PAGE)
+    return {(path, name) for path, group in named for name in re.findall(r"`([^`]+)`", group)}
+
+
+def definitions(path: Path) -> set[str]:
+    """Functions, classes, their methods and constants of a module, as dotted names."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            methods = [each.name for each in node.body if isinstance(each, ast.FunctionDef)]
+            found |= {node.name, *(f"{node.name}.{method}" for method in methods)}
+        elif isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def test_every_path_exists():
+    assert len(paths()) > 60
+    assert [path for path in sorted(paths()) if not (SOURCES / path).exists()] == []
+
+
+def test_every_name_is_defined_in_its_file():
+    assert len(names()) > 30
+    missing = [(path, name) for path, name in names() if name not in definitions(SOURCES / path)]
+    assert sorted(missing) == []
+
+
+def test_every_top_level_package_and_module_is_on_the_map():
+    top = {f"{path.stem}/" if path.is_dir() else path.name for path in SOURCES.iterdir()}
+    wanted = {name for name in top if not name.startswith("__") and name != "py.typed"}
+    assert wanted - set(re.findall(r"`([a-z_]+(?:/|\.py))`", PAGE)) == set()
