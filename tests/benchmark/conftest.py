@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 from clearwatt.benchmark.history import History
+from clearwatt.benchmark.leaderboard import Leaderboard, Skipped
+from clearwatt.benchmark.peer import Cost
 from clearwatt.benchmark.run import Benchmark
+from clearwatt.benchmark.scores import PhaseScore, Record
 from clearwatt.data import Dataset, Entity, Kind
 from clearwatt.experiment.protocol import Phases
 
@@ -65,3 +68,29 @@ def coast(histories) -> History:
 def hills(histories) -> History:
     """The mill, with a gap in the weather."""
     return histories[1]
+
+
+ABOUT = {"experiment": {}, "data": {"name": "grid"}, "versions": {}, "machine": {}}
+ENTITIES = ("farm", "town", "mill")
+LOSSES = {"good": (0.1, 0.1, 0.3), "same": (0.1, 0.3, 0.2), "bad": (0.5, 0.5, 0.5)}
+
+
+def record(peer: str, entity: str, loss: float, noise: np.ndarray) -> Record:
+    daily = loss + 0.01 * noise
+    score = PhaseScore(float(np.sqrt(daily.mean())), loss, None)
+    return Record(peer, peer, entity, "zone", score, score, Cost(loss, 3, 4000), tuple(daily))
+
+
+@pytest.fixture(scope="session")
+def board() -> Leaderboard:
+    """Three peers on three entities; two of them differ by noise on the first."""
+    rng = np.random.default_rng(0)
+    return Leaderboard(
+        ABOUT,
+        tuple(
+            record(peer, entity, loss, rng.normal(size=200))
+            for peer, losses in reversed(LOSSES.items())
+            for entity, loss in zip(ENTITIES, losses, strict=True)
+        ),
+        (Skipped("absent", "it is not there"),),
+    )

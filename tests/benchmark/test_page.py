@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clearwatt.benchmark.leaderboard import Leaderboard
-from clearwatt.benchmark.page import write_page
+from clearwatt.benchmark.page import write_leaderboard_page
 from clearwatt.benchmark.peer import Cost
 from clearwatt.benchmark.scores import PhaseScore, Record
 
@@ -40,7 +40,7 @@ def page(tmp_path_factory) -> str:
         ),
     )
     path = tmp_path_factory.mktemp("page") / "leaderboard.html"
-    write_page(board, path)
+    write_leaderboard_page(board, path)
     return path.read_text(encoding="utf-8")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ def register(commands: Commands) -> None:
 def run_benchmark(options: argparse.Namespace) -> None:
     """Run what is not done yet, and print who is best."""
     from clearwatt.benchmark.leaderboard import Leaderboard
-    from clearwatt.benchmark.page import PAGE, write_page
+    from clearwatt.benchmark.page import PAGE, write_leaderboard_page
     from clearwatt.benchmark.run import run
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
@@ -73,7 +74,7 @@ def run_benchmark(options: argparse.Namespace) -> None:
     ) as compute:
         show_progress(run(benchmark, dataset, options.out, compute=compute), compute.workers)
     board = Leaderboard.read(options.out)
-    write_page(board, options.out / PAGE)
+    write_leaderboard_page(board, options.out / PAGE)
     _print(board, options)
 
 
@@ -94,13 +95,13 @@ def configured(options: argparse.Namespace) -> Benchmark:
 
 def _print(board: Leaderboard, options: argparse.Namespace) -> None:
     from clearwatt.benchmark.page import PAGE
-    from clearwatt.benchmark.sheets import main_sheet, markdown, skipped_lines
-    from clearwatt.data.sheets import terminal_table
+    from clearwatt.benchmark.tables import leaderboard_table, skipped_lines
+    from clearwatt.report.tables import markdown_table, terminal_table
 
     if options.json:
         print_json(board.to_dict())
     elif options.markdown:
-        print_lines([markdown(main_sheet(board))])
+        print_lines([markdown_table(replace(leaderboard_table(board), best=frozenset()))])
     else:
-        print_tables([terminal_table(main_sheet(board))])
+        print_tables([terminal_table(leaderboard_table(board))])
         print_lines([*skipped_lines(board), f"the page is {options.out / PAGE}"])

@@ -85,19 +85,21 @@ def check_path(options: argparse.Namespace) -> None:
 def describe_path(options: argparse.Namespace) -> None:
     """Print the figures of a data set and, if asked, write the page with pictures."""
     from clearwatt.data.describe import describe
+    from clearwatt.report.dataset_tables import dataset_tables
+    from clearwatt.report.tables import terminal_table
 
     dataset = _load(options.path)
     with progress(f"measuring {dataset.name}"):
         description = describe(dataset)
     if options.html:
-        from clearwatt.data.pictures import write_page
+        from clearwatt.report.dataset_page import write_dataset_page
 
         with progress(f"drawing {options.html}"):
-            write_page(dataset, description, options.html)
+            write_dataset_page(dataset, description, options.html)
     if options.json:
         print_json(description.to_dict())
         return
-    print_tables(description.tables())
+    print_tables(map(terminal_table, dataset_tables(description).values()))
     if options.html:
         print_lines([f"pictures are in {options.html}"])
 

@@ -47,10 +47,10 @@ def run(options: argparse.Namespace) -> None:
     report = Report.of(options.folder)
     tables = [*report.tables, *_of_entity(report, options.entity)]
     if options.html:
-        from clearwatt.experiment.report.page import write_page
+        from clearwatt.experiment.report.page import write_experiment_page
 
         with progress(f"drawing {options.html}"):
-            write_page(report, options.html, entity=options.entity)
+            write_experiment_page(report, options.html, entity=options.entity)
     _print(report, tables, options)
 
 
@@ -77,19 +77,21 @@ def _print(report: Report, tables: list[Table], options: argparse.Namespace) -> 
 
 
 def _markdown(report: Report, tables: list[Table]) -> list[str]:
-    from clearwatt.experiment.report.formats import markdown, plain, sheet
+    from clearwatt.experiment.report.formats import markdown, text_table
     from clearwatt.experiment.report.paper import TABLES
+    from clearwatt.report.tables import markdown_text
 
-    parts = [markdown(sheet(table, TABLES.get(table.name))) for table in tables]
-    return [*parts, plain(report.summary), "", *(f"- {plain(f.sentence)}" for f in report.findings)]
+    parts = [markdown(text_table(table, TABLES.get(table.name))) for table in tables]
+    findings = [f"- {markdown_text(finding.sentence)}" for finding in report.findings]
+    return [*parts, markdown_text(report.summary), "", *findings]
 
 
 def _print_terminal(report: Report, tables: list[Table], *, page: Path | None) -> None:
-    from clearwatt.data.sheets import terminal_table
-    from clearwatt.experiment.report.formats import sheet
+    from clearwatt.experiment.report.formats import text_table
     from clearwatt.experiment.report.paper import TABLES
+    from clearwatt.report.tables import terminal_table
 
-    print_tables(terminal_table(sheet(table, TABLES.get(table.name))) for table in tables)
+    print_tables(terminal_table(text_table(table, TABLES.get(table.name))) for table in tables)
     print_lines([report.summary, *(f"- {finding.sentence}" for finding in report.findings)])
     if page:
         print_lines([f"pictures are in {page}"])

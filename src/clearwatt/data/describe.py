@@ -9,13 +9,16 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from rich.table import Table
 
-from clearwatt.data import overview
-from clearwatt.data.figures import EntityFigures, GroupFigures, WeatherFigures, spread_of
 from clearwatt.data.limits import QualityRules, subtype
 from clearwatt.data.quality import EntityQuality, QualityReport, Reason, assess
 from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.statistics import (
+    EntityStatistics,
+    GroupStatistics,
+    WeatherStatistics,
+    spread_of,
+)
 
 _YEAR = pd.Timedelta(days=365)
 
@@ -32,23 +35,23 @@ class Description:
     steps: int
     unit: str
     annual: bool
-    entities: tuple[EntityFigures, ...]
-    weather: tuple[WeatherFigures, ...]
+    entities: tuple[EntityStatistics, ...]
+    weather: tuple[WeatherStatistics, ...]
     zones: tuple[str, ...]
     drifts: tuple[Drift, ...]
     report: QualityReport = field(repr=False)
 
     @property
-    def groups(self) -> tuple[GroupFigures, ...]:
+    def groups(self) -> tuple[GroupStatistics, ...]:
         """Figures per kind, each followed by its subtypes where there are any."""
-        found: list[GroupFigures] = []
+        found: list[GroupStatistics] = []
         for kind in Kind:
             members = tuple(item for item in self.entities if item.entity.kind is kind)
             names = tuple(dict.fromkeys(item.subtype for item in members))
             if members:
-                found.append(GroupFigures(kind, None, members))
+                found.append(GroupStatistics(kind, None, members))
             if any(names):
-                found += [GroupFigures(kind, name, _of_subtype(members, name)) for name in names]
+                found += [GroupStatistics(kind, name, _of_subtype(members, name)) for name in names]
         return tuple(found)
 
     @property
@@ -64,10 +67,6 @@ class Description:
     def verdicts(self) -> Mapping[Reason, int]:
         """Count the readings under each verdict."""
         return MappingProxyType({reason: self.report.count(reason) for reason in Reason})
-
-    def tables(self) -> list[Table]:
-        """Give the figures as tables to print."""
-        return overview.tables(self)
 
     def to_dict(self) -> dict[str, object]:
         """Give plain values for JSON, down to every entity and every drift."""
@@ -121,30 +120,30 @@ def describe(dataset: Dataset, *, rules: QualityRules | None = None) -> Descript
         unit=_common_unit(dataset.entities),
         annual=bool(annual),
         entities=tuple(
-            _entity_figures(entity, values[ok], months=months[ok], quality=quality)
+            _entity_statistics(entity, values[ok], months=months[ok], quality=quality)
             for entity, values, ok, quality in measured
         ),
-        weather=_weather_figures(dataset.weather),
+        weather=_weather_statistics(dataset.weather),
         zones=dataset.zones,
         drifts=dataset.drifts,
         report=report,
     )
 
 
-def _entity_figures(
+def _entity_statistics(
     entity: Entity,
     values: npt.NDArray[np.float32],
     *,
     months: npt.NDArray[np.int32],
     quality: EntityQuality,
-) -> EntityFigures:
+) -> EntityStatistics:
     mean, peak = None, None
     if len(values):
         counts = np.bincount(months)
         sums = np.bincount(months, weights=values)
         mean = float(np.mean(sums[counts > 0] / counts[counts > 0]))
         peak = float(np.abs(values).max())
-    return EntityFigures(
+    return EntityStatistics(
         entity=entity,
         subtype=subtype(entity),
         mean=mean,
@@ -155,7 +154,7 @@ def _entity_figures(
     )
 
 
-def _weather_figures(weather: Mapping[str, pd.DataFrame]) -> tuple[WeatherFigures, ...]:
+def _weather_statistics(weather: Mapping[str, pd.DataFrame]) -> tuple[WeatherStatistics, ...]:
     columns: dict[str, list[npt.NDArray[np.float32]]] = {}
     for frame in weather.values():
         for name in frame.columns:
@@ -163,19 +162,19 @@ def _weather_figures(weather: Mapping[str, pd.DataFrame]) -> tuple[WeatherFigure
     return tuple(_variable(name, parts) for name, parts in columns.items())
 
 
-def _variable(name: str, parts: list[npt.NDArray[np.float32]]) -> WeatherFigures:
+def _variable(name: str, parts: list[npt.NDArray[np.float32]]) -> WeatherStatistics:
     values = np.concatenate(parts)
     known = values[np.isfinite(values)]
     low, mean, high = spread_of(known) or (None, None, None)
     missing = 1 - len(known) / len(values)
-    return WeatherFigures(name, len(parts), low, mean, high, missing_share=missing)
+    return WeatherStatistics(name, len(parts), low, mean, high, missing_share=missing)
 
 
 def _ratio(value: float | None, size: float | None) -> float | None:
     return value / size if value is not None and size else None
 
 
-def _of_subtype(members: tuple[EntityFigures, ...], name: str) -> tuple[EntityFigures, ...]:
+def _of_subtype(members: tuple[EntityStatistics, ...], name: str) -> tuple[EntityStatistics, ...]:
     return tuple(member for member in members if member.subtype == name)
 
 

@@ -5,7 +5,14 @@ import re
 import pytest
 
 from clearwatt.experiment.report import paper
-from clearwatt.experiment.report.formats import cell, csv_text, document, latex, markdown, sheet
+from clearwatt.experiment.report.formats import (
+    cell,
+    csv_text,
+    document,
+    latex,
+    markdown,
+    text_table,
+)
 from clearwatt.experiment.report.tables import COMPONENT_METRICS, Metric, Spread, Table
 
 METRIC = COMPONENT_METRICS[0]
@@ -31,7 +38,7 @@ def test_decimals_are_the_metrics():
 
 
 def test_the_papers_figures_stand_beside_ours(report):
-    shown = sheet(report.table("predictor"), paper.PREDICTOR)
+    shown = text_table(report.table("predictor"), paper.PREDICTOR)
     assert shown.columns[:3] == ("instance", "FE", "paper")
     (row,) = [row for row in shown.rows if row[0] == "CLeaR_G"]
     assert row[1:3] == ("0.046 (0.005)", "0.046 (0.025)")
@@ -40,7 +47,7 @@ def test_the_papers_figures_stand_beside_ours(report):
 
 
 def test_markdown_has_a_row_each_with_only_the_mean_in_bold():
-    text = markdown(sheet(paper.AUTOENCODER))
+    text = markdown(text_table(paper.AUTOENCODER))
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in lines}) == 1
     assert "| CLeaR\\_G | **0.011** (0.001) |" in text
@@ -93,5 +100,5 @@ def test_json_says_the_same_as_the_text(report):
 
 def test_a_row_the_paper_does_not_have_is_shown_without_its_figures():
     table = Table("predictor", "T", (METRIC,), {"Mine": {METRIC.key: Spread(0.5, None, 1)}})
-    assert sheet(table, paper.PREDICTOR).rows == (("CLeaR_Mine", "0.500", "/"),)
+    assert text_table(table, paper.PREDICTOR).rows == (("CLeaR_Mine", "0.500", "/"),)
     assert re.search(r"\\text\{Mine\}.*0.500 & /", latex(table, paper.PREDICTOR))

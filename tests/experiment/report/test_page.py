@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from clearwatt.experiment.report.page import most_struck, write_page
+from clearwatt.experiment.report.page import most_drifts, write_experiment_page
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.tables import INSTANCES
 
@@ -14,7 +14,7 @@ ATTACK = "<img src=x onerror=alert(1)></script>&'\""
 
 def page_of(report, tmp_path, **options):
     path = tmp_path / "page.html"
-    write_page(report, path, **options)
+    write_experiment_page(report, path, **options)
     return path.read_text(encoding="utf-8")
 
 
@@ -47,15 +47,15 @@ def test_the_page_fetches_nothing(page):
     assert not re.search(r'(?:src|href)="(?!#)', frame)
 
 
-def test_findings_and_both_tables_are_told(page, report):
+def test_findings_and_both_tables_are_there(page, report):
     assert page.count('class="holds">holds</b>') == len(report.findings)
     assert "<b>0.011 (0.001)</b>" in page
     assert '<td class="aside">0.249 (0.037)</td>' in page
 
 
-def test_every_entity_can_be_chosen_and_the_most_struck_comes_first(page, report):
+def test_every_entity_can_be_chosen_and_the_one_with_most_drifts_comes_first(page, report):
     assert re.findall(r"<option [^>]*>([^<]+)</option>", page) == list(KINDS)
-    assert most_struck(report.results) == "village_01"
+    assert most_drifts(report.results) == "village_01"
     assert re.search(r"<option [^>]* selected>village_01<", page)
 
 

@@ -11,7 +11,7 @@ from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import Grid
 from clearwatt.experiment.protocol import Phases
-from clearwatt.experiment.report.page import write_page
+from clearwatt.experiment.report.page import write_experiment_page
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.run import run
 from clearwatt.training.fleet import Training
@@ -78,7 +78,7 @@ def test_a_frozen_model_errs_live_as_in_hindsight(finished):
 
 def test_the_page_shows_the_updates_that_happened(finished, tmp_path):
     report = Report.of(finished)
-    write_page(report, tmp_path / "page.html")
+    write_experiment_page(report, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     blob = re.search(r'id="figures">(.*?)</script>', page, re.S).group(1)
     first = report.results.entities[0].name

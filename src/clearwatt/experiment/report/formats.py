@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from clearwatt.data.sheets import Sheet
 from clearwatt.experiment.report.tables import BASELINES, Metric, Spread, Table, row_name
+from clearwatt.report.tables import TextTable, markdown_table, markdown_text
 
 NONE = "/"
 """What the paper prints where a figure does not apply."""
@@ -41,7 +41,7 @@ def _figure(value: float, decimals: int) -> str:
     return f"{value:.1e}" if value != 0 and float(written) == 0 else written
 
 
-def sheet(table: Table, paper: Table | None = None) -> Sheet:
+def text_table(table: Table, paper: Table | None = None) -> TextTable:
     """Lay a table out as text, the paper's figure to the right of each of ours."""
     columns, best, aside = ["instance"], set(), set()
     rows = [[row_name(row)] for row in table.rows]
@@ -56,7 +56,7 @@ def sheet(table: Table, paper: Table | None = None) -> Sheet:
             columns.append("paper")
             for line, row in zip(rows, table.rows, strict=True):
                 line.append(cell(paper.rows.get(row, {}).get(metric.key), metric))
-    return Sheet(
+    return TextTable(
         title=table.title,
         columns=tuple(columns),
         rows=tuple(map(tuple, rows)),
@@ -66,15 +66,10 @@ def sheet(table: Table, paper: Table | None = None) -> Sheet:
     )
 
 
-def markdown(shown: Sheet) -> str:
-    """Write a sheet as a Markdown table with its title above and its note below."""
-    align = [":---" if at < shown.left else "---:" for at in range(len(shown.columns))]
-    lines = [_pipes(shown.columns), "|" + "|".join(align) + "|"]
-    for at, row in enumerate(shown.rows):
-        bold = [(at, column) in shown.best for column in range(len(row))]
-        lines.append(_pipes([_marked(c, best=b) for c, b in zip(row, bold, strict=True)]))
-    note = f"\n\n{plain(shown.note)}" if shown.note else ""
-    return f"### {plain(shown.title)}\n\n" + "\n".join(lines) + note + "\n"
+def markdown(table: TextTable) -> str:
+    """A Markdown table with its title above and its note below."""
+    note = f"\n\n{markdown_text(table.note)}" if table.note else ""
+    return f"### {markdown_text(table.title)}\n\n{markdown_table(table)}{note}\n"
 
 
 def latex(table: Table, paper: Table | None = None) -> str:
@@ -134,23 +129,6 @@ def _record(table: Table, paper: Table | None, row: str, *, metric: Metric) -> d
         "paper_mean": theirs.mean,
         "paper_deviation": theirs.deviation,
     }
-
-
-def _pipes(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _marked(words: str, *, best: bool) -> str:
-    """Only the mean is bold, as in the paper."""
-    mean, blank, deviation = plain(words).partition(" ")
-    return f"**{mean}**{blank}{deviation}" if best else mean + blank + deviation
-
-
-def plain(words: str) -> str:
-    """Escape Markdown: a pipe would end a cell, an underscore may start emphasis."""
-    for mark in ("\\", "|", "_", "*", "`", "<"):
-        words = words.replace(mark, f"\\{mark}")
-    return words
 
 
 def _caption(table: Table) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clearwatt.data.overview import duration
 from clearwatt.experiment.report.paper import VALIDATION
 from clearwatt.experiment.report.record import Baseline, Intervals, Results, Score, Trial
 from clearwatt.experiment.report.tables import (
@@ -20,6 +19,7 @@ from clearwatt.experiment.report.tables import (
     Table,
     row_name,
 )
+from clearwatt.report.formatting import format_duration
 
 KEPT = 0.8
 """What the 90 % interval is to hold at least in the days after an update."""
@@ -176,7 +176,7 @@ def _over(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> Sp
 
 
 def _late(results: Results) -> str:
-    return "late" if results.delay is None else f"{duration(results.delay)} late"
+    return "late" if results.delay is None else f"{format_duration(results.delay)} late"
 
 
 def _steps_per_day(results: Results) -> float:

@@ -1,26 +1,27 @@
-"""Pictures of one entity over time: its error, updates and drifts; thresholds and buffers."""
+"""Plots of one entity over time: its error, updates and drifts; thresholds and buffers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from clearwatt.data.panels import drift_note, drift_shapes
 from clearwatt.data.schema import Drift
-from clearwatt.data.traces import Figure, packed_array, stamp
 from clearwatt.experiment.report.palette import colour
 from clearwatt.experiment.report.record import Results, Trial, Update
 from clearwatt.experiment.report.tables import COMPONENTS, row_name
+from clearwatt.report.drift_plots import drift_marks
+from clearwatt.report.plots import DAY_MILLISECONDS, Figure, packed_array, plotly_time
 
 _SYMBOLS = {"autoencoder": "circle-open", "predictor": "circle"}
 
 
 def error_figure(results: Results, entity: str) -> Figure:
-    """Draw the live error day by day above the moments of each instance's updates."""
+    """The daily live error above the times of each instance's updates."""
     trials = results.about(entity)
-    drifts = _concerning(results, entity)
+    drifts = _drifts_while_updating(results, entity)
     frozen = [each for each in results.baselines if each.key == "L" and each.entity == entity]
     start, _ = results.span_of(entity)
     lines = [_error_line(each.key, each.daily, start) for each in frozen if each.daily]
@@ -28,9 +29,8 @@ def error_figure(results: Results, entity: str) -> Figure:
     marks = [_marks(trial, component) for trial in trials for component in COMPONENTS]
     layout = {
         "height": 400 + 24 * len(trials),
-        "margin": {"t": 110 if drifts else 30},
         "legend": {"orientation": "h", "y": -0.1},
-        "xaxis": {"type": "date", "range": _updating(results, entity), "anchor": "y2"},
+        "xaxis": {"type": "date", "range": _updating_range(results, entity), "anchor": "y2"},
         "yaxis": {
             "title": {"text": "daily live RMSE"},
             "domain": [0.36, 1],
@@ -43,39 +43,28 @@ def error_figure(results: Results, entity: str) -> Figure:
             "dtick": 1,
             "domain": [0, 0.31],
         },
-        "shapes": [shape for drift in drifts for shape in drift_shapes(drift)],
-        "annotations": [drift_note(drift, level=at % _LEVELS) for at, drift in enumerate(drifts)],
+        **drift_marks(drifts),
     }
     return {"data": [*lines, *marks], "layout": layout}
 
 
-# Drifts may start close together; their names take turns on this many lines.
-_LEVELS = 5
-
-
 def state_figure(results: Results, entity: str) -> Figure:
-    """Draw the thresholds and, from update to update, how the buffers filled."""
+    """The thresholds, and the content of the buffers between updates."""
     trials = results.about(entity)
-    quantities = ("threshold", "novel", "familiar")
+    rows = list(product(("threshold", "novel", "familiar"), reversed(COMPONENTS)))
     data = [
-        _state_line(results, trial, component=component, quantity=quantity, row=row)
-        for row, (quantity, component) in enumerate(
-            (quantity, component) for quantity in quantities for component in reversed(COMPONENTS)
-        )
+        _state_line(results, trial, component=component, quantity=quantity, row=at)
+        for at, (quantity, component) in enumerate(rows)
         for trial in trials
     ]
-    titles = [
-        f"{what}<br>{component}"
-        for what in ("threshold", "novel", "familiar")
-        for component in reversed(COMPONENTS)
-    ]
+    titles = [f"{what}<br>{component}" for what, component in rows]
     layout: Figure = {
         "height": 130 * len(titles) + 60,
         "margin": {"l": 80},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         "xaxis": {
             "type": "date",
-            "range": _updating(results, entity),
+            "range": _updating_range(results, entity),
             "anchor": _axis(len(titles) - 1),
         },
     }
@@ -96,8 +85,8 @@ def _error_line(row: str, daily: Sequence[float | None], start: pd.Timestamp) ->
         "mode": "lines",
         "name": row_name(row),
         "legendgroup": row,
-        "x0": stamp(start),
-        "dx": 86_400_000,
+        "x0": plotly_time(start),
+        "dx": DAY_MILLISECONDS,
         "y": packed_array(values),
         "line": {"color": colour(row), "width": 1.3},
         "hovertemplate": "%{x|%Y-%m-%d}: %{y:.4f}",
@@ -112,10 +101,10 @@ def _marks(trial: Trial, component: str) -> Figure:
         "name": row_name(trial.instance),
         "legendgroup": trial.instance,
         "showlegend": not trial.daily and component == "predictor",
-        "x": [stamp(update.time) for update in updates],
+        "x": [plotly_time(update.time) for update in updates],
         "y": [row_name(trial.instance)] * len(updates),
         "yaxis": "y2",
-        "text": [_told(update) for update in updates],
+        "text": [_hover_text(update) for update in updates],
         "marker": {
             "color": colour(trial.instance),
             "size": 11 if component == "autoencoder" else 7,
@@ -125,7 +114,7 @@ def _marks(trial: Trial, component: str) -> Figure:
     }
 
 
-def _told(update: Update) -> str:
+def _hover_text(update: Update) -> str:
     what = "updated" if update.accepted else "not updated, its training diverged,"
     return (
         f"{update.component} {what} after {update.step:,} samples<br>{update.novel:,} novel, "
@@ -152,7 +141,7 @@ def _state_line(
         "name": row_name(trial.instance),
         "legendgroup": trial.instance,
         "showlegend": row == 0,
-        "x": [stamp(time) for time in times],
+        "x": [plotly_time(time) for time in times],
         "y": [float(f"{value:.5g}") for value in values],
         "yaxis": _axis(row),
         "line": {
@@ -167,22 +156,22 @@ def _state_line(
 def _filling(
     times: Sequence[pd.Timestamp], updates: Sequence[Update], quantity: str
 ) -> tuple[list[pd.Timestamp], list[float]]:
-    """Times and content of a buffer: it grows until the update that empties it."""
+    """Times and content of a buffer, which grows until an update empties it."""
     counts = [update.novel if quantity == "novel" else update.familiar for update in updates]
-    saw = [value for count in counts for value in (float(count), 0.0)]
-    return [times[0], *(time for time in times[1:] for _ in range(2))], [0.0, *saw]
+    contents = [value for count in counts for value in (float(count), 0.0)]
+    return [times[0], *(time for time in times[1:] for _ in range(2))], [0.0, *contents]
 
 
 def _axis(row: int) -> str:
     return f"y{row + 1}" if row else "y"
 
 
-def _updating(results: Results, entity: str) -> list[str]:
-    return [stamp(time) for time in results.span_of(entity)]
+def _updating_range(results: Results, entity: str) -> list[str]:
+    return [plotly_time(time) for time in results.span_of(entity)]
 
 
-def _concerning(results: Results, entity: str) -> list[Drift]:
-    """The drifts that strike an entity while it is being updated."""
+def _drifts_while_updating(results: Results, entity: str) -> list[Drift]:
+    """The drifts of an entity that start in its updating phase."""
     first, last = results.span_of(entity)
     return [
         drift

@@ -1,14 +1,14 @@
-"""Two pictures: what an error costs in past data held, and in processor time."""
+"""Plots of live error against past data held and against processor time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from clearwatt.benchmark.leaderboard import Leaderboard, Row
-from clearwatt.benchmark.sheets import size
-from clearwatt.data.traces import Figure, Panel, text
+from clearwatt.report.formatting import format_bytes
+from clearwatt.report.plots import Figure, Panel, plotly_text
 
-# Kinds of peers, by what their keys begin with; the hues are told apart by colour-blind eyes too.
+# Families of peers, by the first part of their keys; colour-blind readers can tell the hues apart.
 _COLOURS = {
     "clear": "#d55e00",
     "lightgbm": "#0072b2",
@@ -19,7 +19,7 @@ _OTHER = "#7f8a98"
 
 
 def cost_panels(board: Leaderboard) -> list[Panel]:
-    """Live error against past data held, and against processor time; dots bear the rank."""
+    """Live error against past data held, and against processor time; dots are labelled by rank."""
     return [
         Panel(
             "Live RMSE against past data held per entity; who holds none is at the left edge. "
@@ -59,6 +59,6 @@ def _dot(row: Row, across: float, rank: int) -> Figure:
         "textfont": {"color": "#ffffff", "size": 11},
         "cliponaxis": False,
         "marker": {"color": colour, "size": 20, "line": {"color": "var(--card)", "width": 1}},
-        "hovertemplate": f"{rank}. {text(row.label)}<br>live RMSE %{{y:.4f}}<br>holds "
-        f"{size(row.held_bytes)}, learns {row.seconds:.1f} s<extra></extra>",
+        "hovertemplate": f"{rank}. {plotly_text(row.label)}<br>live RMSE %{{y:.4f}}<br>holds "
+        f"{format_bytes(row.held_bytes)}, learns {row.seconds:.1f} s<extra></extra>",
     }

@@ -19,7 +19,7 @@ def spread_of(values: Iterable[float | None]) -> tuple[float, float, float] | No
 
 
 @dataclass(frozen=True, slots=True)
-class EntityFigures:
+class EntityStatistics:
     """One entity. Power figures are over the readings that passed the quality check.
 
     ``mean`` and with it both factors are annual where the data span a year: every calendar month
@@ -54,12 +54,12 @@ class EntityFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupFigures:
+class GroupStatistics:
     """Entities of one kind, or of one subtype within it (``subtype`` is ``None`` for all)."""
 
     kind: Kind
     subtype: str | None
-    members: tuple[EntityFigures, ...]
+    members: tuple[EntityStatistics, ...]
 
     @property
     def capacity(self) -> float | None:
@@ -103,7 +103,7 @@ class GroupFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class WeatherFigures:
+class WeatherStatistics:
     """One weather variable over all zones that have it; ``None`` where it has no value at all."""
 
     variable: str

@@ -6,18 +6,17 @@ import pandas as pd
 import pytest
 
 from clearwatt.data.describe import describe
-from clearwatt.data.pictures import write_page
 from clearwatt.data.schema import Dataset, Drift, Entity, Kind
 from clearwatt.data.simulate import simulate_grid
-from clearwatt.data.weeks import key_weather, pretty, weeks
 from clearwatt.errors import DataError
+from clearwatt.report.dataset_page import write_dataset_page
 
 ATTACK = "<img src=x onerror=alert(1)></script>&'\""
 
 
 def page_of(dataset, tmp_path):
     path = tmp_path / "page.html"
-    write_page(dataset, describe(dataset), path)
+    write_dataset_page(dataset, describe(dataset), path)
     return path.read_text(encoding="utf-8")
 
 
@@ -131,41 +130,4 @@ def test_an_existing_page_is_replaced_and_nothing_else_left_behind(tmp_path):
 
 def test_a_folder_is_not_overwritten(tmp_path):
     with pytest.raises(DataError, match="folder"):
-        write_page(tiny(), describe(tiny()), tmp_path)
-
-
-def test_weeks_begin_on_monday_inside_the_span(grid):
-    for week in weeks(grid):
-        assert week.start.dayofweek == 0
-        assert grid.times[0] <= week.start
-        assert week.end <= grid.times[-1] + grid.step
-
-
-@pytest.mark.parametrize(
-    ("kind", "subtype", "variable"),
-    [
-        (Kind.GENERATOR, "pv", "ghi_wm2"),
-        (Kind.GENERATOR, "wind", "wind_speed_100m_ms"),
-        (Kind.GENERATOR, "biogas", "temperature_2m_c"),
-        (Kind.CONSUMER, "office", "temperature_2m_c"),
-        (Kind.RESIDUAL, "rural", "ghi_wm2"),
-    ],
-)
-def test_the_weather_beside_an_entity_is_what_it_hangs_on(grid, kind, subtype, variable):
-    entity = Entity("x", kind, 1.0, "z", {"subtype": subtype})
-    (weather,) = grid.weather.values()
-    assert key_weather(entity, list(weather.columns)) == variable
-    assert key_weather(entity, ["something"]) == "something"
-
-
-@pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        ("wind_speed_100m_ms", "wind speed 100m [m/s]"),
-        ("AirPressure", "AirPressure"),
-        ("c", "c"),
-        ("cloud_cover", "cloud cover"),
-    ],
-)
-def test_column_names_become_words(column, words):
-    assert pretty(column) == words
+        write_dataset_page(tiny(), describe(tiny()), tmp_path)

@@ -1,11 +1,10 @@
-"""Pictures that compare instances: stability against plasticity, kinds of entities, cost."""
+"""Plots that compare instances: stability against plasticity, kinds of entities, cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from clearwatt.data.traces import Figure, Panel, text
 from clearwatt.experiment.report.palette import colour
 from clearwatt.experiment.report.record import Results, Score, Trial
 from clearwatt.experiment.report.tables import (
@@ -16,13 +15,14 @@ from clearwatt.experiment.report.tables import (
     Table,
     row_name,
 )
+from clearwatt.report.plots import Figure, Panel, plotly_text
 
 _AXES = COMPONENT_METRICS[:3]
 
-# Beyond this, small means crowd in a corner of a linear axis.
+# Ratio of largest to smallest value above which an axis is logarithmic.
 _WIDE = 25
 
-# Means lie close together; labels on different sides stay readable.
+# Means lie close together; labels take turns on different sides to stay readable.
 _LABELS = (
     "top right",
     "bottom right",
@@ -36,7 +36,7 @@ _LABELS = (
 
 
 def stability_panels(results: Results, table: Table, component: Component) -> list[Panel]:
-    """Draw FE against PE against FR: every entity a dot, the mean of an instance a label."""
+    """FE, PE and FR in pairs: a dot per entity, a label at the mean of an instance."""
     return [
         Panel(
             f"{across.heading} against {up.heading}",
@@ -66,7 +66,7 @@ def _plane(
 
 
 def _scale(scores: Sequence[Score], metric: Metric) -> Figure:
-    """A logarithmic axis where figures span decades, unless one of them is zero."""
+    """A logarithmic axis where values span decades and none is zero, else a linear one."""
     values = [value for score in scores if (value := _value(score, metric)) is not None]
     wide = bool(values) and min(values) > 0 and max(values) / min(values) > _WIDE
     return {"type": "log"} if wide else {"type": "linear"}
@@ -79,7 +79,7 @@ def _dots(trials: Sequence[Trial], component: Component, across: Metric, up: Met
         "mode": "markers",
         "x": [_value(score, across) for score in scores],
         "y": [_value(score, up) for score in scores],
-        "text": [text(trial.entity) for trial in trials],
+        "text": [plotly_text(trial.entity) for trial in trials],
         "marker": {"color": colour(trials[0].instance), "size": 5, "opacity": 0.4},
         "hovertemplate": f"{row_name(trials[0].instance)}, %{{text}}<br>{across.short} %{{x:.4f}}"
         f"<br>{up.short} %{{y:.4f}}<extra></extra>",
@@ -121,7 +121,7 @@ def _value(score: Score, metric: Metric) -> float | None:
 
 
 def kind_panels(kinds: Mapping[str, Table]) -> list[Panel]:
-    """Draw the predictor's figures for each kind of entity, a bar for each row."""
+    """The predictor's metrics by kind of entity, one bar per row of the table."""
     rows = dict.fromkeys(row for table in kinds.values() for row in table.rows)
     return [
         Panel(
@@ -147,9 +147,9 @@ def _kind_bars(kinds: Mapping[str, Table], row: str, metric: Metric) -> Figure:
     return {
         "type": "bar",
         "name": row,
-        "x": [text(kind) for kind in kinds],
+        "x": [plotly_text(kind) for kind in kinds],
         "y": [spread.mean if spread else None for spread in spreads],
-        **_bars_of_error([spread.deviation if spread else None for spread in spreads]),
+        **_error_bars([spread.deviation if spread else None for spread in spreads]),
         "marker": {"color": colour(row)},
         "showlegend": any(spread and spread.mean is not None for spread in spreads),
         "hovertemplate": f"{row_name(row)}, %{{x}}<br>{metric.short} %{{y:.4f}}<extra></extra>",
@@ -157,7 +157,7 @@ def _kind_bars(kinds: Mapping[str, Table], row: str, metric: Metric) -> Figure:
 
 
 def cost_panels(operation: Table) -> list[Panel]:
-    """Draw what each instance costs: bytes of the past kept, seconds of training."""
+    """The cost of each instance: past data retained, seconds of training, live error."""
     keys = ("retained_megabytes", "update_seconds", "live_rmse")
     metrics = [metric for metric in operation.metrics if metric.key in keys]
     return [
@@ -174,7 +174,7 @@ def _bars(table: Table, metric: Metric) -> Figure:
         "y": [table.mean(row, metric.key) for row in rows],
         "text": [row_name(row) for row in rows],
         "textposition": "none",
-        **_bars_of_error([table.rows[row][metric.key].deviation for row in rows]),
+        **_error_bars([table.rows[row][metric.key].deviation for row in rows]),
         "marker": {"color": [colour(row) for row in rows]},
         "hovertemplate": "%{text}<br>%{y:.4~g}<extra></extra>",
     }
@@ -187,8 +187,8 @@ def _bars(table: Table, metric: Metric) -> Figure:
     return {"data": [bars], "layout": layout}
 
 
-def _bars_of_error(deviations: Sequence[float | None]) -> Figure:
-    """Error bars, or nothing where a single entity leaves nothing to deviate."""
+def _error_bars(deviations: Sequence[float | None]) -> Figure:
+    """Error bars; none where a single entity has no standard deviation."""
     if not any(deviations):
         return {}
     look = {"color": "var(--soft)", "thickness": 1, "width": 2}

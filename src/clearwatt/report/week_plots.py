@@ -1,4 +1,4 @@
-"""A week of winter and one of summer: an entity's power beside the weather it hangs on."""
+"""A winter and a summer week of an entity: its power beside the weather it depends on most."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
 from clearwatt.data.limits import subtype
-from clearwatt.data.overview import day
 from clearwatt.data.schema import Dataset, Entity, Kind
-from clearwatt.data.traces import Figure, Panel, packed_array, stamp, text, titled
+from clearwatt.report.formatting import format_day
+from clearwatt.report.plots import (
+    Figure,
+    Panel,
+    axis_title,
+    packed_array,
+    plotly_text,
+    plotly_time,
+)
 
 _WEEK = pd.Timedelta(days=7)
-# Days of the year around which to look, and how far: late January is clear of the holidays.
+# Days of the year to search around, and how far from them; late January avoids the holidays.
 _WINTER, _SUMMER, _NEAR = 22, 196, 14
 _UNITS = {
     "c": "°C",
@@ -33,28 +40,31 @@ _SOLAR = re.compile(r"\bpv|photovolt|solar")
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """One week to look at closely."""
+    """One week to plot."""
 
     title: str
     start: pd.Timestamp
     end: pd.Timestamp
 
 
-def weeks(dataset: Dataset) -> tuple[Week, ...]:
-    """Choose a week of winter and one of summer, from Monday; the whole span if it is shorter."""
+def select_weeks(dataset: Dataset) -> tuple[Week, ...]:
+    """A winter and a summer week from Monday on; the whole span if that is shorter."""
     times = dataset.times
     end = times[-1] + dataset.step
     mondays = pd.date_range(times[0].ceil("D"), end - _WEEK, freq="W-MON")
     if len(mondays) < 2:
-        return (Week(f"{day(times[0])} to {day(times[-1])}", times[0], min(end, times[0] + _WEEK)),)
+        title = f"{format_day(times[0])} to {format_day(times[-1])}"
+        return (Week(title, times[0], min(end, times[0] + _WEEK)),)
     missing = dataset.power.isna().mean(axis=1)
-    found = (_best(mondays, missing, middle) for middle in (_WINTER, _SUMMER))
-    starts = sorted(dict.fromkeys(found), key=lambda start: start.month in (6, 7, 8))
-    return tuple(Week(f"{_season(start)} {day(start)}", start, start + _WEEK) for start in starts)
+    candidates = (_best_monday(mondays, missing, middle) for middle in (_WINTER, _SUMMER))
+    starts = sorted(dict.fromkeys(candidates), key=lambda start: start.month in (6, 7, 8))
+    return tuple(
+        Week(f"{_season(start)} {format_day(start)}", start, start + _WEEK) for start in starts
+    )
 
 
-def _best(mondays: pd.DatetimeIndex, missing: pd.Series[float], middle: int) -> pd.Timestamp:
-    """Take the week nearest to a day of the year, and of those near the one measured best."""
+def _best_monday(mondays: pd.DatetimeIndex, missing: pd.Series[float], middle: int) -> pd.Timestamp:
+    """The Monday of the week with fewest gaps among those nearest to a day of the year."""
     away = np.abs(mondays.dayofyear.to_numpy() - middle)
     away = np.minimum(away, 365 - away)
     near = mondays[away <= away.min() + _NEAR]
@@ -68,20 +78,20 @@ def _season(start: pd.Timestamp) -> str:
 
 
 def week_panels(dataset: Dataset, entity: Entity, unit: str) -> list[Panel]:
-    """Draw an entity's power and the weather it hangs on, a panel per week, on equal scales."""
-    chosen = weeks(dataset)
+    """An entity's power and its main weather variable, one panel per week, on equal scales."""
+    weeks = select_weeks(dataset)
     weather = dataset.weather[entity.zone]
-    variable = key_weather(entity, [str(name) for name in weather.columns])
+    variable = main_weather(entity, [str(name) for name in weather.columns])
     power = dataset.power[entity.name]
     ranges = (
-        _range(power.loc[week.start : week.end].to_numpy() for week in chosen),
-        _range(weather.loc[week.start : week.end, variable].to_numpy() for week in chosen),
+        _range(power.loc[week.start : week.end].to_numpy() for week in weeks),
+        _range(weather.loc[week.start : week.end, variable].to_numpy() for week in weeks),
     )
     return [
         Panel(
             week.title, _week_figure(power, weather[variable], week=week, ranges=ranges, unit=unit)
         )
-        for week in chosen
+        for week in weeks
     ]
 
 
@@ -94,7 +104,8 @@ def _week_figure(
     unit: str,
 ) -> Figure:
     inside = [series.loc[week.start : week.end] for series in (power, weather)]
-    label, _, _ = pretty(str(weather.name)).partition(" [")
+    title = variable_title(str(weather.name))
+    label, _, _ = title.partition(" [")
     return {
         "data": [
             _line(inside[1], name=label, colour="var(--weather)", axis="y2"),
@@ -103,9 +114,9 @@ def _week_figure(
         "layout": {
             "height": 260,
             "xaxis": {"type": "date", "tickformat": "%a %d"},
-            "yaxis": {"title": {"text": titled("power", unit)}, "range": ranges[0]},
+            "yaxis": {"title": {"text": axis_title("power", unit)}, "range": ranges[0]},
             "yaxis2": {
-                "title": {"text": text(pretty(str(weather.name)))},
+                "title": {"text": plotly_text(title)},
                 "range": ranges[1],
                 "overlaying": "y",
                 "tickmode": "auto",
@@ -118,26 +129,26 @@ def _week_figure(
     }
 
 
-def key_weather(entity: Entity, variables: Sequence[str]) -> str:
-    """Pick the variable that explains an entity best; the first where none is known to."""
-    for wish in _wishes(entity):
+def main_weather(entity: Entity, variables: Sequence[str]) -> str:
+    """The variable that explains an entity best; the first where no rule matches."""
+    for pattern in _patterns(entity):
         for variable in variables:
-            if wish in variable.lower().replace("_", ""):
+            if pattern in variable.lower().replace("_", ""):
                 return variable
     return variables[0]
 
 
-def _wishes(entity: Entity) -> tuple[str, ...]:
-    """Name what to look for, best first: sun, rain, temperature, or wind at hub height."""
-    about = {entity.name.lower(), subtype(entity)}
-    if entity.kind is Kind.RESIDUAL or any(_SOLAR.search(word) for word in about):
+def _patterns(entity: Entity) -> tuple[str, ...]:
+    """Parts of variable names, best first: sun, rain, temperature, or wind at hub height."""
+    words = {entity.name.lower(), subtype(entity)}
+    if entity.kind is Kind.RESIDUAL or any(_SOLAR.search(word) for word in words):
         return ("ghi", "shortwave", "radiation", "temp")
     if entity.kind is Kind.CONSUMER:
         return ("temp",)
     if subtype(entity) == "hydro":
         return ("precip", "temp")
-    plain = not subtype(entity) or "wind" in subtype(entity)
-    return ("windspeed100m", "windspeed", "wind", "temp") if plain else ("temp",)
+    windy = not subtype(entity) or "wind" in subtype(entity)
+    return ("windspeed100m", "windspeed", "wind", "temp") if windy else ("temp",)
 
 
 def _line(series: pd.Series[float], *, name: str, colour: str, axis: str) -> Figure:
@@ -145,17 +156,18 @@ def _line(series: pd.Series[float], *, name: str, colour: str, axis: str) -> Fig
     return {
         "type": "scatter",
         "mode": "lines",
-        "x0": stamp(series.index[0]) if len(series) else None,
+        "x0": plotly_time(series.index[0]) if len(series) else None,
         "dx": step / pd.Timedelta(milliseconds=1),
         "y": packed_array(series.to_numpy(dtype=np.float32)),
-        "name": text(name),
+        "name": plotly_text(name),
         "yaxis": axis,
         "line": {"color": colour, "width": 1.6},
         "hovertemplate": "%{x|%a %d %b %H:%M}<br>%{y:.4~g}",
     }
 
 
-def _range(parts: Iterable[npt.NDArray[np.float32]]) -> list[float]:
+def _range(parts: Iterable[Float32Array]) -> list[float]:
+    """Axis limits around the finite values, from zero unless they are clearly negative."""
     values = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
@@ -164,8 +176,8 @@ def _range(parts: Iterable[npt.NDArray[np.float32]]) -> list[float]:
     return [low - (margin if low < 0 else 0), high + margin]
 
 
-def pretty(variable: str) -> str:
-    """Write a column name as a person would: ``wind_speed_100m_ms`` as wind speed 100m [m/s]."""
+def variable_title(variable: str) -> str:
+    """A column name in words: ``wind_speed_100m_ms`` is wind speed 100m [m/s]."""
     words = variable.split("_")
     unit = _UNITS.get(words[-1].lower()) if len(words) > 1 else None
     name = " ".join(words[:-1] if unit else words)

@@ -1,6 +1,6 @@
 import pytest
 
-from clearwatt.experiment.report.pictures import cost_panels, kind_panels, stability_panels
+from clearwatt.experiment.report.plots import cost_panels, kind_panels, stability_panels
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import kind_tables
 from clearwatt.experiment.report.tables import INSTANCES

@@ -1,0 +1,1 @@
+"""Reports: tables of text, plots, number formats and self-contained HTML pages."""
