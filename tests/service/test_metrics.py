@@ -13,7 +13,7 @@ from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Event, Outcome, Receipt, Status, Zone
 from clearwatt.service.store.base import StoreUnavailableError
-from clearwatt.service.views.gauges import Standing
+from clearwatt.service.views.gauges import StatusGauges
 
 from .plant import DAY, HOUR, NOW, Plant
 
@@ -45,7 +45,7 @@ def scraped(metrics: Metrics) -> dict[tuple[str, ...], float]:
 
 def watched(plant: Plant) -> Metrics:
     metrics = Metrics(clock=lambda: NOW)
-    metrics.collect_from(Standing(plant.store, learner=Learner(), clock=lambda: NOW))
+    metrics.collect_from(StatusGauges(plant.store, learner=Learner(), clock=lambda: NOW))
     return metrics
 
 

@@ -10,11 +10,11 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from clearwatt import __version__
-from clearwatt.service.api.context import Learner, Parts
+from clearwatt.service.api.context import AppContext, LearnerMonitor
 from clearwatt.service.api.feed import Feed
-from clearwatt.service.api.openapi import Described
-from clearwatt.service.api.problems import Unexpected, add_problem_handlers
-from clearwatt.service.api.request_metrics import Observe
+from clearwatt.service.api.openapi import ServiceApp
+from clearwatt.service.api.problems import UnexpectedErrorMiddleware, add_problem_handlers
+from clearwatt.service.api.request_metrics import RequestMetricsMiddleware
 from clearwatt.service.api.routes import (
     commands,
     entities,
@@ -29,12 +29,17 @@ from clearwatt.service.api.routes import (
     stream,
     zones,
 )
-from clearwatt.service.api.security.access import Authorise, Identify
+from clearwatt.service.api.security.access import CallerMiddleware, RoleMiddleware
 from clearwatt.service.api.security.auth import TokenBook
-from clearwatt.service.api.security.limits import BodyLimit, Buckets, RateLimit, SecurityHeaders
+from clearwatt.service.api.security.limits import (
+    BodyLimitMiddleware,
+    Buckets,
+    RateLimitMiddleware,
+    SecurityHeadersMiddleware,
+)
 from clearwatt.service.api.security.sessions import Sessions
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.dashboard.error_pages import ErrorPages
+from clearwatt.service.dashboard.error_pages import ErrorPageMiddleware
 from clearwatt.service.dashboard.routes import ROUTERS as PAGES
 from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
@@ -64,7 +69,7 @@ def create_app(
     *,
     store: Store,
     forecaster: Forecaster,
-    supervisor: Learner,
+    supervisor: LearnerMonitor,
     metrics: Metrics,
     registry: Registry | None = None,
     feed: Feed | None = None,
@@ -85,7 +90,7 @@ def create_app(
         clock: The wall clock, in seconds since 1970.
     """
     registry = registry or Registry(store)
-    parts = Parts(
+    context = AppContext(
         config=config,
         store=store,
         forecaster=forecaster,
@@ -100,14 +105,14 @@ def create_app(
         clock=clock,
     )
     # The interactive pages of FastAPI load scripts from elsewhere, which the headers forbid.
-    app = Described(
+    app = ServiceApp(
         title="ClearWatt",
         version=__version__,
         docs_url=None,
         redoc_url=None,
-        middleware=_middleware(parts),
+        middleware=_middleware(context),
     )
-    app.state.parts, app.state.descriptions = parts, {}
+    app.state.context, app.state.descriptions = context, {}
     add_problem_handlers(app)
     for routes in ROUTERS:
         app.include_router(routes.router)
@@ -116,17 +121,17 @@ def create_app(
     return app
 
 
-def _middleware(parts: Parts) -> list[Middleware]:
+def _middleware(context: AppContext) -> list[Middleware]:
     """From the outside in; a body is read only for those who may send one."""
-    config = parts.config
+    config = context.config
     buckets = Buckets(rate=config.rate, burst=config.burst)
     return [
-        Middleware(Observe, metrics=parts.metrics),
-        Middleware(SecurityHeaders),
-        Middleware(ErrorPages),
-        Middleware(Unexpected),
-        Middleware(Identify, book=parts.tokens, sessions=parts.sessions),
-        Middleware(RateLimit, buckets=buckets),
-        Middleware(Authorise, book=parts.tokens, host=config.host),
-        Middleware(BodyLimit, limit=config.max_body),
+        Middleware(RequestMetricsMiddleware, metrics=context.metrics),
+        Middleware(SecurityHeadersMiddleware),
+        Middleware(ErrorPageMiddleware),
+        Middleware(UnexpectedErrorMiddleware),
+        Middleware(CallerMiddleware, book=context.tokens, sessions=context.sessions),
+        Middleware(RateLimitMiddleware, buckets=buckets),
+        Middleware(RoleMiddleware, book=context.tokens, host=config.host),
+        Middleware(BodyLimitMiddleware, limit=config.max_body),
     ]

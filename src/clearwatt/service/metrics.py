@@ -128,7 +128,7 @@ class Metrics:
         return dict(self._ages.last)
 
     def collect_from(self, page: Page) -> None:
-        """Have something else read at each scrape, such as `Standing` of `views.gauges`."""
+        """Have something else read at each scrape, such as `StatusGauges` of `views.gauges`."""
         self._pages.append(page)
 
     def render(self) -> bytes:

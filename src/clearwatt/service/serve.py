@@ -34,7 +34,7 @@ from clearwatt.service.records import Event
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import open_store
 from clearwatt.service.store.base import ConflictError, Store
-from clearwatt.service.views.gauges import Standing
+from clearwatt.service.views.gauges import StatusGauges
 
 GRACE = 10
 """Seconds that requests under way may still take when the service is told to stop."""
@@ -107,7 +107,9 @@ def _run(
         feed.changed(zone)
 
     supervisor = Supervisor(serving.learner, changed=changed, record=store.add_event)
-    metrics.collect_from(Standing(store, recorder=forecaster.recorder, learner=_Fares(supervisor)))
+    metrics.collect_from(
+        StatusGauges(store, recorder=forecaster.recorder, learner=_Fares(supervisor))
+    )
     app = create_app(
         serving.web,
         store=store,
@@ -125,7 +127,7 @@ def _run(
         stack.callback(supervisor.stop)
         _note(store, "started", f"the service was started, release {__version__}")
         supervisor.start()
-        pages = threading.Thread(target=prepare, args=(app.state.parts,), name="prepare-pages")
+        pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end
         server.run(sockets=[listener])

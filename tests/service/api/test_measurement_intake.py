@@ -155,7 +155,7 @@ def test_entities_registered_by_another_process_are_found(web):
 
     web.get("/v1/entities/a")
     web.store.add_entities([Entity("late", "north", "consumer")])
-    web.app.state.parts.registry.refresh()
+    web.app.state.context.registry.refresh()
     assert counts(web.post("/v1/measurements", {"measurements": [reading("late", NOW)]})) == (
         1,
         0,

@@ -81,8 +81,8 @@ def test_schemathesis_finds_nothing_in_edge_cases_random_requests_and_sequences(
 
 
 def test_every_operation_says_what_it_does_which_role_it_needs_and_how_it_fails(web):
-    described = web.get("/openapi.json")
-    for path, methods in described["paths"].items():
+    description = web.get("/openapi.json")
+    for path, methods in description["paths"].items():
         for method, operation in methods.items():
             where = f"{method} {path}"
             assert operation["description"], where
@@ -102,7 +102,7 @@ def test_a_token_is_described_as_needed_once_one_exists(web):
 
     assert security() == []
     web.store.add_token(create_token("first", "read").token)
-    web.app.state.parts.tokens.refresh()
+    web.app.state.context.tokens.refresh()
     assert security() == [{"token": []}]
 
 

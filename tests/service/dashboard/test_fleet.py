@@ -138,7 +138,7 @@ def test_a_sorted_column_says_so_and_turns_round(web):
 
 def test_pages_are_links_that_keep_what_was_asked(web):
     many = [Entity(f"m{number:03}", "south", "consumer") for number in range(2 * SHOWN + 5)]
-    web.app.state.parts.registry.add_entities(many)
+    web.app.state.context.registry.add_entities(many)
     query, seen = "/?zone=south&sort=-name", []
     while query:
         text = web.ask("GET", query).text

@@ -21,7 +21,7 @@ class Guarded:
         self.refresh()
 
     def refresh(self):
-        self.web.app.state.parts.tokens.refresh()
+        self.web.app.state.context.tokens.refresh()
 
     def log_in(self, token=None, *, origin="http://127.0.0.1:8000", wanted="/health"):
         form = {"token": token or self.made.text, "next": wanted}

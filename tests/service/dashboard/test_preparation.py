@@ -16,7 +16,7 @@ def web(tmp_path):
 
 
 def test_the_first_page_reads_no_status(web, monkeypatch):
-    prepare(web.app.state.parts)
+    prepare(web.app.state.context)
 
     def read(zones=None):
         raise AssertionError(f"the statuses of {zones} are read again")
@@ -30,6 +30,6 @@ def test_a_store_that_is_away_is_for_visitors_to_hear_of(web, monkeypatch, caplo
         raise StoreUnavailableError("the database does not answer")
 
     monkeypatch.setattr(web.store, "positions", away)
-    prepare(web.app.state.parts)
+    prepare(web.app.state.context)
     assert "fleet not read" in caplog.text
     assert web.ask("GET", "/").status_code == 503

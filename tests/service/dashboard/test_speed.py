@@ -42,10 +42,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("large")
     plant = large_plant(folder)
     web = Web(folder, ServiceConfig(), store=plant.store, files=plant.files)
-    prepare(web.app.state.parts)  # as every service does when it starts
+    prepare(web.app.state.context)  # as every service does when it starts
     with listening(web) as url:
         yield url
-        web.app.state.parts.feed.close()
+        web.app.state.context.feed.close()
     web.close()
 
 

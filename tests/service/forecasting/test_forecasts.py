@@ -18,7 +18,7 @@ from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store.base import StoreUnavailableError
-from clearwatt.service.views.gauges import Standing
+from clearwatt.service.views.gauges import StatusGauges
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)
 
@@ -351,6 +351,6 @@ def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
         (forecast,) = forecaster.forecast([entity], int(hours[0]), int(hours[-1]) + 1)
         np.testing.assert_array_equal(forecast.values, expected[:, column])
         assert forecast.predictor == state.deployed[f"predictor:{entity}"]
-    assert "clearwatt_novelty_fill_ratio{" in Standing(service.store).text()
+    assert "clearwatt_novelty_fill_ratio{" in StatusGauges(service.store).text()
     forecaster.close()
     service.store.close()

@@ -22,7 +22,7 @@ from clearwatt.service.views.overview import Overview
 from clearwatt.service.views.signal_cache import SignalCache
 
 
-class Learner(Protocol):
+class LearnerMonitor(Protocol):
     """Whoever watches the learner process (`clearwatt.service.learner.supervisor.Supervisor`)."""
 
     def wake(self) -> None:
@@ -34,13 +34,13 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class AppContext:
     """Everything a route may need; one per application, none of it global."""
 
     config: ServiceConfig
     store: Store
     forecaster: Forecaster
-    learner: Learner
+    learner: LearnerMonitor
     metrics: Metrics
     registry: Registry
     overview: Overview
@@ -56,9 +56,9 @@ class Parts:
         return self.tokens.open and is_local(self.config.host)
 
 
-def _parts(request: Request) -> Parts:
-    parts: Parts = request.app.state.parts
-    return parts
+def _app_context(request: Request) -> AppContext:
+    app: AppContext = request.app.state.context
+    return app
 
 
 def _caller(request: Request) -> Caller:
@@ -66,5 +66,5 @@ def _caller(request: Request) -> Caller:
     return caller
 
 
-Here = Annotated[Parts, Depends(_parts)]
-By = Annotated[Caller, Depends(_caller)]
+App = Annotated[AppContext, Depends(_app_context)]
+RequestCaller = Annotated[Caller, Depends(_caller)]

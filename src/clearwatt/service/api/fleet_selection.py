@@ -19,7 +19,7 @@ class Selection(NamedTuple):
     alerts: int
     states: dict[FleetState, int]
 
-    def answer(self, asked: FleetQuery) -> FleetPage:
+    def answer(self, query: FleetQuery) -> FleetPage:
         """As the API tells it."""
         return FleetPage(
             entities=[FleetEntity.of(member) for member in self.page],
@@ -27,21 +27,21 @@ class Selection(NamedTuple):
             everyone=self.everyone,
             alerts=self.alerts,
             states=self.states,
-            limit=asked.limit,
-            offset=asked.offset,
+            limit=query.limit,
+            offset=query.offset,
         )
 
 
-def select(members: Sequence[Member], asked: FleetQuery) -> Selection:
+def select(members: Sequence[Member], query: FleetQuery) -> Selection:
     """Find what was asked for."""
-    found = [member for member in members if _fits(member, asked)]
+    found = [member for member in members if _fits(member, query)]
     found.sort(key=_name)
-    if asked.sort == "alerts":
+    if query.sort == "alerts":
         found.sort(key=lambda member: -member.severity)
     else:
-        found.sort(key=_KEYS[asked.sort.lstrip("-")], reverse=asked.sort.startswith("-"))
+        found.sort(key=_KEYS[query.sort.lstrip("-")], reverse=query.sort.startswith("-"))
     return Selection(
-        page=found[asked.offset : asked.offset + asked.limit],
+        page=found[query.offset : query.offset + query.limit],
         total=len(found),
         everyone=len(members),
         alerts=sum(bool(member.alerts) for member in members),
@@ -49,14 +49,14 @@ def select(members: Sequence[Member], asked: FleetQuery) -> Selection:
     )
 
 
-def _fits(member: Member, asked: FleetQuery) -> bool:
+def _fits(member: Member, query: FleetQuery) -> bool:
     entity = member.entity
     return (
-        asked.zone in (None, entity.zone)
-        and asked.kind in (None, entity.kind)
-        and asked.state in (None, member.state)
-        and (not asked.alerts or bool(member.alerts))
-        and (not asked.q or asked.q.casefold() in member.sought)
+        query.zone in (None, entity.zone)
+        and query.kind in (None, entity.kind)
+        and query.state in (None, member.state)
+        and (not query.alerts or bool(member.alerts))
+        and (not query.q or query.q.casefold() in member.sought)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from clearwatt.service.api.context import Parts
+from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.security.auth import role_needed
 from clearwatt.service.records import Role
 
@@ -25,16 +25,16 @@ the learner carries them out in order and records an event with the key `command
 Errors have the form `{"error": {"code", "message", "details"}}`."""
 
 
-class Described(FastAPI):
+class ServiceApp(FastAPI):
     """An application whose description says whether a token is needed now."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description; ``state.parts`` and ``state.descriptions`` must be there."""
-        parts: Parts = self.state.parts
+        """The description; ``state.context`` and ``state.descriptions`` must be there."""
+        app: AppContext = self.state.context
         made: dict[bool, dict[str, Any]] = self.state.descriptions
-        if parts.open not in made:
-            made[parts.open] = _completed(deepcopy(super().openapi()), guarded=not parts.open)
-        return made[parts.open]
+        if app.open not in made:
+            made[app.open] = _completed(deepcopy(super().openapi()), guarded=not app.open)
+        return made[app.open]
 
 
 def _completed(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def _completed(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:
 def _complete(operation: dict[str, Any], role: Role | None, *, guarded: bool) -> None:
     operation["security"] = [{"token": []}] if role and guarded else []
     if role:
-        described = operation.get("description", "")
-        operation["description"] = f"{described}\n\nRole: {role}.".strip()
+        description = operation.get("description", "")
+        operation["description"] = f"{description}\n\nRole: {role}.".strip()
     for parameter in operation.get("parameters", []):
         parameter["schema"] = _without_null(parameter["schema"])
 

@@ -91,7 +91,7 @@ def status_of(error: ClearwattError) -> int:
     return next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
 
 
-def described(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, str]]:
+def describe_errors(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, str]]:
     """What pydantic found, each with where and why; ``skip`` leaves out outer names of where."""
     return [
         {"where": ".".join(map(str, error["loc"][skip:])) or "body", "reason": reason(error)}
@@ -99,7 +99,7 @@ def described(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, str]]:
     ]
 
 
-class Unexpected:
+class UnexpectedErrorMiddleware:
     """Turns what nobody foresaw into a 500 with a reference that is in the log."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -117,12 +117,12 @@ class Unexpected:
         try:
             await self.app(scope, receive, watched)
         except Exception as error:
-            answer = unexpected(error, scope.get("path", ""))
+            answer = unexpected_problem(error, scope.get("path", ""))
             if not started:
                 await answer(scope, receive, send)
 
 
-def unexpected(error: Exception, path: str) -> JSONResponse:
+def unexpected_problem(error: Exception, path: str) -> JSONResponse:
     """Log an unforeseen error, by places in the code and without values, and answer with a 500."""
     reference = secrets.token_hex(6)
     frames = traceback.extract_tb(error.__traceback__)
@@ -136,7 +136,7 @@ def unexpected(error: Exception, path: str) -> JSONResponse:
 
 async def _refusal(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, ClearwattError) or (status := status_of(error)) == 500:
-        return unexpected(error, request.url.path)
+        return unexpected_problem(error, request.url.path)
     headers = {"Retry-After": str(RETRY_AFTER)} if status in (503, 507) else None
     details = error.details if isinstance(error, RefusedItemsError) else ()
     return problem(status, str(error), details=details, headers=headers)
@@ -144,7 +144,7 @@ async def _refusal(request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     found = error.errors() if isinstance(error, RequestValidationError) else ()
-    details = described(found)
+    details = describe_errors(found)
     count = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return problem(422, f"{details[0]['where']}: {details[0]['reason']}{count}", details=details)
 

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from clearwatt.errors import ClearwattError
-from clearwatt.service.api.context import Parts
+from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.operations import Health
 
 STUCK = 60.0
 """Seconds of silence after which the learner counts as stuck."""
 
 
-def readiness(parts: Parts) -> Health:
+def readiness(app: AppContext) -> Health:
     """Ask the store and the learner; every reason not to be ready is named."""
-    reasons = [reason for reason in (_store(parts), _learner(parts)) if reason]
+    reasons = [reason for reason in (_store(app), _learner(app)) if reason]
     return Health(
         status="not ready" if reasons else "ok",
         reasons=reasons,
-        notes=_notes(parts),
-        open=parts.open,
+        notes=_notes(app),
+        open=app.open,
     )
 
 
-def _store(parts: Parts) -> str | None:
+def _store(app: AppContext) -> str | None:
     try:
-        parts.store.check()
+        app.store.check()
     except ClearwattError as error:
         return f"store: {error}"
     return None
 
 
-def _learner(parts: Parts) -> str | None:
-    health = parts.learner.health
+def _learner(app: AppContext) -> str | None:
+    health = app.learner.health
     if not health.alive:
         return "learner: its process does not run; forecasts go on, learning does not"
     age = health.heartbeat_age
@@ -39,12 +39,12 @@ def _learner(parts: Parts) -> str | None:
     return f"learner: not heard of for {age:.0f} s" if age > STUCK else None
 
 
-def _notes(parts: Parts) -> list[str]:
+def _notes(app: AppContext) -> list[str]:
     """Forecasts go on in all of these, so a load balancer must not turn away from them."""
-    health = parts.learner.health
+    health = app.learner.health
     notes = [f"zone {zone} does not get on: {why}" for zone, why in health.degraded.items()]
     if health.outage is not None:
         notes.append(f"the learner cannot write: the store is {health.outage}")
-    if parts.open:
+    if app.open:
         notes.append("no token exists: everyone on this machine may do everything")
     return notes

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clearwatt.service.metrics import Metrics
 
 
-class Observe:
+class RequestMetricsMiddleware:
     """Tells the metrics about each answer; by route, not by address, so that ids do not count."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 
 from clearwatt import __version__
-from clearwatt.service.api.context import Parts
+from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.readiness import readiness
 from clearwatt.service.api.schemas.operations import ModelCounts, Report, ZoneGlance, ZoneReport
 from clearwatt.service.learner.supervisor import Health
@@ -16,22 +16,22 @@ from clearwatt.service.times import optional_text, text
 from clearwatt.service.views.overview import ZoneView
 
 
-def report(parts: Parts) -> Report:
+def report(app: AppContext) -> Report:
     """Gather it; nothing here reads more of the store than it has changed."""
-    now, health, ready = parts.clock(), parts.learner.health, readiness(parts)
-    views, last = parts.overview.zones(health), parts.metrics.last_forecasts()
-    heads, counts = parts.store.heads(), dict(parts.store.counts())
+    now, health, ready = app.clock(), app.learner.health, readiness(app)
+    views, last = app.overview.zones(health), app.metrics.last_forecasts()
+    heads, counts = app.store.heads(), dict(app.store.counts())
     newest = max((issued for issued, _ in last.values()), default=None)
     return Report(
         at=text(int(now)),
         ready=not ready.reasons,
         reasons=ready.reasons,
         notes=ready.notes,
-        readings_per_second=parts.metrics.ingestion.per_second,
+        readings_per_second=app.metrics.ingestion.per_second,
         forecast_age_seconds=None if newest is None else max(0.0, now - newest),
         queue=health.queue,
         training=health.training,
-        size_bytes=parts.store.size(),
+        size_bytes=app.store.size(),
         counts=counts,
         models=_models(views, counts.get("versions", 0)),
         learner=asdict(health),

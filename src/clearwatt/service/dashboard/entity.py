@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.schemas.base import Id
 from clearwatt.service.api.schemas.entities import EntityAnswer, entity_content
 from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
@@ -30,21 +30,21 @@ TRAINED = frozenset({"update", "refused", "awaiting"})
 
 
 @router.get("/entities/{entity}")
-def show_entity(here: Here, request: Request, entity: Id) -> HTMLResponse:
+def show_entity(app: App, request: Request, entity: Id) -> HTMLResponse:
     """The page."""
-    known = here.registry.entity(entity)
-    context = _context(here, known)
+    known = app.registry.entity(entity)
+    context = _context(app, known)
     # A page that is open asks for its parts again and again; its plot is there already.
     opened = request.headers.get("sec-fetch-dest") != "empty"
-    look = _first_look(here, known, context) if opened else ""
+    look = _first_look(app, known, context) if opened else ""
     return page(request, "entity.html", {**context, "first_look": look})
 
 
 @router.get("/entities/{entity}/events/{number}")
-def show_event(here: Here, request: Request, entity: Id, number: int) -> HTMLResponse:
+def show_event(app: App, request: Request, entity: Id, number: int) -> HTMLResponse:
     """Why something happened to an entity and what it changed."""
-    known = here.registry.entity(entity)
-    found = here.store.events(entity=known.id, shared=True, after=number - 1, limit=1)
+    known = app.registry.entity(entity)
+    found = app.store.events(entity=known.id, shared=True, after=number - 1, limit=1)
     if not found or found[0].seq != number:
         raise UnknownIdError(f"{known.id} has no event {number}; its page lists those there are")
     event = EventAnswer.of(found[0])
@@ -52,8 +52,8 @@ def show_event(here: Here, request: Request, entity: Id, number: int) -> HTMLRes
     return page(request, "entity_event.html", context)
 
 
-def _context(here: Parts, entity: Entity) -> dict[str, Any]:
-    store, zone = here.store, here.registry.zone(entity.zone)
+def _context(app: AppContext, entity: Entity) -> dict[str, Any]:
+    store, zone = app.store, app.registry.zone(entity.zone)
     status = store.statuses([zone.id]).get(zone.id)
     content = entity_content(entity, status)
     return {
@@ -76,10 +76,10 @@ def _context(here: Parts, entity: Entity) -> dict[str, Any]:
     }
 
 
-def _first_look(here: Parts, entity: Entity, context: dict[str, Any]) -> Markup:
+def _first_look(app: AppContext, entity: Entity, context: dict[str, Any]) -> Markup:
     if context["span"] is None:
         return Markup("")
     end = context["span"][1] + context["zone"].step
     start = end - SHOWN
-    signals = here.signals.signals(entity, start=start, end=end)
+    signals = app.signals.signals(entity, start=start, end=end)
     return first_look(signals, start=start, end=end + AHEAD)

@@ -20,7 +20,7 @@ HEADINGS = {
 }
 
 
-class ErrorPages:
+class ErrorPageMiddleware:
     """Turns the problem that answers a browser's navigation into a page."""
 
     def __init__(self, app: ASGIApp) -> None:

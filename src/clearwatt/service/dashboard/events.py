@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.schemas.history import EventAnswer
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.times import text
@@ -86,7 +86,7 @@ class Choice:
 
 @router.get("/events")
 def show_events(
-    here: Here,
+    app: App,
     request: Request,
     *,
     zone: str = "",
@@ -98,11 +98,11 @@ def show_events(
 ) -> HTMLResponse:
     """The page; ``before`` goes back in time."""
     choice = Choice(zone.strip(), entity.strip(), what, since, until)
-    return page(request, "events.html", _content(here, choice, before))
+    return page(request, "events.html", _content(app, choice, before))
 
 
-def _content(here: Parts, choice: Choice, before: int | None) -> dict[str, Any]:
-    found = here.store.events(
+def _content(app: AppContext, choice: Choice, before: int | None) -> dict[str, Any]:
+    found = app.store.events(
         zone=choice.zone or None,
         entity=choice.entity or None,
         kinds=choice.kinds or None,
@@ -118,7 +118,7 @@ def _content(here: Parts, choice: Choice, before: int | None) -> dict[str, Any]:
         "choice": choice,
         "groups": GROUPS,
         "tones": TONES,
-        "zones": sorted(here.registry.roster.zones),
+        "zones": sorted(app.registry.roster.zones),
         "older": older,
         "newest": None if before is None else urlencode(choice.form),
         "most": SHOWN,

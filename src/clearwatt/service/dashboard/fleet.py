@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 
-from clearwatt.service.api.context import Here
+from clearwatt.service.api.context import App
 from clearwatt.service.api.fleet_selection import Selection, select
 from clearwatt.service.api.schemas.entities import Kind
 from clearwatt.service.api.schemas.fleet import FleetQuery
@@ -52,19 +52,19 @@ COLUMNS = (
 
 
 @router.get("/")
-def show_fleet(here: Here, request: Request) -> HTMLResponse:
+def show_fleet(app: App, request: Request) -> HTMLResponse:
     """The page."""
-    asked = _asked(request)
-    found = select(here.overview.members(here.learner.health), asked)
+    query = _query(request)
+    found = select(app.overview.members(app.learner.health), query)
     context = {
-        "asked": asked,
+        "query": query,
         "found": found,
-        "columns": [(each.name, *_sorting(each, asked)) for each in COLUMNS],
-        "zones": sorted(here.registry.roster.zones),
+        "columns": [(each.name, *_sorting(each, query)) for each in COLUMNS],
+        "zones": sorted(app.registry.roster.zones),
         "kinds": get_args(Kind),
         "states": get_args(FleetState),
-        "pages": dict(_pages(asked, found)),
-        "link": lambda **changes: link(asked, changes),
+        "pages": dict(_pages(query, found)),
+        "link": lambda **changes: link(query, changes),
         "tones": TONES,
         "trend": trend,
         "sparkline": sparkline,
@@ -73,16 +73,16 @@ def show_fleet(here: Here, request: Request) -> HTMLResponse:
     return page(request, "fleet.html", context)
 
 
-def link(asked: FleetQuery, changes: dict[str, object]) -> str:
+def link(query: FleetQuery, changes: dict[str, object]) -> str:
     """The address of the page with something changed; what is as usual is left out."""
     plain = FleetQuery(limit=SHOWN)
-    wanted = {**asked.model_dump(), **changes}
+    wanted = {**query.model_dump(), **changes}
     usual = plain.model_dump()
-    query = {name: value for name, value in wanted.items() if value != usual[name]}
-    return f"/?{urlencode(query)}" if query else "/"
+    changed = {name: value for name, value in wanted.items() if value != usual[name]}
+    return f"/?{urlencode(changed)}" if changed else "/"
 
 
-def _asked(request: Request) -> FleetQuery:
+def _query(request: Request) -> FleetQuery:
     """What a form or a link asks for; fields that were left empty do not count."""
     known = FleetQuery.model_fields
     given = {name: value for name, value in request.query_params.items() if value and name in known}
@@ -93,23 +93,23 @@ def _asked(request: Request) -> FleetQuery:
         raise RequestValidationError(found) from None
 
 
-def _sorting(column: Column, asked: FleetQuery) -> tuple[str | None, str | None]:
+def _sorting(column: Column, query: FleetQuery) -> tuple[str | None, str | None]:
     """Where a click on a head leads, and how the column is sorted now, as ARIA says it."""
     if column.sort is None:
         return None, None
     usual, other = column.sort
-    target = link(asked, {"sort": other if asked.sort == usual else usual, "offset": 0})
-    if asked.sort not in column.sort:
+    target = link(query, {"sort": other if query.sort == usual else usual, "offset": 0})
+    if query.sort not in column.sort:
         return target, None
-    return target, "descending" if asked.sort.startswith("-") else "ascending"
+    return target, "descending" if query.sort.startswith("-") else "ascending"
 
 
-def _pages(asked: FleetQuery, found: Selection) -> Iterator[tuple[str, str]]:
+def _pages(query: FleetQuery, found: Selection) -> Iterator[tuple[str, str]]:
     """Names and addresses of the pages beside this one."""
-    last = max(0, (found.total - 1) // asked.limit * asked.limit)
-    if asked.offset > 0:
-        yield "First", link(asked, {"offset": 0})
-        yield "Previous", link(asked, {"offset": min(last, max(0, asked.offset - asked.limit))})
-    if asked.offset < last:
-        yield "Next", link(asked, {"offset": asked.offset + asked.limit})
-        yield "Last", link(asked, {"offset": last})
+    last = max(0, (found.total - 1) // query.limit * query.limit)
+    if query.offset > 0:
+        yield "First", link(query, {"offset": 0})
+        yield "Previous", link(query, {"offset": min(last, max(0, query.offset - query.limit))})
+    if query.offset < last:
+        yield "Next", link(query, {"offset": query.offset + query.limit})
+        yield "Last", link(query, {"offset": last})

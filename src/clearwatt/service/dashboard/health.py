@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from clearwatt.service.api.context import Here
+from clearwatt.service.api.context import App
 from clearwatt.service.api.service_report import report
 from clearwatt.service.dashboard.rendering import page
 
@@ -16,6 +16,6 @@ SHOWN = 200
 
 
 @router.get("/health")
-def show_health(here: Here, request: Request) -> HTMLResponse:
+def show_health(app: App, request: Request) -> HTMLResponse:
     """The page."""
-    return page(request, "health.html", {"report": report(here), "shown": SHOWN})
+    return page(request, "health.html", {"report": report(app), "shown": SHOWN})

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.problems import problem
 from clearwatt.service.api.security.sessions import COOKIE, LASTS, is_same_origin, local_path
 from clearwatt.service.dashboard.rendering import page, viewer
@@ -31,7 +31,7 @@ def show_login(request: Request, wanted: Annotated[str, Query(alias="next")] = "
 
 
 @router.post("/login")
-async def log_in(here: Here, request: Request) -> Response:
+async def log_in(app: App, request: Request) -> Response:
     """Take a token, and send on with a session or show the form again."""
     if not is_same_origin(request.headers):
         return problem(403, _FOREIGN)
@@ -40,11 +40,11 @@ async def log_in(here: Here, request: Request) -> Response:
         return problem(413, f"the form has more than {LONGEST_FORM} bytes; enter a token")
     form = parse_qs(body.decode("utf-8", "replace"))
     wanted = local_path(form.get("next", ["/"])[0])
-    token = await to_thread.run_sync(_fresh, here, form.get("token", [""])[0].strip())
+    token = await to_thread.run_sync(_fresh, app, form.get("token", [""])[0].strip())
     if token is None:
         return page(request, "login.html", {"next": wanted, "refused": True}, status=401)
     answer = RedirectResponse(wanted, status_code=303)
-    _set(answer, request, here.sessions.begun(token), LASTS)
+    _set(answer, request, app.sessions.begun(token), LASTS)
     return answer
 
 
@@ -58,12 +58,12 @@ def log_out(request: Request) -> Response:
     return answer
 
 
-def _fresh(here: Parts, text: str) -> Token | None:
+def _fresh(app: AppContext, text: str) -> Token | None:
     """The token of this text; one that was made a moment ago counts at once."""
-    found = here.tokens.token(text)
+    found = app.tokens.token(text)
     if found is None:
-        here.tokens.refresh()
-        found = here.tokens.token(text)
+        app.tokens.refresh()
+        found = app.tokens.token(text)
     return found
 
 

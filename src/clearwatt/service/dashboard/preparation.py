@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 
 from clearwatt.errors import ClearwattError
-from clearwatt.service.api.context import Parts
+from clearwatt.service.api.context import AppContext
 from clearwatt.service.dashboard import assets, rendering
 
 _LOG = logging.getLogger(__name__)
 
 
-def prepare(parts: Parts) -> None:
+def prepare(app: AppContext) -> None:
     """Compile templates, compress files and read where everybody stands; it takes a second."""
     rendering.compile_all()
     assets.read_all()
     try:
-        parts.overview.zones(parts.learner.health)
+        app.overview.zones(app.learner.health)
     except ClearwattError as error:
         _LOG.warning("fleet not read before it is asked for", extra={"reason": str(error)})

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from clearwatt import __version__
-from clearwatt.service.api.context import Parts
+from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.security.auth import ALLOWS, Caller
 from clearwatt.service.dashboard import assets
 from clearwatt.service.records import Role
@@ -48,16 +48,16 @@ class Viewer:
 
 def viewer(request: Request) -> Viewer:
     """Who asks for a page; on an open service that is somebody who may do everything."""
-    parts: Parts = request.app.state.parts
+    app: AppContext = request.app.state.context
     caller: Caller = request.state.caller
-    role: Role | None = "operate" if parts.open else caller.role
+    role: Role | None = "operate" if app.open else caller.role
     return Viewer(caller.name, role, session=caller.session)
 
 
 def page(
     request: Request, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HTMLResponse:
-    """Render a template; ``viewer``, ``here`` (the page's address) and ``asset`` are always there.
+    """Render a template with ``viewer``, ``current_path`` and ``asset``.
 
     Args:
         request: What is answered.
@@ -66,7 +66,7 @@ def page(
         context: What it shows.
         status: Of the answer.
     """
-    always = {"viewer": viewer(request), "here": request.url.path}
+    always = {"viewer": viewer(request), "current_path": request.url.path}
     body = _environment().get_template(template).render({**context, **always})
     return HTMLResponse(body, status_code=status, headers=HEADERS)
 

@@ -80,7 +80,7 @@ class Learner(Protocol):
         """How often it was started again."""
 
 
-class Standing:
+class StatusGauges:
     """Reads the store; whatever it does, a scrape is answered.
 
     It writes the text itself: ten thousand entities are a hundred thousand lines, for which the

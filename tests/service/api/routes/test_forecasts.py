@@ -10,7 +10,7 @@ from tests.service.journals import STEP, World
 
 from clearwatt.intervals import LEVELS
 from clearwatt.service.times import text
-from clearwatt.service.views.gauges import Standing
+from clearwatt.service.views.gauges import StatusGauges
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_how_well_they_held_is_told(web):
     interval = web.ask("GET", "/v1/entities/e0").json()["interval"]
     assert interval["n_week"] == 7 * 24
     assert 0.5 < interval["coverage_week"] <= 1
-    families = text_string_to_metric_families(Standing(web.app.state.parts.store).text())
+    families = text_string_to_metric_families(StatusGauges(web.app.state.context.store).text())
     found = {family.name: family for family in families}
     (coverage,) = [
         sample.value

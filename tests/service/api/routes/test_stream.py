@@ -27,7 +27,7 @@ def web(tmp_path):
 
 
 def feed_of(web) -> Feed:
-    feed: Feed = web.app.state.parts.feed
+    feed: Feed = web.app.state.context.feed
     return feed
 
 

@@ -48,7 +48,7 @@ def test_each_role_may_do_its_own_and_no_more(web):
 def test_who_gave_a_command_is_recorded(web):
     web.register("a")
     operator = bearer(web.store, "operate")
-    web.app.state.parts.tokens.refresh()
+    web.app.state.context.tokens.refresh()
     assert web.ask("POST", "/v1/entities/a/hold", headers=operator).status_code == 202
     (entry,) = web.store.journal("north", after=0)
     assert entry.content.actor == "the operate"

@@ -6,10 +6,10 @@ from clearwatt.errors import ConfigurationError
 from clearwatt.service.api.security.auth import (
     REFRESH,
     TokenBook,
+    bearer_token,
     check_bind,
     create_token,
     is_local,
-    presented,
     role_needed,
 )
 from clearwatt.service.store import open_store
@@ -128,4 +128,4 @@ def test_names_that_only_look_local_are_not():
     [("Bearer x", "x"), ("bearer  x ", "x"), ("Basic x", None), ("Bearer", None), ("", None)],
 )
 def test_only_bearer_tokens_are_presented(header, token):
-    assert presented({"authorization": header}) == token
+    assert bearer_token({"authorization": header}) == token

@@ -51,7 +51,7 @@ def test_who_asks_too_often_is_told_to_wait_and_others_are_not(web):
     assert web.ask("GET", "/healthz").status_code == 200
     made = create_token("other", "read")
     web.store.add_token(made.token)
-    web.app.state.parts.tokens.refresh()
+    web.app.state.context.tokens.refresh()
     other = {"Authorization": f"Bearer {made.text}"}
     assert web.ask("GET", "/v1/zones", headers=other).status_code == 200
 

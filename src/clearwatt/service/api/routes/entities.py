@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from clearwatt.service.api.context import Here
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.context import App
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import Id
 from clearwatt.service.api.schemas.entities import (
     EntityAnswer,
@@ -33,42 +33,42 @@ Pair = tuple[Entity, Plain]
     "/v1/entities",
     status_code=201,
     responses={
-        **documented(409, 507),
+        **error_responses(409, 507),
         200: {"model": Registered, "description": "All were registered before"},
     },
 )
-def register_entities(here: Here, new: OneOrMany, response: Response) -> Registered:
+def register_entities(app: App, new: OneOrMany, response: Response) -> Registered:
     """Register an entity, or many at once: all or none; the same again changes nothing."""
     wanted = new.entities if isinstance(new, NewEntities) else [new]
-    added, created = here.registry.add_entities([_entity(each) for each in wanted])
+    added, created = app.registry.add_entities([_entity(each) for each in wanted])
     if not created:
         response.status_code = 200
     return Registered(entities=[EntityRecord.registered(each) for each in added], created=created)
 
 
-@router.get("/v1/entities", responses=documented())
-def list_entities(here: Here, asked: Annotated[EntityQuery, Query()]) -> EntityPage:
+@router.get("/v1/entities", responses=error_responses())
+def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPage:
     """Find entities by zone, kind, state or a part of their name."""
-    statuses = here.store.statuses(None if asked.zone is None else [asked.zone])
-    known = [entity for entity in here.registry.roster.entities.values() if _fits(entity, asked)]
+    statuses = app.store.statuses(None if query.zone is None else [query.zone])
+    known = [entity for entity in app.registry.roster.entities.values() if _fits(entity, query)]
     pairs = [(entity, entity_content(entity, statuses.get(entity.zone))) for entity in known]
-    pairs = [pair for pair in pairs if asked.state in (None, _state(pair))]
+    pairs = [pair for pair in pairs if query.state in (None, _state(pair))]
     pairs.sort(key=lambda pair: pair[0].id)
-    pairs.sort(key=_KEYS[asked.sort.lstrip("-")], reverse=asked.sort.startswith("-"))
-    page = pairs[asked.offset : asked.offset + asked.limit]
+    pairs.sort(key=_KEYS[query.sort.lstrip("-")], reverse=query.sort.startswith("-"))
+    page = pairs[query.offset : query.offset + query.limit]
     return EntityPage(
         entities=[EntityAnswer.of(entity, content) for entity, content in page],
         total=len(pairs),
-        limit=asked.limit,
-        offset=asked.offset,
+        limit=query.limit,
+        offset=query.offset,
     )
 
 
-@router.get("/v1/entities/{entity}", responses=documented(404))
-def show_entity(here: Here, entity: Id) -> EntityAnswer:
+@router.get("/v1/entities/{entity}", responses=error_responses(404))
+def show_entity(app: App, entity: Id) -> EntityAnswer:
     """One entity and where it stands."""
-    known = here.registry.entity(entity)
-    status = here.store.statuses([known.zone]).get(known.zone)
+    known = app.registry.entity(entity)
+    status = app.store.statuses([known.zone]).get(known.zone)
     return EntityAnswer.of(known, entity_content(known, status))
 
 
@@ -76,11 +76,11 @@ def _entity(new: NewEntity) -> Entity:
     return Entity(new.id, new.zone, new.kind, new.capacity, new.unit, new.name, dict(new.extra))
 
 
-def _fits(entity: Entity, asked: EntityQuery) -> bool:
-    part = (asked.q or "").casefold()
+def _fits(entity: Entity, query: EntityQuery) -> bool:
+    part = (query.q or "").casefold()
     return (
-        asked.zone in (None, entity.zone)
-        and asked.kind in (None, entity.kind)
+        query.zone in (None, entity.zone)
+        and query.kind in (None, entity.kind)
         and (part in entity.id.casefold() or part in entity.name.casefold())
     )
 

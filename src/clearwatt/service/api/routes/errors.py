@@ -25,7 +25,7 @@ ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500, 503)
 Responses = dict[int | str, dict[str, Any]]
 
 
-def documented(*also: int) -> Responses:
+def error_responses(*also: int) -> Responses:
     """The errors of a route: those of all routes, and these."""
     return {
         status: {"model": ProblemAnswer, "description": _WORDS[status]}

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.api.context import Here
+from clearwatt.service.api.context import App
 from clearwatt.service.api.measurement_intake import batch_entities, check_batch
 from clearwatt.service.api.ranges import check_steps, past_range
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
 from clearwatt.service.api.schemas.measurements import (
     Batch,
@@ -29,33 +29,33 @@ MOST_READ = 200_000
 """Readings of one answer."""
 
 
-@router.post("/v1/weather", tags=["weather"], responses=documented(404, 507))
-def add_weather(here: Here, new: NewWeather) -> WeatherReceipt:
+@router.post("/v1/weather", tags=["weather"], responses=error_responses(404, 507))
+def add_weather(app: App, new: NewWeather) -> WeatherReceipt:
     """Take a weather forecast; the latest issue counts and earlier ones are kept."""
-    issue = check_weather(new, here.registry.zone(new.zone), now=here.clock())
-    fresh = here.store.add_weather(issue, at=here.clock())
-    here.forecaster.weather_changed(issue.zone)
-    here.metrics.weather_taken(issue.zone)
-    here.learner.wake()
+    issue = check_weather(new, app.registry.zone(new.zone), now=app.clock())
+    fresh = app.store.add_weather(issue, at=app.clock())
+    app.forecaster.weather_changed(issue.zone)
+    app.metrics.weather_taken(issue.zone)
+    app.learner.wake()
     return WeatherReceipt(
         zone=issue.zone, issued_at=text(issue.issued_at), times=len(issue.times), new=fresh
     )
 
 
-@router.post("/v1/measurements", tags=["measurements"], responses=documented(507))
-def add_measurements(here: Here, batch: Batch) -> BatchReceipt:
+@router.post("/v1/measurements", tags=["measurements"], responses=error_responses(507))
+def add_measurements(app: App, batch: Batch) -> BatchReceipt:
     """Take readings; the same again changes nothing, another value replaces and is logged.
 
     Answered when they are on disk. With on_error "reject" (the default) one item that cannot be
     taken refuses all of them; with "skip" the others are taken and it is reported.
     """
-    roster = here.registry.with_all(batch_entities(batch))
-    checked = check_batch(batch, roster, now=here.clock())
+    roster = app.registry.with_all(batch_entities(batch))
+    checked = check_batch(batch, roster, now=app.clock())
     receipt = Receipt(0, 0, 0)
     if len(checked.readings):
-        receipt = here.store.add_readings(checked.readings, at=here.clock())
-        here.learner.wake()
-    here.metrics.readings_taken(receipt, rejected=len(checked.rejected))
+        receipt = app.store.add_readings(checked.readings, at=app.clock())
+        app.learner.wake()
+    app.metrics.readings_taken(receipt, rejected=len(checked.rejected))
     return BatchReceipt(
         new=receipt.new,
         duplicates=receipt.duplicates,
@@ -64,14 +64,14 @@ def add_measurements(here: Here, batch: Batch) -> BatchReceipt:
     )
 
 
-@router.get("/v1/measurements", tags=["measurements"], responses=documented(404))
-def show_measurements(here: Here, asked: Annotated[MeasurementQuery, Query()]) -> MeasurementSeries:
+@router.get("/v1/measurements", tags=["measurements"], responses=error_responses(404))
+def show_measurements(app: App, query: Annotated[MeasurementQuery, Query()]) -> MeasurementSeries:
     """Readings of an entity as they stand; the newest day where no times are given."""
-    entity = here.registry.entity(asked.entity)
-    zone = here.registry.zone(entity.zone)
-    start, end = past_range(here, zone, asked)
+    entity = app.registry.entity(query.entity)
+    zone = app.registry.zone(entity.zone)
+    start, end = past_range(app, zone, query)
     check_steps((end - start) // zone.step, MOST_READ)
-    found = here.store.readings(entity.number, start=start, end=end)
+    found = app.store.readings(entity.number, start=start, end=end)
     words = [flag.name.lower() for flag in Flag]
     return MeasurementSeries.model_validate(
         {

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from fastapi import APIRouter, Response
 
 from clearwatt import __version__
-from clearwatt.service.api.context import Here
+from clearwatt.service.api.context import App
 from clearwatt.service.api.readiness import readiness
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.operations import Health, Report, StatusAnswer, ZoneGlance
 from clearwatt.service.api.service_report import report
 from clearwatt.service.metrics import CONTENT_TYPE
@@ -27,9 +27,9 @@ async def healthy() -> dict[str, str]:
 @router.get(
     "/readyz", responses={503: {"model": Health, "description": "Not ready, and the reasons"}}
 )
-def ready(here: Here, response: Response) -> Health:
+def ready(app: App, response: Response) -> Health:
     """Whether the store answers and the learner is at work."""
-    health = readiness(here)
+    health = readiness(app)
     if health.reasons:
         response.status_code = 503
     return health
@@ -39,19 +39,19 @@ def ready(here: Here, response: Response) -> Health:
     "/metrics",
     response_class=Response,
     responses={
-        **documented(),
+        **error_responses(),
         200: {"content": {"text/plain": {}}, "description": "For Prometheus"},
     },
 )
-def metrics(here: Here) -> Response:
+def metrics(app: App) -> Response:
     """Everything that is counted, as Prometheus reads it."""
-    return Response(here.metrics.render(), media_type=CONTENT_TYPE)
+    return Response(app.metrics.render(), media_type=CONTENT_TYPE)
 
 
-@router.get("/v1/status", responses=documented())
-def status(here: Here) -> StatusAnswer:
+@router.get("/v1/status", responses=error_responses())
+def status(app: App) -> StatusAnswer:
     """The service at a glance."""
-    roster, statuses, heads = here.registry.roster, here.store.statuses(), here.store.heads()
+    roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
     states = Counter(
         content.get("state", "waiting")
         for each in statuses.values()
@@ -60,19 +60,19 @@ def status(here: Here) -> StatusAnswer:
     unseen = len(roster.entities) - states.total()
     return StatusAnswer(
         version=__version__,
-        open=here.open,
+        open=app.open,
         zones=[
             ZoneGlance.of(name, statuses.get(name), heads.get(name, 0))
             for name in sorted(roster.zones)
         ],
         entities=dict(states + Counter({"waiting": unseen})),
-        counts=dict(here.store.counts()),
-        size_bytes=here.store.size(),
-        learner=asdict(here.learner.health),
+        counts=dict(app.store.counts()),
+        size_bytes=app.store.size(),
+        learner=asdict(app.learner.health),
     )
 
 
-@router.get("/v1/health", responses=documented())
-def health(here: Here) -> Report:
+@router.get("/v1/health", responses=error_responses())
+def health(app: App) -> Report:
     """How the service fares, in numbers: what comes in, what waits, what goes out."""
-    return report(here)
+    return report(app)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.api.commands import order_readings
-from clearwatt.service.api.context import By, Here
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.commands import command_readings
+from clearwatt.service.api.context import App, RequestCaller
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.commands import AcceptedList, Items
 from clearwatt.service.api.schemas.history import (
     QuarantinedReading,
@@ -19,26 +19,26 @@ from clearwatt.service.api.schemas.history import (
 router = APIRouter(tags=["quarantine"])
 
 
-@router.get("/v1/quarantine", responses=documented(404))
-def list_quarantine(here: Here, asked: Annotated[QuarantineQuery, Query()]) -> QuarantinePage:
+@router.get("/v1/quarantine", responses=error_responses(404))
+def list_quarantine(app: App, query: Annotated[QuarantineQuery, Query()]) -> QuarantinePage:
     """Readings that failed, with the reason; the newest first."""
-    number = None if asked.entity is None else here.registry.entity(asked.entity).number
-    found = here.store.quarantine(entity=number, limit=asked.limit, offset=asked.offset)
-    numbers = here.registry.roster.numbers
+    number = None if query.entity is None else app.registry.entity(query.entity).number
+    found = app.store.quarantine(entity=number, limit=query.limit, offset=query.offset)
+    numbers = app.registry.roster.numbers
     readings = [QuarantinedReading.of(each, numbers[each.entity].id) for each in found]
-    more = asked.offset + asked.limit if len(found) == asked.limit else None
+    more = query.offset + query.limit if len(found) == query.limit else None
     return QuarantinePage(readings=readings, next_offset=more)
 
 
-@router.post("/v1/quarantine/release", status_code=202, responses=documented(404, 409, 507))
-def release(here: Here, by: By, items: Items) -> AcceptedList:
+@router.post("/v1/quarantine/release", status_code=202, responses=error_responses(404, 409, 507))
+def release(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
     """Let readings be learned from after all."""
-    given = order_readings(here, by, "release", items=items.items, reason=items.reason)
+    given = command_readings(app, caller, "release", items=items.items, reason=items.reason)
     return AcceptedList(commands=given)
 
 
-@router.post("/v1/quarantine/drop", status_code=202, responses=documented(404, 409, 507))
-def drop(here: Here, by: By, items: Items) -> AcceptedList:
+@router.post("/v1/quarantine/drop", status_code=202, responses=error_responses(404, 409, 507))
+def drop(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
     """Confirm that readings are wrong; they are never learned from."""
-    given = order_readings(here, by, "drop", items=items.items, reason=items.reason)
+    given = command_readings(app, caller, "drop", items=items.items, reason=items.reason)
     return AcceptedList(commands=given)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.api.context import Here, Parts
+from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.ranges import check_steps, past_range
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
 from clearwatt.service.api.schemas.entities import Window, entity_content
 from clearwatt.service.api.schemas.signals import SignalAnswer, SignalQuery, ThresholdStep
@@ -21,19 +21,19 @@ router = APIRouter(tags=["history"])
 MOST_ROWS = 500_000
 
 
-@router.get("/v1/signals", responses=documented(404))
-def signals(here: Here, asked: Annotated[SignalQuery, Query()]) -> SignalAnswer:
+@router.get("/v1/signals", responses=error_responses(404))
+def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     """What was measured, forecast and reconstructed, beside the thresholds in force."""
-    entity = here.registry.entity(asked.entity)
-    zone = here.registry.zone(entity.zone)
-    start, end = past_range(here, zone, asked)
+    entity = app.registry.entity(query.entity)
+    zone = app.registry.zone(entity.zone)
+    start, end = past_range(app, zone, query)
     check_steps((end - start) // zone.step, MOST_ROWS)
-    whole = here.signals.signals(entity, start=start, end=end)
-    found = whole.thinned(asked.points) if asked.by == "mean" else whole.extremes(asked.points)
-    status = here.store.statuses([zone.id]).get(zone.id)
+    whole = app.signals.signals(entity, start=start, end=end)
+    found = whole.thinned(query.points) if query.by == "mean" else whole.extremes(query.points)
+    status = app.store.statuses([zone.id]).get(zone.id)
     own = entity_content(entity, status)
     steps = threshold_steps(
-        here.store,
+        app.store,
         entity,
         {"predictor": own.get("predictor"), "autoencoder": own.get("encoder")},
     )
@@ -41,7 +41,7 @@ def signals(here: Here, asked: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     return SignalAnswer(
         entity=entity.id,
         unit=entity.unit,
-        life=_life(here, entity, zone.step),
+        life=_life(app, entity, zone.step),
         times=texts(found.times),
         measured=numbers(found.measured),
         forecast=numbers(found.forecast),
@@ -54,6 +54,6 @@ def signals(here: Here, asked: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     )
 
 
-def _life(here: Parts, entity: Entity, step: int) -> Window | None:
-    span = here.store.span(entity.number)
+def _life(app: AppContext, entity: Entity, step: int) -> Window | None:
+    span = app.store.span(entity.number)
     return None if span is None else Window(start=text(span[0]), end=text(span[1] + step))

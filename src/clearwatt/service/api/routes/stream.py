@@ -12,10 +12,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
-from clearwatt.service.api.context import By, Here, Parts
+from clearwatt.service.api.context import App, AppContext, RequestCaller
 from clearwatt.service.api.feed import News
 from clearwatt.service.api.problems import RETRY_AFTER, problem
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.history import EventAnswer, StreamQuery
 from clearwatt.service.api.security.auth import Caller
 
@@ -33,14 +33,14 @@ _HEADERS = {"X-Accel-Buffering": "no"}  # a proxy that collected news would make
     "/v1/stream",
     response_class=StreamingResponse,
     responses={
-        **documented(),
+        **error_responses(),
         200: {"content": {"text/event-stream": {}}, "description": "News, until it is cut off"},
     },
 )
 async def stream(
-    here: Here,
-    by: By,
-    asked: Annotated[StreamQuery, Query()],
+    app: App,
+    caller: RequestCaller,
+    query: Annotated[StreamQuery, Query()],
     last_event_id: Annotated[int | None, Header(ge=0)] = None,
 ) -> Response:
     """News as server-sent events, for as long as the caller may listen.
@@ -48,31 +48,31 @@ async def stream(
     `change` names a zone that was committed, `log` is an event with its number as the id, `beat`
     says every ten seconds that nothing happened. The header Last-Event-ID, or `after`, resumes.
     """
-    if here.feed.full:
+    if app.feed.full:
         message = "too many listen already; close pages that are not looked at"
         return problem(503, message, headers={"Retry-After": str(RETRY_AFTER)})
-    after = asked.after if last_event_id is None else last_event_id
+    after = query.after if last_event_id is None else last_event_id
     return StreamingResponse(
-        _messages(here, by, after), media_type="text/event-stream", headers=_HEADERS
+        _messages(app, caller, after), media_type="text/event-stream", headers=_HEADERS
     )
 
 
-async def _messages(here: Parts, by: Caller, after: int | None) -> AsyncIterator[str]:
+async def _messages(app: AppContext, caller: Caller, after: int | None) -> AsyncIterator[str]:
     yield f"retry: {RETRY}\n" + _message("beat", {})
     clock = asyncio.get_running_loop().time
     until = clock() + LIFETIME
-    async with aclosing(here.feed.listen(after)) as news:
+    async with aclosing(app.feed.listen(after)) as news:
         async for each in news:
-            if clock() > until or not await _welcome(here, by):
+            if clock() > until or not await _welcome(app, caller):
                 return
             yield _written(each)
 
 
-async def _welcome(here: Parts, by: Caller) -> bool:
+async def _welcome(app: AppContext, caller: Caller) -> bool:
     """Whether the caller may still listen: a token may have been revoked, or the first one made."""
-    if here.tokens.stale:
-        await to_thread.run_sync(here.tokens.refresh)
-    return here.open if by.role is None else here.tokens.holds(by)
+    if app.tokens.stale:
+        await to_thread.run_sync(app.tokens.refresh)
+    return app.open if caller.role is None else app.tokens.holds(caller)
 
 
 def _written(news: News) -> str:

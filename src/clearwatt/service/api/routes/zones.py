@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
-from clearwatt.service.api.commands import order_zone
-from clearwatt.service.api.context import By, Here, Parts
-from clearwatt.service.api.routes.errors import documented
+from clearwatt.service.api.commands import command_zone
+from clearwatt.service.api.context import App, AppContext, RequestCaller
+from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import Accepted, Id
 from clearwatt.service.api.schemas.zones import NewZone, SomeSettings, ZoneAnswer, ZoneList
 from clearwatt.service.records import Zone
@@ -21,22 +21,22 @@ router = APIRouter(tags=["zones"])
     "/v1/zones",
     status_code=201,
     responses={
-        **documented(409, 507),
+        **error_responses(409, 507),
         200: {"model": ZoneAnswer, "description": "It was registered before"},
     },
 )
-def register_zone(here: Here, new: NewZone, response: Response) -> ZoneAnswer:
+def register_zone(app: App, new: NewZone, response: Response) -> ZoneAnswer:
     """Register a zone; the same again changes nothing."""
-    zone = _zone(here, new)
-    if not here.registry.add_zone(zone):
+    zone = _zone(app, new)
+    if not app.registry.add_zone(zone):
         response.status_code = 200
-    return _answer(here, zone)
+    return _answer(app, zone)
 
 
-@router.get("/v1/zones", responses=documented())
-def list_zones(here: Here) -> ZoneList:
+@router.get("/v1/zones", responses=error_responses())
+def list_zones(app: App) -> ZoneList:
     """Every zone and where it stands."""
-    roster, statuses, heads = here.registry.roster, here.store.statuses(), here.store.heads()
+    roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
     counts = dict.fromkeys(roster.zones, 0)
     for entity in roster.entities.values():
         counts[entity.zone] += 1
@@ -50,25 +50,25 @@ def list_zones(here: Here) -> ZoneList:
     )
 
 
-@router.get("/v1/zones/{zone}", responses=documented(404))
-def show_zone(here: Here, zone: Id) -> ZoneAnswer:
+@router.get("/v1/zones/{zone}", responses=error_responses(404))
+def show_zone(app: App, zone: Id) -> ZoneAnswer:
     """One zone and where it stands."""
-    return _answer(here, here.registry.zone(zone))
+    return _answer(app, app.registry.zone(zone))
 
 
-@router.put("/v1/zones/{zone}/settings", status_code=202, responses=documented(404, 507))
+@router.put("/v1/zones/{zone}/settings", status_code=202, responses=error_responses(404, 507))
 def change_settings(
-    here: Here, by: By, zone: Id, settings: Annotated[SomeSettings, Body()]
+    app: App, caller: RequestCaller, zone: Id, settings: Annotated[SomeSettings, Body()]
 ) -> Accepted:
     """Change how a zone learns; what is left out stays as it is."""
     ZoneSettings.read(settings)
-    return order_zone(here, by, "settings", zone=zone, arguments=settings)
+    return command_zone(app, caller, "settings", zone=zone, arguments=settings)
 
 
-def _zone(here: Parts, new: NewZone) -> Zone:
+def _zone(app: AppContext, new: NewZone) -> Zone:
     """The zone to register; what is left unsaid is as it was, or as the service was started."""
-    known = here.registry.roster.zones.get(new.id)
-    basis = here.config.zone_defaults if known is None else known.settings
+    known = app.registry.roster.zones.get(new.id)
+    basis = app.config.zone_defaults if known is None else known.settings
     settings = {**basis, **new.settings}
     ZoneSettings.read(settings)
     return Zone(
@@ -81,10 +81,10 @@ def _zone(here: Parts, new: NewZone) -> Zone:
     )
 
 
-def _answer(here: Parts, zone: Zone) -> ZoneAnswer:
+def _answer(app: AppContext, zone: Zone) -> ZoneAnswer:
     return ZoneAnswer.of(
         zone,
-        here.store.statuses([zone.id]).get(zone.id),
-        entities=len(here.registry.of_zone(zone.id)),
-        journal=here.store.heads().get(zone.id, 0),
+        app.store.statuses([zone.id]).get(zone.id),
+        entities=len(app.registry.of_zone(zone.id)),
+        journal=app.store.heads().get(zone.id, 0),
     )

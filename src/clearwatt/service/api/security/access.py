@@ -15,8 +15,8 @@ from clearwatt.service.api.security.auth import (
     ALLOWS,
     Caller,
     TokenBook,
+    bearer_token,
     is_local,
-    presented,
     role_needed,
 )
 from clearwatt.service.api.security.sessions import COOKIE, Sessions, is_same_origin
@@ -25,7 +25,7 @@ from clearwatt.service.store.base import StoreUnavailableError
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
-class Identify:
+class CallerMiddleware:
     """Notes in the scope's state who is asking; it refuses nobody, so that limits come first."""
 
     def __init__(self, app: ASGIApp, *, book: TokenBook, sessions: Sessions) -> None:
@@ -48,7 +48,7 @@ class Identify:
 
     def _caller(self, scope: Scope) -> Caller:
         headers = Headers(scope=scope)
-        token = presented(headers)
+        token = bearer_token(headers)
         known = self.book.caller(token) if token else self._logged_in(headers)
         client = scope.get("client")
         address = client[0] if client else "unknown"
@@ -57,10 +57,10 @@ class Identify:
     def _logged_in(self, headers: Headers) -> Caller | None:
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE)
         token = self.sessions.token(cookie, self.book.get) if cookie else None
-        return None if token is None else Caller.holding(token, session=True)
+        return None if token is None else Caller.of_token(token, session=True)
 
 
-class Authorise:
+class RoleMiddleware:
     """Lets through what the caller's role allows; everything while no token exists, locally."""
 
     def __init__(self, app: ASGIApp, *, book: TokenBook, host: str) -> None:

@@ -36,10 +36,10 @@ ALLOWS: Mapping[Role, frozenset[Role]] = {
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Answered without a token: probes have none, and the description is public."""
 
-DOOR = frozenset({"/login", "/logout"})
+LOGIN_PATHS = frozenset({"/login", "/logout"})
 """Where one comes in and goes out; what the pages look like (/static/) is no secret either."""
 
-INGEST = frozenset({"/v1/measurements", "/v1/weather"})
+INGEST_PATHS = frozenset({"/v1/measurements", "/v1/weather"})
 
 _FORM = re.compile(r"cw_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -66,7 +66,7 @@ class Caller:
     session: bool = False
 
     @classmethod
-    def holding(cls, token: Token, *, session: bool = False) -> Caller:
+    def of_token(cls, token: Token, *, session: bool = False) -> Caller:
         """Whoever presents a token, or a session of it."""
         return cls(key=f"token {token.id}", name=token.name, role=token.role, session=session)
 
@@ -79,22 +79,22 @@ def create_token(name: str, role: Role, *, at: float | None = None) -> NewToken:
         raise ConfigurationError(f"name is {name!r}; give 1 to 100 printable characters")
     identifier, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     created = time.time() if at is None else at
-    token = Token(identifier, name, role, hashed(secret), created)
+    token = Token(identifier, name, role, hash_secret(secret), created)
     return NewToken(f"cw_{identifier}_{secret}", token)
 
 
-def hashed(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """The SHA-256 of a secret, in hexadecimal digits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def role_needed(method: str, path: str) -> Role | None:
     """The role a request needs; None where anyone may ask. What is not named needs the highest."""
-    if path in OPEN or path in DOOR or path.startswith("/static/"):
+    if path in OPEN or path in LOGIN_PATHS or path.startswith("/static/"):
         return None
     if method in ("GET", "HEAD", "OPTIONS"):
         return "read"
-    return "ingest" if method == "POST" and path in INGEST else "operate"
+    return "ingest" if method == "POST" and path in INGEST_PATHS else "operate"
 
 
 def is_local(host: str) -> bool:
@@ -164,21 +164,21 @@ class TokenBook:
         form = _FORM.fullmatch(text)
         token = self._tokens.get(form[1]) if form else None
         # An unknown id takes as long as a wrong secret.
-        known = token.hash if token else hashed("")
-        same = hmac.compare_digest(hashed(form[2] if form else ""), known)
+        known = token.hash if token else hash_secret("")
+        same = hmac.compare_digest(hash_secret(form[2] if form else ""), known)
         return token if same else None
 
     def caller(self, text: str) -> Caller | None:
         """Who presents this token; None if it is none of ours."""
         token = self.token(text)
-        return None if token is None else Caller.holding(token)
+        return None if token is None else Caller.of_token(token)
 
     def holds(self, caller: Caller) -> bool:
         """Whether the token of a caller that was known before still exists."""
         return caller.key.removeprefix("token ") in self._tokens
 
 
-def presented(headers: Mapping[str, Any]) -> str | None:
+def bearer_token(headers: Mapping[str, Any]) -> str | None:
     """The bearer token of a request's headers."""
     scheme, _, text = str(headers.get("authorization", "")).partition(" ")
     return text.strip() if scheme.lower() == "bearer" and text.strip() else None

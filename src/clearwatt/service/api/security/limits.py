@@ -29,7 +29,7 @@ HEADERS = {
 """What every answer carries unless it says otherwise itself."""
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """Refuses bodies above ``limit`` bytes with 413, whether they announce their size or not."""
 
     def __init__(self, app: ASGIApp, *, limit: int) -> None:
@@ -121,7 +121,7 @@ class Buckets:
         }
 
 
-class RateLimit:
+class RateLimitMiddleware:
     """Answers 429 with Retry-After to callers who ask too often; probes are left alone."""
 
     def __init__(self, app: ASGIApp, *, buckets: Buckets) -> None:
@@ -140,7 +140,7 @@ class RateLimit:
         await answer(scope, receive, send)
 
 
-class SecurityHeaders:
+class SecurityHeadersMiddleware:
     """Puts on every answer what browsers need to keep pages of others away from it."""
 
     def __init__(self, app: ASGIApp) -> None:
