@@ -20,8 +20,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.features import fit_scaling, prepare
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.training.fleet import Job, Trained, Training, train
 from clearwatt.training.networks import Autoencoder, Predictor

@@ -14,7 +14,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from clearwatt.data.schema import Dataset, Kind
+from clearwatt.data.dataset import Dataset
+from clearwatt.data.schema import Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.data.simulate.clock import Site
 from clearwatt.data.simulate.drift import grid_changes, resolve_factors

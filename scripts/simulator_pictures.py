@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from charts import BLUE, GREY, ORANGE, Line, Panel, draw
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.dataset import Dataset
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.data.simulate.clock import Site
 from clearwatt.data.simulate.drift import grid_changes, resolve_factors

@@ -5,10 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.describe import describe
 from clearwatt.data.load import load_dataset
 from clearwatt.data.quality import Reason
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

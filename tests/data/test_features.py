@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.features import CALENDAR_COLUMNS, fit_scaling, prepare
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.errors import DataError
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.scaling import Extrema, Scaling, fit_scaling
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.errors import ConfigurationError, DataError, StateError
 
 

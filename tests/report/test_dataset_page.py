@@ -5,8 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.describe import describe
-from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.errors import DataError
 from clearwatt.report.dataset_page import write_dataset_page

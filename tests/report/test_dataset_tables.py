@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.describe import describe
-from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.report.dataset_tables import all_drifts_table, all_entities_table, dataset_tables
 from clearwatt.report.tables import terminal_table
 

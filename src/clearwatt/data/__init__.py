@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.load import load_dataset
-from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.schema import Drift, Entity, Kind
 
 if TYPE_CHECKING:
     from clearwatt.data.simulate import simulate_grid

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.limits import QualityRules, subtype
 from clearwatt.data.quality import EntityQuality, QualityReport, Reason, assess
-from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.statistics import (
     EntityStatistics,
     GroupStatistics,

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.quality import QualityReport, Reason
-from clearwatt.data.schema import Dataset
 from clearwatt.errors import ConfigurationError
 
 FAULTS = tuple(reason for reason in Reason if reason is not Reason.OK)

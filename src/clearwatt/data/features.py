@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.inputs import CALENDAR_COLUMNS, calendar, interpolate_weather
 from clearwatt.data.scaling import Extrema, Scaling, fit_scaling
-from clearwatt.data.schema import Dataset
-from clearwatt.data.validation import listed
+from clearwatt.data.validation import name_list
 from clearwatt.errors import DataError
 
 __all__ = [
@@ -48,7 +48,7 @@ class FeatureSet:
     def samples(self, entity: str) -> tuple[pd.DatetimeIndex, Float32Array, Float32Array]:
         """Give the times (n), inputs (n x d) and targets (n) an entity can be learned from."""
         if entity not in self.entities:
-            raise DataError(f"no entity {entity!r}; there are {listed(self.entities)}")
+            raise DataError(f"no entity {entity!r}; there are {name_list(self.entities)}")
         at = self.entities.index(entity)
         zone, target = self.zones[at], self.targets[:, at]
         rows = self.usable[zone] & np.isfinite(target)
@@ -69,8 +69,8 @@ def prepare(
     names = tuple(by_name) if entities is None else tuple(entities)
     unknown = [name for name in names if name not in by_name]
     if unknown or not names:
-        wanted = listed(unknown) if unknown else "at least one entity"
-        raise DataError(f"{wanted} wanted, but data set {dataset.name!r} has {listed(by_name)}")
+        wanted = name_list(unknown) if unknown else "at least one entity"
+        raise DataError(f"{wanted} wanted, but data set {dataset.name!r} has {name_list(by_name)}")
     times = pd.DatetimeIndex(dataset.power.index)
     zones = tuple(by_name[name].zone for name in names)
     inputs = {

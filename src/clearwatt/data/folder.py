@@ -1,4 +1,4 @@
-"""The data-set folder: its files, and writing one so that it is there whole or not at all."""
+"""The data-set folder: its files, and writing one so that it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clearwatt.data.schema import Drift, Entity
 from clearwatt.errors import DataError
-
-if TYPE_CHECKING:
-    from clearwatt.data.schema import Dataset, Drift, Entity
 
 POWER, WEATHER = "power", "weather"  # each .parquet or .csv
 ENTITIES, DRIFT, ABOUT = "entities.csv", "drift.csv", "ABOUT.md"
@@ -28,15 +25,14 @@ FILES = frozenset(
 )
 
 
-def write_folder(dataset: Dataset, path: Path, *, overwrite: bool) -> Path:
-    """Write ``dataset`` to the folder ``path``; the same data gives the same bytes.
+def write_folder(contents: Mapping[str, bytes], path: Path, *, overwrite: bool) -> Path:
+    """Write the files of a data set, from ``folder_contents``, to the folder ``path``.
 
-    A folder that holds exactly these bytes already is left as it is.
+    The folder appears complete or not at all. One that has exactly these files is left as it is.
     """
     path = path.resolve()
-    contents = _contents(dataset)
-    check_target(path, overwrite=overwrite or _holds(path, contents))
-    if _holds(path, contents):
+    check_target(path, overwrite=overwrite or _has_files(path, contents))
+    if _has_files(path, contents):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
@@ -51,7 +47,7 @@ def write_folder(dataset: Dataset, path: Path, *, overwrite: bool) -> Path:
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """Refuse a target whose replacement would lose something that is not a data set."""
+    """Raise ``DataError`` if writing to ``path`` would replace anything but a data set."""
     if not path.exists():
         return
     if not path.is_dir():
@@ -69,27 +65,35 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         )
 
 
-def _holds(path: Path, contents: Mapping[str, bytes]) -> bool:
+def _has_files(path: Path, contents: Mapping[str, bytes]) -> bool:
     if not path.is_dir() or {item.name for item in path.iterdir()} != set(contents):
         return False
     return all((path / name).read_bytes() == content for name, content in contents.items())
 
 
-def _contents(dataset: Dataset) -> Mapping[str, bytes]:
+def folder_contents(
+    power: pd.DataFrame,
+    *,
+    weather: Mapping[str, pd.DataFrame],
+    entities: Sequence[Entity],
+    drifts: Sequence[Drift],
+    about: str,
+) -> Mapping[str, bytes]:
+    """The content of each file of a data-set folder; the same data gives the same bytes."""
     contents = {
-        f"{POWER}.parquet": _parquet(dataset.power),
-        f"{WEATHER}.parquet": _parquet(joined_weather(dataset.weather)),
-        ENTITIES: _entities_csv(dataset.entities),
+        f"{POWER}.parquet": _parquet(power),
+        f"{WEATHER}.parquet": _parquet(joined_weather(weather)),
+        ENTITIES: _entities_csv(entities),
     }
-    if dataset.drifts:
-        contents[DRIFT] = _drifts_csv(dataset.drifts)
-    if dataset.about:
-        contents[ABOUT] = dataset.about.encode()
+    if drifts:
+        contents[DRIFT] = _drifts_csv(drifts)
+    if about:
+        contents[ABOUT] = about.encode()
     return contents
 
 
 def joined_weather(weather: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put all zones side by side, columns ``<zone>__<variable>``, on one clock."""
+    """The weather of all zones in one table, with columns ``<zone>__<variable>``."""
     frames = [frame.add_prefix(f"{zone}__") for zone, frame in weather.items()]
     clocks = {(frame.index[0], frame.index[-1], len(frame)) for frame in frames}
     if len(clocks) > 1:
@@ -103,15 +107,14 @@ def joined_weather(weather: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def _parquet(frame: pd.DataFrame) -> bytes:
     table = pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
     sink = io.BytesIO()
-    # Without the pandas metadata the bytes depend on the data alone; readings rarely repeat,
-    # so a dictionary would only cost.
+    # Without the pandas metadata, the bytes depend on the data alone. Readings rarely repeat, so
+    # a dictionary would only add bytes.
     plain = table.replace_schema_metadata(None)
     pq.write_table(plain, sink, compression="zstd", use_dictionary=False, write_page_checksum=True)
     return sink.getvalue()
 
 
-def _entities_csv(entities: Iterable[Entity]) -> bytes:
-    entities = list(entities)
+def _entities_csv(entities: Sequence[Entity]) -> bytes:
     extra = list(dict.fromkeys(key for entity in entities for key in entity.extra))
     rows = (
         [
@@ -126,7 +129,7 @@ def _entities_csv(entities: Iterable[Entity]) -> bytes:
     return _csv([*ENTITY_COLUMNS, *extra], rows)
 
 
-def _drifts_csv(drifts: Iterable[Drift]) -> bytes:
+def _drifts_csv(drifts: Sequence[Drift]) -> bytes:
     rows = (
         [
             drift.what,
@@ -153,4 +156,4 @@ def _write_file(path: Path, content: bytes) -> None:
     with path.open("wb") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())  # the rename must not outrun the bytes
+        os.fsync(file.fileno())  # the bytes must be on disk before the rename

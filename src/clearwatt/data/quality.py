@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.limits import Limits, QualityRules
 from clearwatt.data.plausibility import (
     Readings,
@@ -21,7 +22,7 @@ from clearwatt.data.plausibility import (
     spikes,
     stuck_at_zero,
 )
-from clearwatt.data.schema import Dataset, Entity
+from clearwatt.data.schema import Entity
 from clearwatt.errors import DataError
 
 __all__ = [

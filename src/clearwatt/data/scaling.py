@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.inputs import (
     CALENDAR_COLUMNS,
     MAX_GAP,
@@ -21,8 +22,8 @@ from clearwatt.data.inputs import (
     interpolate_weather,
     time_zone,
 )
-from clearwatt.data.schema import Dataset, Entity
-from clearwatt.data.validation import listed
+from clearwatt.data.schema import Entity
+from clearwatt.data.validation import name_list
 from clearwatt.errors import DataError, StateError
 from clearwatt.files import write_text_atomically
 
@@ -134,14 +135,14 @@ class Scaling:
 
     def _extrema(self, zone: str) -> Mapping[str, Extrema]:
         if zone not in self.weather:
-            known = listed(self.weather)
+            known = name_list(self.weather)
             raise DataError(f"zone {zone!r} was not in the warm-up; the scaling knows {known}")
         return self.weather[zone]
 
     def _sizes(self, entities: Sequence[str]) -> npt.NDArray[np.float64]:
         unknown = [name for name in entities if name not in self.power]
         if unknown:
-            raise DataError(f"the scaling was not fitted on {listed(unknown)}; fit it with them")
+            raise DataError(f"the scaling was not fitted on {name_list(unknown)}; fit it with them")
         return np.array([self.power[name] for name in entities])
 
 
@@ -156,8 +157,8 @@ def _same_variables(zone: str, *, expected: tuple[str, ...], given: tuple[str, .
     missing = [name for name in expected if name not in given]
     extra = [name for name in given if name not in expected]
     if missing or extra:
-        parts = [f"lacks {listed(missing)}"] if missing else []
-        parts += [f"has {listed(extra)} too"] if extra else []
+        parts = [f"lacks {name_list(missing)}"] if missing else []
+        parts += [f"has {name_list(extra)} too"] if extra else []
         raise DataError(
             f"weather of zone {zone!r} {' and '.join(parts)}, unlike the warm-up that the scaling "
             "was fitted on; fit a new scaling or give the same variables"
@@ -194,7 +195,7 @@ def fit_scaling(
     empty = [e.name for e in dataset.entities if not power[e.name].notna().any()]
     if empty:
         raise DataError(
-            f"no reading of {listed(empty)} in the warm-up (until {times[-1]}); take a longer "
+            f"no reading of {name_list(empty)} in the warm-up (until {times[-1]}); take a longer "
             "warm-up or leave these entities out"
         )
     sizes = {entity.name: _power_size(entity, power[entity.name]) for entity in dataset.entities}
@@ -221,7 +222,7 @@ def _fit_extrema(
     absent = [names[at] for at in np.flatnonzero(np.isnan(values).all(axis=0))]
     if absent:
         raise DataError(
-            f"weather of zone {zone!r} has no value of {listed(absent)} in the warm-up "
+            f"weather of zone {zone!r} has no value of {name_list(absent)} in the warm-up "
             f"(until {times[-1]}); take a longer warm-up or drop the variable"
         )
     lows, highs = np.nanmin(values, axis=0), np.nanmax(values, axis=0)

@@ -1,27 +1,17 @@
-"""The validated data set: power per entity, weather per zone, one uniform UTC clock."""
+"""The parts of a data set: entities, their kinds, and known drifts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
 import pandas as pd
-
-from clearwatt.data.folder import write_folder
-from clearwatt.data.validation import check_dataset, check_filled, listed
-from clearwatt.errors import DataError
-
-# Interpolation may bridge gaps in the weather, so a slice keeps more than the enclosing rows:
-# with a day either side it comes out as if the whole series had been there.
-_WEATHER_MARGIN = pd.Timedelta(days=1)
 
 
 class Kind(StrEnum):
-    """What an entity is to the grid."""
+    """The role of an entity in the grid."""
 
     GENERATOR = "generator"
     CONSUMER = "consumer"
@@ -30,7 +20,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One metered (or estimated) feeder of the grid.
+    """One metered or estimated feeder of the grid.
 
     ``capacity`` is the rated capacity in the unit of the power column, ``None`` where unknown.
     """
@@ -44,9 +34,9 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One known change of the world, from the simulator's log.
+    """One known change of the grid, from the simulator's log.
 
-    ``entity`` is ``None`` when the whole grid is affected, ``end`` when it never ends.
+    ``entity`` is ``None`` where the whole grid is affected, ``end`` where the change is permanent.
     """
 
     what: str
@@ -57,7 +47,7 @@ class Drift:
     description: str
 
     def to_dict(self) -> dict[str, str | float | None]:
-        """As JSON values."""
+        """The drift as plain values for JSON."""
         return {
             "what": self.what,
             "entity": self.entity,
@@ -66,153 +56,3 @@ class Drift:
             "strength": self.strength,
             "description": self.description,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Power and weather of one grid.
-
-    ``power``: float32, index ``time`` (UTC, uniform step), one column per entity, NaN = no reading.
-    ``weather``: zone -> float32 frame, index ``time`` (UTC, uniform, possibly coarser), one column
-    per variable.
-
-    Construction checks all of it (``DataError`` says what to mend) and keeps its own read-only
-    copies: times in another zone become UTC, numbers become float32, and the frames given stay
-    the caller's.
-    """
-
-    name: str
-    power: pd.DataFrame
-    weather: Mapping[str, pd.DataFrame]
-    entities: tuple[Entity, ...]
-    drifts: tuple[Drift, ...] = ()
-    about: str = ""
-
-    def __post_init__(self) -> None:
-        check_dataset(self.power, weather=self.weather, entities=self.entities, drifts=self.drifts)
-        weather = {zone: _protected(frame) for zone, frame in self.weather.items()}
-        object.__setattr__(self, "power", _protected(self.power))
-        object.__setattr__(self, "weather", MappingProxyType(weather))
-        entities = tuple(replace(entity, kind=Kind(entity.kind)) for entity in self.entities)
-        object.__setattr__(self, "entities", entities)
-        object.__setattr__(self, "drifts", tuple(self.drifts))
-
-    @property
-    def step(self) -> pd.Timedelta:
-        """Time from one power reading to the next."""
-        return pd.Timedelta(self.power.index[1] - self.power.index[0])
-
-    @property
-    def times(self) -> pd.DatetimeIndex:
-        """The power clock (UTC)."""
-        return pd.DatetimeIndex(self.power.index)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The entities' names, in the order of the power columns."""
-        return tuple(entity.name for entity in self.entities)
-
-    @property
-    def zones(self) -> tuple[str, ...]:
-        """The weather zones."""
-        return tuple(self.weather)
-
-    def entity(self, name: str) -> Entity:
-        """Return the entity called ``name``."""
-        for entity in self.entities:
-            if entity.name == name:
-                return entity
-        raise DataError(f"{self.name} has no entity {name!r}; choose from {listed(self.names)}")
-
-    def slice(
-        self, start: str | pd.Timestamp | None = None, end: str | pd.Timestamp | None = None
-    ) -> Dataset:
-        """Return the part with ``start <= time < end``.
-
-        Weather is kept for a day either side, so that inputs interpolated from the slice equal
-        those interpolated from the whole.
-        """
-        times = self.times
-        first = 0 if start is None else int(times.searchsorted(_instant(start, "start")))
-        stop = len(times) if end is None else int(times.searchsorted(_instant(end, "end")))
-        if stop - first < 2:
-            raise DataError(
-                f"the slice from {start} to {end} holds {max(stop - first, 0)} readings of "
-                f"{self.name}; choose at least two steps between {times[0]} and {times[-1]}"
-            )
-        power = self.power.iloc[first:stop]
-        weather = {
-            zone: _covering(frame, power.index[0], power.index[-1])
-            for zone, frame in self.weather.items()
-        }
-        drifts = tuple(drift for drift in self.drifts if _overlaps(drift, power.index))
-        return replace(self, power=power, weather=weather, drifts=drifts)
-
-    def select(self, names: Iterable[str]) -> Dataset:
-        """Return the entities named, in that order, with only their zones and drifts."""
-        chosen = [names] if isinstance(names, str) else list(names)
-        entities = tuple(self.entity(name) for name in chosen)
-        zones = {entity.zone for entity in entities}
-        return replace(
-            self,
-            power=self.power[chosen],
-            weather={zone: self.weather[zone] for zone in self.zones if zone in zones},
-            entities=entities,
-            drifts=tuple(d for d in self.drifts if d.entity is None or d.entity in chosen),
-        )
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the folder format; all of it appears at once or not at all.
-
-        Args:
-            path: the folder to create; loading it again gives its name to the data set.
-            overwrite: replace a data set that is already there.
-        """
-        check_filled(self.power, self.weather)
-        return write_folder(self, Path(path), overwrite=overwrite)
-
-    def equals(self, other: Dataset) -> bool:
-        """Whether both hold the same values, bit for bit, whatever they are called."""
-        return (
-            self.power.equals(other.power)
-            and self.zones == other.zones
-            and all(self.weather[zone].equals(other.weather[zone]) for zone in self.zones)
-            and self.entities == other.entities
-            and self.drifts == other.drifts
-            and self.about == other.about
-        )
-
-
-def _protected(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a read-only float32 copy on a UTC clock; what is read-only already is shared."""
-    values = frame.to_numpy(dtype=np.float32)
-    if values.flags.writeable:
-        values = np.array(values, order="F")  # column by column, as it will be read
-        values.flags.writeable = False
-    index = pd.DatetimeIndex(frame.index).tz_convert("UTC").as_unit("ns")
-    return pd.DataFrame(
-        values, index=index.set_names("time"), columns=pd.Index(frame.columns, dtype=object)
-    )
-
-
-def _instant(value: str | pd.Timestamp, what: str) -> pd.Timestamp:
-    try:
-        instant = pd.Timestamp(value)
-    except ValueError as error:
-        raise DataError(f"{what}={value!r} is not a time; write it as 2024-03-31T00:00Z") from error
-    if instant.tzinfo is None:
-        raise DataError(
-            f"{what}={value!r} has no time zone; add one, for example {instant.isoformat()}Z"
-        )
-    return instant.tz_convert("UTC")
-
-
-def _covering(frame: pd.DataFrame, first: pd.Timestamp, last: pd.Timestamp) -> pd.DataFrame:
-    times = pd.DatetimeIndex(frame.index)
-    low = int(times.searchsorted(first - _WEATHER_MARGIN, side="right")) - 1
-    high = int(times.searchsorted(last + _WEATHER_MARGIN, side="left")) + 1
-    return frame.iloc[max(low, 0) : high]
-
-
-def _overlaps(drift: Drift, times: pd.Index[pd.Timestamp]) -> bool:
-    return drift.start <= times[-1] and (drift.end is None or drift.end >= times[0])

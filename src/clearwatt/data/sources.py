@@ -16,7 +16,7 @@ from types import MappingProxyType
 import platformdirs
 
 from clearwatt.data import gefcom
-from clearwatt.data.schema import Dataset
+from clearwatt.data.dataset import Dataset
 from clearwatt.errors import ConfigurationError, DataError, OfflineError
 
 CACHE_VARIABLE = "CLEARWATT_CACHE"

@@ -1,4 +1,4 @@
-"""What a data set must satisfy; each refusal names file, column, first offending row and remedy."""
+"""Checks of a data set; each error names the file, column, first wrong row and remedy."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.errors import DataError
-
-if TYPE_CHECKING:
-    from clearwatt.data.schema import Drift, Entity
-
-KINDS = ("generator", "consumer", "residual")
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What messages call the parts of a data set: file names when it comes from a folder."""
+    """The names of the parts of a data set in messages; file names if it comes from a folder."""
 
     power: str = "power"
     weather: str = "weather"
@@ -41,7 +36,7 @@ def check_dataset(
     drifts: Sequence[Drift] = (),
     places: Places = IN_MEMORY,
 ) -> None:
-    """Raise ``DataError`` on the first thing that is wrong."""
+    """Raise ``DataError`` for the first fault."""
     _check_entities(entities, places.entities)
     _check_clock(power.index, places.power)
     _check_columns(power, entities, places)
@@ -58,7 +53,7 @@ def check_dataset(
 def check_filled(
     power: pd.DataFrame, weather: Mapping[str, pd.DataFrame], *, places: Places = IN_MEMORY
 ) -> None:
-    """Require at least one value per column: nothing can be learnt from an empty series."""
+    """Require at least one value per column, because nothing can be learned from an empty one."""
     _check_filled(power, place=places.power, spare="leave the entity out of power and entities")
     for zone, frame in weather.items():
         named = frame.add_prefix(f"{zone}__")
@@ -77,19 +72,19 @@ def _check_filled(frame: pd.DataFrame, *, place: str, spare: str) -> None:
 
 
 def problem(place: str, column: object, *, row: int, value: object, wrong: str) -> DataError:
-    """Compose the one sentence: where (1-based data row and its time or name), what, remedy."""
+    """An error that names the place (row counted from 1, with its time or name) and the fault."""
     return DataError(f"{place}, column '{column}', row {row} ({value}): {wrong}")
 
 
-def listed(names: Iterable[str], *, most: int = 5) -> str:
-    """Name a few of many in an error message."""
+def name_list(names: Iterable[str], *, most: int = 5) -> str:
+    """The first few names, and how many more there are."""
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more
 
 
 def _check_clock(index: pd.Index[pd.Timestamp], place: str) -> None:
-    """Require an aware, strictly increasing, uniform clock of at least two times."""
+    """Require at least two times with time zone, strictly increasing in a uniform step."""
     if not isinstance(index, pd.DatetimeIndex):
         raise DataError(
             f"{place}, column 'time': {index.dtype} are not times; index the frame by UTC times"
@@ -139,20 +134,20 @@ def _check_step(index: pd.DatetimeIndex, place: str) -> None:
 
 
 def _most_common(steps: npt.NDArray[np.int64]) -> int:
-    """Return the most frequent step, of equally frequent ones the first to occur."""
+    """The most frequent step; of equally frequent ones, the first to occur."""
     values, first, counts = np.unique(steps, return_index=True, return_counts=True)
     return int(values[np.lexsort((first, -counts))[0]])
 
 
 def _check_finite(frame: pd.DataFrame, *, place: str, prefix: str = "") -> None:
-    """Require numbers that are finite as float32, or NaN."""
+    """Require numbers that are finite in float32, or NaN."""
     for position, (column, dtype) in enumerate(frame.dtypes.items()):
         name = f"{prefix}{column}"
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
             wrong = f"holds {dtype}, not numbers; convert the column to float32"
             value = frame.index[0].isoformat()
             raise problem(place, name, row=1, value=value, wrong=wrong)
-        with np.errstate(over="ignore"):  # what overflows is reported as infinite just below
+        with np.errstate(over="ignore"):  # an overflow is reported as infinite below
             values = frame.iloc[:, position].to_numpy(dtype=np.float32, na_value=np.nan)
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
@@ -166,20 +161,20 @@ def _check_entities(entities: Sequence[Entity], place: str) -> None:
         raise DataError(f"{place}, column 'entity', row 1: no entity at all; describe at least one")
     seen: set[str] = set()
     for row, entity in enumerate(entities, start=1):
-        if found := _wrong_with(entity, repeated=entity.name in seen):
-            column, wrong = found
+        if fault := _entity_fault(entity, repeated=entity.name in seen):
+            column, wrong = fault
             raise problem(place, column, row=row, value=entity.name or "unnamed", wrong=wrong)
         seen.add(entity.name)
 
 
-def _wrong_with(entity: Entity, *, repeated: bool) -> tuple[str, str] | None:
-    """Return the column and the complaint, if there is one."""
+def _entity_fault(entity: Entity, *, repeated: bool) -> tuple[str, str] | None:
+    """The column and the message of a fault, or ``None``."""
     if repeated:
         return "entity", "a duplicate of an earlier entity; keep one row per entity"
     if not entity.name or entity.name == "time":
         return "entity", f"{entity.name!r} cannot name an entity; choose another name"
-    if entity.kind not in KINDS:
-        return "kind", f"unknown kind {str(entity.kind)!r}; use one of {', '.join(KINDS)}"
+    if entity.kind not in list(Kind):
+        return "kind", f"unknown kind {str(entity.kind)!r}; use one of {', '.join(Kind)}"
     capacity = entity.capacity
     if capacity is not None and not (math.isfinite(capacity) and capacity > 0):
         wrong = f"capacity {capacity} is not a finite number above zero"
@@ -188,7 +183,7 @@ def _wrong_with(entity: Entity, *, repeated: bool) -> tuple[str, str] | None:
 
 
 def _check_zone_name(zone: str, place: str) -> None:
-    """Require a zone name that can be told from the variable in ``<zone>__<variable>``."""
+    """Require a zone name that can be separated from the variable in ``<zone>__<variable>``."""
     if not zone or "__" in zone or zone.endswith("_"):
         raise DataError(
             f"{place}, column '{zone}__…': {zone!r} cannot name a zone, as columns are called "
@@ -222,7 +217,7 @@ def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: Plac
 def _check_zones(
     weather: Mapping[str, pd.DataFrame], entities: Sequence[Entity], places: Places
 ) -> None:
-    known = listed(weather) or "none"
+    known = name_list(weather) or "none"
     for row, entity in enumerate(entities, start=1):
         if entity.zone not in weather:
             wrong = (
@@ -244,17 +239,17 @@ def _check_cover(
     entities: Sequence[Entity],
     places: Places,
 ) -> None:
-    """Require weather at every time of measured power; weather itself may have holes.
+    """Require weather at every time of measured power; single weather values may be missing.
 
-    A value stands for its whole step: hourly weather from 00:00 to 23:00 covers the day.
+    A value covers its whole step: hourly weather from 00:00 to 23:00 covers the day.
     """
     for entity in entities:
         clock = weather[entity.zone].index
         first, last, step = clock[0], clock[-1], clock[1] - clock[0]
         outside = (power.index <= first - step) | (power.index >= last + step)
-        bare = outside & power[entity.name].notna().to_numpy()
-        if bare.any():
-            row = int(np.argmax(bare))
+        uncovered = outside & power[entity.name].notna().to_numpy()
+        if uncovered.any():
+            row = int(np.argmax(uncovered))
             wrong = (
                 f"power without weather cover, as {places.weather} spans {first.isoformat()} to "
                 f"{last.isoformat()} in zone '{entity.zone}'; add weather, or empty the cell"
@@ -266,12 +261,12 @@ def _check_cover(
 def _check_drifts(drifts: Sequence[Drift], entities: Sequence[Entity], place: str) -> None:
     names = {entity.name for entity in entities}
     for row, drift in enumerate(drifts, start=1):
-        if found := _wrong_with_drift(drift, names):
-            column, wrong = found
+        if fault := _drift_fault(drift, names):
+            column, wrong = fault
             raise problem(place, column, row=row, value=drift.what, wrong=wrong)
 
 
-def _wrong_with_drift(drift: Drift, names: set[str]) -> tuple[str, str] | None:
+def _drift_fault(drift: Drift, names: set[str]) -> tuple[str, str] | None:
     if drift.entity is not None and drift.entity not in names:
         return "entity", f"no entity {drift.entity!r}; leave it empty for the whole grid"
     if not math.isfinite(drift.strength):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.describe import Description
-from clearwatt.data.schema import Dataset
 from clearwatt.data.statistics import EntityStatistics, GroupStatistics
 from clearwatt.report.dataset_tables import all_drifts_table, all_entities_table, dataset_tables
 from clearwatt.report.drift_plots import drift_panel

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.describe import Description
 from clearwatt.data.quality import Reason
-from clearwatt.data.schema import Dataset, Drift
+from clearwatt.data.schema import Drift
 from clearwatt.report.drift_plots import drift_marks
 from clearwatt.report.plots import (
     DAY_MILLISECONDS,

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.limits import subtype
-from clearwatt.data.schema import Dataset, Entity, Kind
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.report.formatting import format_day
 from clearwatt.report.plots import (
     Figure,

@@ -9,7 +9,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from clearwatt.data.schema import Dataset, Drift, Entity, Kind
+from clearwatt.data.dataset import Dataset
+from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.simulate.clock import Site
 from clearwatt.data.simulate.consumers import CONSUMERS, consumer_load
 from clearwatt.data.simulate.dispatchable import biogas_plant, river_station

@@ -12,9 +12,9 @@ import pandas as pd
 
 from clearwatt.clear.component import Model
 from clearwatt.clear.warm_up import WarmUp
+from clearwatt.data.dataset import Dataset
 from clearwatt.data.quality import assess_readings
 from clearwatt.data.scaling import Scaling, fit_scaling
-from clearwatt.data.schema import Dataset
 from clearwatt.errors import DataError
 from clearwatt.service.folding.weather import instants
 from clearwatt.service.folding.zone_state import RULES, describe
