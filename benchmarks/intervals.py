@@ -33,7 +33,7 @@ import numpy.typing as npt
 import torch
 
 from clearwatt.arrays import Float64Array
-from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import WarmUp
@@ -198,7 +198,7 @@ def streamed(dataset: Dataset, *, entities: int | None) -> list[Trace]:
 
 def instance_of(zone: Zone, encoder: Model, heads: Sequence[Model], *, capacity: int) -> Instance:
     """An instance as in the demo; its capacity is the data's share of the paper's."""
-    settings = Settings(
+    settings = ClearSettings(
         RecentReplay(),
         novelty_capacity=capacity,
         alpha=1.3,
@@ -451,7 +451,7 @@ def measure_cost(zone: Zone, *, entities: int, at_once: int, repeats: int = 3) -
     judging, calibrating = [], []
     for _ in range(repeats):
         instance = Instance.start(
-            Settings(RecentReplay(), novelty_capacity=NEVER),
+            ClearSettings(RecentReplay(), novelty_capacity=NEVER),
             zone.warmup.x,
             warm_y,
             autoencoder=Model(network, network.initialise([0])),

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
@@ -102,7 +102,7 @@ def run(folder: Path) -> Peaks:
     autoencoder = drive(warm_up.autoencoder(network, x[:WARM_UP]))
     stream = warm_up.predictors(Predictor(network.latent), autoencoder, x[:WARM_UP], y[:WARM_UP])
     instance = Instance.start(
-        Settings(RecentReplay(), update=UPDATE),
+        ClearSettings(RecentReplay(), update=UPDATE),
         x[:WARM_UP],
         y[:WARM_UP],
         autoencoder=autoencoder,

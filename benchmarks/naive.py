@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
@@ -59,10 +59,10 @@ class Size:
     warm_up_epochs: int = 30
     update: Training = field(default_factory=lambda: Training(epochs=30, patience=None))
 
-    def settings(self, strategy: Strategy) -> list[Settings]:
+    def settings(self, strategy: Strategy) -> list[ClearSettings]:
         """One configuration for each threshold factor and capacity."""
         return [
-            Settings(strategy, novelty_capacity=capacity, alpha=alpha, update=self.update)
+            ClearSettings(strategy, novelty_capacity=capacity, alpha=alpha, update=self.update)
             for alpha, capacity in product(self.alphas, self.capacities)
         ]
 
@@ -249,7 +249,7 @@ class Plain:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ClearSettings,
         autoencoder: Model,
         predictor: Model,
         *,
@@ -311,7 +311,7 @@ class Part:
     def __init__(
         self,
         model: nn.Module,
-        settings: Settings,
+        settings: ClearSettings,
         *,
         see: Callable[[list[int]], tuple[Tensor, Tensor]],
         rng: np.random.Generator,

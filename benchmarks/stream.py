@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
@@ -66,7 +66,7 @@ class Workload:
     def instance(self, entities: int) -> Instance:
         """A fresh instance that has seen the warm-up."""
         return Instance.start(
-            Settings(RecentReplay(), novelty_capacity=NEVER),
+            ClearSettings(RecentReplay(), novelty_capacity=NEVER),
             self.x[:WARM_UP],
             self.y[:WARM_UP, :entities],
             autoencoder=self.autoencoder,

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clearwatt.arrays import Float32Array, Float64Array
-from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import WarmUp
@@ -110,7 +110,7 @@ class WarmModels:
 class ApproachRun:
     """One approach: its instance, and the outputs of the warm-up models on the warm-up."""
 
-    def __init__(self, name: str, data: Data, models: WarmModels, settings: Settings) -> None:
+    def __init__(self, name: str, data: Data, models: WarmModels, settings: ClearSettings) -> None:
         self.name, self.data, self.models = name, data, models
         self.instance = Instance.start(
             settings,
@@ -178,7 +178,7 @@ def compare(entities: Sequence[str], *, quick: bool) -> list[Outcome]:
     data = simulated(entities, QUICK if quick else Phases(), grid_size=10 if quick else 95)
     warm_up = WarmUp(Training(epochs=10 if quick else 512))
     models = {each: warm_models(warm_up, data, variational=each) for each in (False, True)}
-    shared = Settings(
+    shared = ClearSettings(
         novelty_capacity=400 if quick else 3_000,
         update=Training(epochs=2 if quick else 30, patience=None),
     )

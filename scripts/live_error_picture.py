@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 
 from charts import BLUE, GREY, Line, Panel, draw
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
@@ -47,7 +47,7 @@ def main() -> None:
     warmup = WarmUp()
     autoencoder = drive(warmup.autoencoder(Autoencoder(x.shape[1], latent=14), x[:WARMUP]))
     heads = drive(warmup.predictors(Predictor(14), autoencoder, x[:WARMUP], y[:WARMUP]))
-    settings = Settings(RecentReplay())
+    settings = ClearSettings(RecentReplay())
     lines, updates = [], []
     for name, strategy, colour in (
         ("frozen after the warm-up", Frozen(), GREY),

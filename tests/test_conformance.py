@@ -26,14 +26,14 @@ from clearwatt.strategies import (
     State,
     Strategy,
     Update,
-    Warmup,
-    strategy_named,
+    WarmUpResult,
+    strategy_by_name,
 )
-from clearwatt.strategies.base import joined
+from clearwatt.strategies.base import replay_objective
 
 # Fewer latents and Gaussians than the defaults: the same code, a tenth of the time.
 LIGHT = {"GenerativeReplay": GenerativeReplay(fit_samples=500, components=4)}
-BUILT_IN = [LIGHT.get(name) or strategy_named(name) for name in STRATEGIES]
+BUILT_IN = [LIGHT.get(name) or strategy_by_name(name) for name in STRATEGIES]
 VARIANTS = [
     RecentReplay(recent_updates=1),
     RecentReplayDecay(recent_updates=2, replay_size=7),
@@ -73,7 +73,7 @@ def test_every_check_is_in_the_list_and_public() -> None:
 class UnseededStart(OnlineEWC):
     """Its state starts from a random number nobody seeded."""
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         noise = np.random.default_rng().random()
         return super().initial_state(warmup) | {"noise": torch.tensor([noise])}
 
@@ -97,7 +97,7 @@ class WeightlessReplay(RandomReplay):
 class ZeroFisher(OnlineEWC):
     """Its Fisher information is zero, and so is its penalty."""
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         return {k: torch.zeros_like(v) for k, v in super().initial_state(warmup).items()}
 
 
@@ -134,7 +134,7 @@ class PeekingWhenConsolidating(FamiliarityReplay):
 class Hoarding(FineTune):
     """Collects the novelty of every update in its state."""
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         return {"hoard": warmup.data.inputs[:0]}
 
     def consolidate(self, update: Update, params: dict[str, torch.Tensor]) -> State:
@@ -161,7 +161,7 @@ class CountsOnItself(RandomReplay):
             return super().objective(update)
         self.counts[0] += 1
         replay = update.past.replay("random", update.capacity)
-        return joined(update.novelty, replay, float(self.counts[0]))
+        return replay_objective(update.novelty, replay, float(self.counts[0]))
 
 
 @dataclass(frozen=True)
@@ -182,13 +182,13 @@ class SharedState(RandomReplay):
     def shared(self) -> torch.Tensor:
         return torch.ones(1)
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         return {"sum": self.shared} if warmup.component == "predictor" else {}
 
     def objective(self, update: Update) -> Objective:
         weight = float(update.state["sum"]) if update.component == "predictor" else 1.0
         replay = update.past.replay("random", update.capacity)
-        return joined(update.novelty, replay, weight)
+        return replay_objective(update.novelty, replay, weight)
 
     def consolidate(self, update: Update, params: dict[str, torch.Tensor]) -> State:
         for tensor in update.state.values():

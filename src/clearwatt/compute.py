@@ -115,7 +115,7 @@ class _Serial:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class WorkSpec:
     """What a worker must know before the first item."""
 
     work: Callable[[Any, Any], Any]
@@ -144,9 +144,9 @@ class Worker:
             self._process.start()
         theirs.close()  # so that the pipe ends with the process
         self.position: int | None = None
-        self._told: Told | None = None
+        self._told: WorkSpec | None = None
 
-    def begin(self, position: int, item: object, told: Told) -> None:
+    def begin(self, position: int, item: object, told: WorkSpec) -> None:
         """Start on an item; what all items need is sent before the first of them."""
         self.position = position
         with suppress(OSError):  # died before it began: its pipe has ended, `finish` will tell
@@ -196,7 +196,7 @@ class _Processes:
     def map(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
-        told, waiting = Told(work, shared), deque(range(len(items)))
+        told, waiting = WorkSpec(work, shared), deque(range(len(items)))
         deaths: Counter[int] = Counter()
         try:
             while waiting or self._busy:
@@ -224,7 +224,7 @@ class _Processes:
     def _busy(self) -> list[Worker]:
         return [worker for worker in self._pool if worker.position is not None]
 
-    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: Told) -> None:
+    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: WorkSpec) -> None:
         """Give every idle worker an item; hire up to the number wanted."""
         while len(self._pool) < min(self.workers, len(self._busy) + len(waiting)):
             self._pool.append(Worker())
@@ -263,13 +263,13 @@ def _serve(pipe: connection.Connection) -> None:
     """A worker's life: take what is shared, then items, until the pipe or the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    told: Told = pipe.recv()
+    told: WorkSpec = pipe.recv()
     while True:
         try:
             message = pipe.recv()
         except EOFError:
             return
-        if isinstance(message, Told):
+        if isinstance(message, WorkSpec):
             told = message
         else:
             _send(pipe, _outcome(told, message))
@@ -283,7 +283,7 @@ def _send(pipe: connection.Connection, message: object) -> None:
     pipe.send_bytes(pickle.dumps(message))
 
 
-def _outcome(told: Told, item: object) -> _Outcome:
+def _outcome(told: WorkSpec, item: object) -> _Outcome:
     try:
         return _Outcome(told.work(told.shared, item), None)
     except Exception as error:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from clearwatt.clear.component import Component, Model, Settings
+from clearwatt.clear.buffers import SampleRows
+from clearwatt.clear.component import ClearSettings, Component, Model
 from clearwatt.errors import ConfigurationError
-from clearwatt.memory import Samples
 from clearwatt.strategies import Batch, FineTune, OnlineEWC, Retrain
 from clearwatt.training.fleet import Trained, Training, train
 from clearwatt.training.networks import Predictor
@@ -20,20 +20,20 @@ def data(rows: np.ndarray) -> Batch:
     return Batch(torch.from_numpy(x), torch.from_numpy(x.sum(axis=1, keepdims=True)))
 
 
-def view(samples: Samples) -> Batch:
+def view(samples: SampleRows) -> Batch:
     return data(samples.rows)
 
 
-def samples(rows) -> Samples:
+def samples(rows) -> SampleRows:
     rows = np.asarray(rows, dtype=np.int64)
-    return Samples(rows, data(rows).targets.numpy()[:, 0])
+    return SampleRows(rows, data(rows).targets.numpy()[:, 0])
 
 
 def started(strategy=None, *, capacity=4, familiarity_capacity=None) -> Component:
     component = Component(
         "predictor",
         Model(NETWORK, NETWORK.initialise([0])),
-        settings=Settings(
+        settings=ClearSettings(
             strategy=strategy or FineTune(),
             novelty_capacity=capacity,
             familiarity_capacity=familiarity_capacity,

@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, RecentReplay
@@ -115,7 +115,7 @@ def test_two_entities_of_one_name_are_refused():
     data, (autoencoder, *heads) = scenario(), models(FineTune())
     with pytest.raises(ConfigurationError, match="entity 'park' is there twice"):
         Instance.start(
-            Settings(strategy=FineTune()),
+            ClearSettings(strategy=FineTune()),
             data.warm_x,
             data.warm_y[:, :2],
             autoencoder=autoencoder,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.gate import FEWEST, Comparison, Gate, Side
 from clearwatt.clear.instance import Instance
 from clearwatt.errors import ConfigurationError
@@ -25,7 +25,7 @@ def errors(*values: float) -> np.ndarray:
 
 def started(strategy, *, gate: Gate | None = HALF, learning_rate: float = 1e-3) -> Instance:
     data, (autoencoder, *heads) = scenario(), models(strategy)
-    settings = Settings(
+    settings = ClearSettings(
         strategy=strategy,
         novelty_capacity=CAPACITY,
         update=Training(epochs=5, patience=None, batch=16, learning_rate=learning_rate),

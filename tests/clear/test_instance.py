@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clearwatt.clear import instance as instance_module
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import MANIFEST, load_state, save_state
@@ -49,7 +49,7 @@ def test_thresholds_start_from_the_whole_warm_up():
 def test_thresholds_are_re_estimated_on_everything_since_the_last_update():
     data = scenario()
     autoencoder, head, *_ = models(FineTune())
-    settings = Settings(
+    settings = ClearSettings(
         strategy=FineTune(),
         novelty_capacity=CAPACITY,
         alpha=1.1,
@@ -94,7 +94,7 @@ def test_an_empty_block_changes_nothing():
 def test_a_diverged_update_keeps_the_old_model_in_service():
     data = scenario()
     autoencoder, head, *_ = models(FineTune())
-    settings = Settings(
+    settings = ClearSettings(
         strategy=FineTune(),
         novelty_capacity=CAPACITY,
         update=Training(epochs=60, patience=None, learning_rate=1e30),
@@ -268,7 +268,7 @@ def test_names_stay_with_their_entities():
     data = scenario()
     autoencoder, *heads = models(FineTune())
     instance = Instance.start(
-        Settings(strategy=FineTune(), novelty_capacity=CAPACITY),
+        ClearSettings(strategy=FineTune(), novelty_capacity=CAPACITY),
         data.warm_x,
         data.warm_y,
         autoencoder=autoencoder,
@@ -287,5 +287,5 @@ def test_a_network_that_is_no_autoencoder_is_refused():
     wrong = head._replace(network=Predictor(D, 4, 1), params=Predictor(D, 4, 1).initialise([0]))
     with pytest.raises(ClearwattError):
         Instance.start(
-            Settings(), data.warm_x, data.warm_y[:, :1], autoencoder=wrong, predictors=[head]
+            ClearSettings(), data.warm_x, data.warm_y[:, :1], autoencoder=wrong, predictors=[head]
         )

@@ -112,7 +112,7 @@ def test_forgetting_and_correcting_can_be_taken_back(strategy):
     twin = deepcopy(instance)
 
     def failing():
-        with instance.checkpoint():
+        with instance.rollback_on_error():
             assert instance.correct(int(rows[0]), 0, 0.5)
             assert instance.forget(rows, inputs=True)
             raise KeyboardInterrupt

@@ -64,7 +64,7 @@ class Journal:
             instance.add("town", heads[2], data.warm_x, data.warm_y[:, 2], autoencoder=autoencoder)
         elif row == LATE:
             y = np.where(np.arange(3) == 1, data.y[:30] + 0.3, np.nan)
-            drive(instance.late(data.x[:30], y), stacked=False)
+            drive(instance.stream_late(data.x[:30], y), stacked=False)
         elif row == FORGET:
             instance.forget(np.arange(WARM_UP + 20, WARM_UP + 35), ["park"], inputs=True)
         elif row == CORRECT:

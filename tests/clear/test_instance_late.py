@@ -34,7 +34,7 @@ def silent(rows: int, entities: int = 2) -> np.ndarray:
 def late(instance: Instance, first: int, last: int, y: np.ndarray | None = None):
     data = scenario()
     power = data.y[first:last, : len(instance.predictors)] if y is None else y
-    return drive(instance.late(data.x[first:last], power), stacked=False)
+    return drive(instance.stream_late(data.x[first:last], power), stacked=False)
 
 
 def test_the_predictors_learn_and_the_autoencoder_does_not():
@@ -124,8 +124,8 @@ def test_an_abandoned_late_block_can_be_taken_back():
     before = instance.digest()
 
     def abandoned():
-        with instance.checkpoint():
-            next(instance.late(scenario().x, scenario().y[:, :2]))
+        with instance.rollback_on_error():
+            next(instance.stream_late(scenario().x, scenario().y[:, :2]))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

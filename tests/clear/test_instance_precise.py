@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearwatt.clear.component import Component, Model, Settings, aligned
+from clearwatt.clear.component import ClearSettings, Component, Model, aligned
 from clearwatt.clear.detection import is_novel
 from clearwatt.clear.instance import Instance
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, RecentReplay, Strategy
@@ -68,7 +68,7 @@ def test_verdicts_on_the_edge_do_not_depend_on_the_cut():
     rng, encoder, head = np.random.default_rng(1), Autoencoder(4), Predictor(12)
     x = rng.normal(size=(600, 4)).astype(np.float32)
     instance = Instance.start(
-        Settings(strategy=FineTune(), precise=True),
+        ClearSettings(strategy=FineTune(), precise=True),
         x,
         rng.normal(size=(600, 1)).astype(np.float32),
         autoencoder=Model(encoder, encoder.initialise([0])),

@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 import torch
 
+from clearwatt.clear.buffers import SampleRows
 from clearwatt.clear.past import history_for, past_of
 from clearwatt.errors import ConfigurationError
-from clearwatt.memory import Samples
 from clearwatt.strategies import Batch, FineTune, RecentReplay, Retrain
 
 NOTHING = np.empty(0, np.int64)
 
 
-def view(samples: Samples) -> Batch:
+def view(samples: SampleRows) -> Batch:
     return Batch(torch.from_numpy(samples.rows)[:, None], None)
 
 
 def past(strategy, *, closed=8, opened=4, held_back=NOTHING):
     history = history_for(strategy, labelled=False)
     if history is not None:
-        history.extend(Samples(np.arange(closed), None))
+        history.extend(SampleRows(np.arange(closed), None))
         history.close()
-        history.extend(Samples(np.arange(closed, closed + opened), None))
+        history.extend(SampleRows(np.arange(closed, closed + opened), None))
     rng = np.random.default_rng(0)
     return past_of(strategy, history, view, rng=rng, held_back=held_back)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from clearwatt.clear.component import Candidate
+from clearwatt.clear.component import ModelVersion
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import pack_version, unpack_version
 from clearwatt.errors import StateError
@@ -116,7 +116,7 @@ def test_a_version_from_disk_forecasts_as_it_did(strategy, tmp_path):
 def test_a_rollback_leaves_another_candidate_waiting():
     instance = waiting(OnlineEWC())
     part = instance.predictors[0]
-    now = Candidate(part.network, part.params, part.threshold, part.state, part.updates)
+    now = ModelVersion(part.network, part.params, part.threshold, part.state, part.updates)
     part.activate(now.params, now.threshold, now.state)
     assert part.candidate is not None
 
@@ -159,7 +159,7 @@ def of_another_strategy(model):
 def test_a_model_that_does_not_fit_is_refused_and_nothing_changes(spoil, says):
     instance = observe(start(OnlineEWC()))
     part = instance.predictors[0]
-    model = spoil(Candidate(part.network, part.params, part.threshold, part.state, 1))
+    model = spoil(ModelVersion(part.network, part.params, part.threshold, part.state, 1))
     before = instance.digest()
     with pytest.raises(StateError, match=says):
         part.activate(model.params, model.threshold, model.state)

@@ -1,8 +1,8 @@
-"""Settings refuse what cannot be, by name and value."""
+"""ClearSettings refuse what cannot be, by name and value."""
 
 import pytest
 
-from clearwatt.clear.settings import Settings
+from clearwatt.clear.settings import ClearSettings
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import FineTune
 
@@ -23,4 +23,4 @@ from clearwatt.strategies import FineTune
 )
 def test_settings_refuse_what_cannot_be(parameters, says):
     with pytest.raises(ConfigurationError, match=says):
-        Settings(**parameters)
+        ClearSettings(**parameters)

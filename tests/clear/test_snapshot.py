@@ -7,7 +7,7 @@ import pytest
 from torch import nn
 
 from clearwatt.clear import snapshot
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.strategies import (
     STRATEGIES,
@@ -18,7 +18,7 @@ from clearwatt.strategies import (
     RecentReplay,
     Strategy,
     Update,
-    strategy_named,
+    strategy_by_name,
 )
 from clearwatt.testing.scenario import observe, start
 from clearwatt.training.fleet import Training
@@ -47,7 +47,7 @@ def through_json(values):
 @pytest.mark.parametrize(
     "strategy",
     [
-        *(strategy_named(name) for name in STRATEGIES),
+        *(strategy_by_name(name) for name in STRATEGIES),
         RecentReplay(replay_weight=0.3, recent_updates=2, replay_size=9),
         GenerativeReplay(density="gaussian", components=3),
         FamiliarityReplay(ewc_weight=7.0, gamma=0.5, familiar_share=0.1),
@@ -79,7 +79,7 @@ def test_a_strategy_that_is_no_dataclass_cannot_be_saved():
 
 
 def test_settings_come_back_equal():
-    settings = Settings(
+    settings = ClearSettings(
         strategy=RecentReplay(recent_updates=3),
         novelty_capacity=7,
         alpha=2.5,

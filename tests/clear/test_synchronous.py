@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.strategies import GenerativeReplay
 from clearwatt.testing.scenario import CAPACITY, SHORT, models, scenario
@@ -15,7 +15,7 @@ STRATEGY = GenerativeReplay(density="gaussian", fit_samples=300)
 def started(entities: int = 1) -> Instance:
     data = scenario()
     autoencoder, *heads = models(STRATEGY)
-    settings = Settings(
+    settings = ClearSettings(
         strategy=STRATEGY,
         novelty_capacity=CAPACITY,
         update=Training(epochs=2, patience=None, batch=16),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.cli.adoption import adopt
 from clearwatt.cli.finished_run import read_finished_run
@@ -101,7 +101,7 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
             assert settings.alpha == most_chosen(folder, warm, "alpha", strategy)
             x = prepare(dataset, warm.scaling, entities=warm.history.names).inputs[zone.id][600:700]
             expected = Instance.bare(
-                Settings(),
+                ClearSettings(),
                 x.shape[1],
                 autoencoder=warm.autoencoder,
                 predictors=list(warm.predictors.values()),

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from torch import nn
 
 from clearwatt import ClearRegressor
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.strategies import (
@@ -209,7 +209,7 @@ def test_the_settings_reach_the_instance(data):
     assert settings.strategy == OnlineEWC()
     assert (settings.alpha, settings.familiarity_capacity) == (1.7, 9)
     assert ClearRegressor().fit(data[0][:8], data[1][:8]).instance_.settings.strategy == (
-        Settings().strategy
+        ClearSettings().strategy
     )
 
 

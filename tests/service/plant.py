@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.clear.component import Component, Model, Settings
+from clearwatt.clear.component import ClearSettings, Component, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import pack_version
 from clearwatt.data.scaling import Extrema, Scaling
@@ -71,7 +71,7 @@ class Plant:
         x = np.random.default_rng(0).random((40, 12), np.float32)
         y = np.random.default_rng(1).random((40, len(names)), np.float32)
         return Instance.start(
-            Settings(strategy=strategy),
+            ClearSettings(strategy=strategy),
             x,
             y,
             autoencoder=Model(encoder, encoder.initialise([0])),

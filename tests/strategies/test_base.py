@@ -9,9 +9,9 @@ from clearwatt.strategies import (
     Batch,
     OnlineEWC,
     RecentReplayDecay,
-    strategy_named,
+    strategy_by_name,
 )
-from clearwatt.strategies.base import joined
+from clearwatt.strategies.base import replay_objective
 
 
 def numbers(start: int, stop: int, *, labelled: bool) -> Batch:
@@ -34,7 +34,7 @@ def test_batches_join_in_order(labelled):
 def test_weights_make_the_mean_over_all_equation_2(novel, replayed, weight):
     """L_N + λ_R · L_R, each a mean over its own samples."""
     losses = torch.rand(novel + replayed, generator=torch.Generator().manual_seed(0))
-    objective = joined(
+    objective = replay_objective(
         numbers(0, novel, labelled=True), numbers(0, replayed, labelled=True), weight
     )
     wanted = losses[:novel].mean() + weight * losses[novel:].mean()
@@ -43,31 +43,31 @@ def test_weights_make_the_mean_over_all_equation_2(novel, replayed, weight):
 
 
 def test_nothing_replayed_is_the_plain_mean():
-    objective = joined(numbers(0, 4, labelled=True), numbers(0, 0, labelled=True), 2.0)
+    objective = replay_objective(numbers(0, 4, labelled=True), numbers(0, 0, labelled=True), 2.0)
     assert objective.weights.tolist() == [1, 1, 1, 1]
     assert objective.replayed == 0
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_approach_has_its_name(name):
-    assert type(strategy_named(name)) is STRATEGIES[name]
+    assert type(strategy_by_name(name)) is STRATEGIES[name]
 
 
 @pytest.mark.parametrize(
     "name", ["recent-replay-decay", "RECENT_REPLAY_DECAY", "recent replay decay"]
 )
 def test_names_may_be_spelt_freely(name):
-    assert strategy_named(name, {"recent_updates": 2}) == RecentReplayDecay(recent_updates=2)
+    assert strategy_by_name(name, {"recent_updates": 2}) == RecentReplayDecay(recent_updates=2)
 
 
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(ConfigurationError, match=r"'dreaming' is unknown.*OnlineEWC.*Retrain"):
-        strategy_named("dreaming")
+        strategy_by_name("dreaming")
 
 
 def test_an_unknown_parameter_lists_the_known():
     with pytest.raises(ConfigurationError, match="no parameter 'lambda'; it has ewc_weight, gamma"):
-        strategy_named("OnlineEWC", {"lambda": 3})
+        strategy_by_name("OnlineEWC", {"lambda": 3})
 
 
 def test_approaches_are_values():

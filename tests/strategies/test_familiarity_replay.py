@@ -5,7 +5,7 @@ import torch
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import FamiliarityReplay
-from clearwatt.strategies.online_ewc import fisher_of
+from clearwatt.strategies.online_ewc import fisher_information
 
 
 def ones(params):
@@ -46,7 +46,7 @@ def test_new_importance_comes_from_novelty_only(update):
     seen = update(state=ones(update().params))
     new = seen.network.initialise([5])
     after = FamiliarityReplay(gamma=0.25).consolidate(seen, new)
-    fresh = fisher_of(seen, new, seen.novelty)
+    fresh = fisher_information(seen, new, seen.novelty)
     for name, tensor in after.items():
         assert torch.allclose(tensor, 0.25 + fresh[name])
 

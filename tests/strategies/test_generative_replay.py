@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.strategies import Access, Archive, Batch, GenerativeReplay, Warmup
+from clearwatt.strategies import Access, Archive, Batch, GenerativeReplay, WarmUpResult
 from clearwatt.testing.scenario import observe, start
 from clearwatt.training.networks import VariationalAutoencoder
 
@@ -18,10 +18,10 @@ def inputs(count: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(count, 3, generator=torch.Generator().manual_seed(seed))
 
 
-def warmup(count: int = 200) -> Warmup:
+def warmup(count: int = 200) -> WarmUpResult:
     params = NETWORK.initialise([1])
     rng = np.random.default_rng(0)
-    return Warmup("autoencoder", NETWORK, params, Batch(inputs(count), None), rng)
+    return WarmUpResult("autoencoder", NETWORK, params, Batch(inputs(count), None), rng)
 
 
 def generated(strategy: GenerativeReplay, count: int = 50) -> tuple[Batch, list[torch.Tensor]]:

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.strategies import Batch, OnlineEWC, Warmup
-from clearwatt.strategies.online_ewc import fisher_of
+from clearwatt.strategies import Batch, OnlineEWC, WarmUpResult
+from clearwatt.strategies.online_ewc import fisher_information
 from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 
 
@@ -35,7 +35,7 @@ def test_the_first_importance_is_the_fisher_information_of_the_warm_up(network, 
     data = seen if isinstance(network, Predictor) else Batch(seen.inputs, None)
     name = "predictor" if isinstance(network, Predictor) else "autoencoder"
     params = network.initialise([4])
-    state = OnlineEWC().initial_state(Warmup(name, network, params, data, update().rng))
+    state = OnlineEWC().initial_state(WarmUpResult(name, network, params, data, update().rng))
     assert state.keys() == params.keys()
     assert close(state, fisher_by_loop(network, params, data))
 
@@ -43,7 +43,7 @@ def test_the_first_importance_is_the_fisher_information_of_the_warm_up(network, 
 def test_importance_fades_and_grows_exactly(update):
     """F* <- γF* + F_new at the new weights, from both buffers."""
     seen = update()
-    before = fisher_of(seen, seen.params, seen.past.everything())
+    before = fisher_information(seen, seen.params, seen.past.everything())
     seen = update(state=before)
     new = seen.network.initialise([9])
     after = OnlineEWC(gamma=0.7).consolidate(seen, new)

@@ -13,26 +13,35 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from clearwatt.arrays import Int64Array
 from clearwatt.clear import detection
+from clearwatt.clear.buffers import FamiliarityBuffer, SampleBuffer, SampleRows
 from clearwatt.clear.detection import Reals
 from clearwatt.clear.events import Signal, UpdateEvent
-from clearwatt.clear.past import View, history_for, past_of
+from clearwatt.clear.past import SampleView, history_for, past_of
 from clearwatt.clear.promotion import (
     AWAITING,
     DIVERGED,
     Assessment,
-    Candidate,
+    ModelVersion,
     Request,
     require_fitting,
 )
-from clearwatt.clear.settings import Settings
+from clearwatt.clear.settings import ClearSettings
 from clearwatt.errors import DataError
-from clearwatt.memory import FamiliarityBuffer, Rows, SampleList, Samples
-from clearwatt.strategies import Batch, ComponentName, Past, State, Update, Warmup
+from clearwatt.strategies import Batch, ComponentName, Past, State, Update, WarmUpResult
 from clearwatt.training.fleet import Job, Trained, Training
 from clearwatt.training.networks import Network, Params
 
-__all__ = ["RECENT_READINGS", "Candidate", "Component", "Model", "Settings", "View", "aligned"]
+__all__ = [
+    "RECENT_READINGS",
+    "ClearSettings",
+    "Component",
+    "Model",
+    "ModelVersion",
+    "SampleView",
+    "aligned",
+]
 
 RECENT_READINGS = 96
 """How many of the last verdicts an event reports: a day of quarter hours."""
@@ -59,7 +68,7 @@ class Component:
         name: ComponentName,
         model: Model,
         *,
-        settings: Settings,
+        settings: ClearSettings,
         rng: np.random.Generator,
         sample_width: int,
         entity: int | str | None = None,
@@ -74,7 +83,7 @@ class Component:
         self.threshold = float("nan")
         self.state: State = {}
         labelled = name == "predictor"
-        self.novelty = SampleList(labelled=labelled)
+        self.novelty = SampleBuffer(labelled=labelled)
         self.familiarity = FamiliarityBuffer(
             labelled=labelled, capacity=settings.familiarity_capacity
         )
@@ -82,19 +91,19 @@ class Component:
         self.recent: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self.updates = 0
         self.approval = False
-        self.candidate: Candidate | None = None
+        self.candidate: ModelVersion | None = None
 
     @property
     def title(self) -> str:
         """What to call it in a sentence."""
         return self.name if self.entity is None else f"{self.name} of {self.entity}"
 
-    def start(self, samples: Samples, data: Batch) -> None:
+    def start(self, samples: SampleRows, data: Batch) -> None:
         """Take the warm-up as known: threshold, the strategy's first state, task 0."""
         if data.size == 0:
             raise DataError(f"the {self.title} has no sample to start from; give measured ones")
         self.threshold = detection.threshold(self.errors(data), self.settings.alpha)
-        warmup = Warmup(self.name, self.network, self.params, data, self.rng)
+        warmup = WarmUpResult(self.name, self.network, self.params, data, self.rng)
         self.state = self.settings.strategy.initial_state(warmup)
         if self.history is not None:
             self.history.extend(samples)
@@ -107,7 +116,7 @@ class Component:
         return _errors(data, self.network.forward(weights, data.inputs[None])[0])
 
     @property
-    def judging(self) -> Params:
+    def verdict_params(self) -> Params:
         """The deployed weights in the precision of the verdicts."""
         return {name: tensor.to(self.settings.dtype) for name, tensor in self.params.items()}
 
@@ -116,7 +125,7 @@ class Component:
         """Which samples are novel to the deployed model, whose output may be known already."""
         if output is None:
             seen = data.inputs.to(self.settings.dtype)
-            output = self.network.forward(self.judging, seen[None])[0]
+            output = self.network.forward(self.verdict_params, seen[None])[0]
         return detection.is_novel(_errors(data, output), self.threshold)
 
     def due(self, novel: npt.NDArray[np.bool_]) -> int | None:
@@ -124,7 +133,7 @@ class Component:
         room = self.settings.novelty_capacity - len(self.novelty)
         return detection.run_to_trigger(novel, room)
 
-    def absorb(self, samples: Samples, novel: npt.NDArray[np.bool_]) -> None:
+    def absorb(self, samples: SampleRows, novel: npt.NDArray[np.bool_]) -> None:
         """Put judged samples into the buffers and, where the strategy may see it, the history."""
         # Positions, because picking by them is several times as fast as by a mask.
         self.novelty.extend(samples.at(np.flatnonzero(novel)))
@@ -135,19 +144,19 @@ class Component:
 
     def request(
         self,
-        view: View,
+        view: SampleView,
         *,
         step: int,
         trigger: Signal,
-        also_novel: Samples | None = None,
+        also_novel: SampleRows | None = None,
         generated: Batch | None = None,
-        deployed: View | None = None,
+        deployed: SampleView | None = None,
     ) -> Request:
         """Turn the full buffers into a training job and start fresh ones.
 
         Args:
             view: How the model to be trained sees its data.
-            step: Samples streamed so far.
+            step: SampleRows streamed so far.
             trigger: The signal that fired.
             also_novel: What the partner of a synchronous pair found novel.
             generated: Pseudo samples of the past.
@@ -252,8 +261,8 @@ class Component:
             threshold: Its threshold.
             state: What the strategy kept with it.
         """
-        like = Candidate(self.network, self.params, self.threshold, self.state, self.updates)
-        given = Candidate(self.network, params, threshold, state, self.updates)
+        like = ModelVersion(self.network, self.params, self.threshold, self.state, self.updates)
+        given = ModelVersion(self.network, params, threshold, state, self.updates)
         require_fitting(given, like, self.title)
         self._serve(params, threshold, state)
 
@@ -265,13 +274,13 @@ class Component:
             self.candidate = None
         self.params, self.threshold, self.state = aligned(params), threshold, aligned(state)
 
-    def _candidate(self, found: Assessment) -> Candidate:
+    def _candidate(self, found: Assessment) -> ModelVersion:
         after, threshold = np.concatenate(found.after), self.threshold
         if len(after):
             threshold = detection.threshold(after, self.settings.alpha)
         update, params = found.request.update, found.params
         state = self.settings.strategy.consolidate(update, params)
-        return Candidate(self.network, params, threshold, state, self.updates)
+        return ModelVersion(self.network, params, threshold, state, self.updates)
 
     def _both(
         self, window: tuple[Batch, Batch], params: Params | None = None
@@ -280,7 +289,7 @@ class Component:
         return self.errors(window[0], params), self.errors(window[1], params)
 
     def _training_part(
-        self, update: Update, samples: tuple[Samples, Samples], view: View
+        self, update: Update, samples: tuple[SampleRows, SampleRows], view: SampleView
     ) -> Update:
         """The update without what the gate holds back."""
         gate = self.settings.gate
@@ -295,11 +304,11 @@ class Component:
         past = self._past(view, np.concatenate(rows))
         return replace(update, novelty=novelty, familiarity=familiarity, past=past)
 
-    def _past(self, view: View, held_back: Rows | None = None) -> Past:
+    def _past(self, view: SampleView, held_back: Int64Array | None = None) -> Past:
         rows = np.empty(0, np.int64) if held_back is None else held_back
         return past_of(self.settings.strategy, self.history, view, rng=self.rng, held_back=rows)
 
-    def forget(self, rows: Rows) -> int:
+    def forget(self, rows: Int64Array) -> int:
         """Let go of these rows wherever they are held; how many samples that were."""
         held = int(np.isin(self.held.rows, rows).sum())
         for part in self._lists:
@@ -311,12 +320,12 @@ class Component:
         return sum(part.correct(row, target) for part in self._lists)
 
     @property
-    def window(self) -> Samples:
+    def window(self) -> SampleRows:
         """The samples in both buffers, novel ones first."""
         return _joined(self.novelty.samples, self.familiarity.samples)
 
     @property
-    def held(self) -> Samples:
+    def held(self) -> SampleRows:
         """Every sample this component still refers to; a history contains the buffers."""
         return self.window if self.history is None else self.history.samples
 
@@ -335,11 +344,11 @@ class Component:
         return [self, *(part for each in self._lists for part in each.parts)]
 
     @property
-    def _lists(self) -> list[SampleList]:
+    def _lists(self) -> list[SampleBuffer]:
         lists = [self.novelty, self.familiarity, self.history]
         return [each for each in lists if each is not None]
 
-    def _window(self, also_novel: Samples | None) -> tuple[Samples, Samples]:
+    def _window(self, also_novel: SampleRows | None) -> tuple[SampleRows, SampleRows]:
         """Novelty and familiarity samples; some of the familiar may be novel to the partner."""
         if also_novel is None:
             return self.novelty.samples, self.familiarity.samples
@@ -355,11 +364,11 @@ class Component:
             self.history.close()
 
 
-def _joined(first: Samples, second: Samples) -> Samples:
+def _joined(first: SampleRows, second: SampleRows) -> SampleRows:
     targets = None
     if first.targets is not None and second.targets is not None:
         targets = np.concatenate([first.targets, second.targets])
-    return Samples(np.concatenate([first.rows, second.rows]), targets)
+    return SampleRows(np.concatenate([first.rows, second.rows]), targets)
 
 
 def aligned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

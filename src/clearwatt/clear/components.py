@@ -8,14 +8,14 @@ import numpy as np
 
 from clearwatt.clear.component import Component, Model
 from clearwatt.clear.loop import reconstructor
-from clearwatt.clear.settings import Settings
+from clearwatt.clear.settings import ClearSettings
 from clearwatt.errors import ConfigurationError
 
 Name = int | str
 
 
-def autoencoder_part(
-    settings: Settings, model: Model, *, width: int, index: int, entity: Name | None
+def make_autoencoder(
+    settings: ClearSettings, model: Model, *, width: int, index: int, entity: Name | None
 ) -> Component:
     """An autoencoder of inputs so wide; `entity` is None for one that all share."""
     return Component(
@@ -28,8 +28,8 @@ def autoencoder_part(
     )
 
 
-def predictor_part(
-    settings: Settings, model: Model, *, width: int, index: int, entity: Name
+def make_predictor(
+    settings: ClearSettings, model: Model, *, width: int, index: int, entity: Name
 ) -> Component:
     """The predictor of the entity with this index."""
     return Component(
@@ -42,8 +42,8 @@ def predictor_part(
     )
 
 
-def parts_of(
-    settings: Settings,
+def make_components(
+    settings: ClearSettings,
     width: int,
     *,
     autoencoder: Model,
@@ -54,14 +54,14 @@ def parts_of(
     require_unique(names)
     shared = not settings.strategy.synchronous
     encoders = [
-        autoencoder_part(
+        make_autoencoder(
             settings, autoencoder, width=width, index=index, entity=None if shared else name
         )
         for index, name in enumerate(names)
         if index == 0 or not shared
     ]
     heads = [
-        predictor_part(settings, model, width=width, index=index, entity=name)
+        make_predictor(settings, model, width=width, index=index, entity=name)
         for index, (name, model) in enumerate(zip(names, predictors, strict=True))
     ]
     return encoders, heads
@@ -76,8 +76,8 @@ def require_unique(names: Iterable[Name]) -> None:
         seen.add(name)
 
 
-def own_autoencoder(
-    settings: Settings, like: Component, model: Model | None, name: Name
+def checked_autoencoder(
+    settings: ClearSettings, like: Component, model: Model | None, name: Name
 ) -> Model | None:
     """The autoencoder that an entity brings with it; None where all share one."""
     if not settings.strategy.synchronous:
@@ -101,7 +101,7 @@ def require_latents(model: Model, autoencoder: Model | Component, name: Name) ->
         )
 
 
-def places_of(parts: Sequence[Component], names: Sequence[Name] | None) -> list[int]:
+def entity_indices(parts: Sequence[Component], names: Sequence[Name] | None) -> list[int]:
     """Where the named entities are among the predictors; None: all of them."""
     if names is None:
         return list(range(len(parts)))

@@ -14,7 +14,7 @@ from clearwatt.training.fleet import one_thread
 from clearwatt.training.networks import Network, Params
 
 
-class Voice(Protocol):
+class ModelLike(Protocol):
     """Whatever has a network and its weights: a component, or a model as it was."""
 
     @property
@@ -28,7 +28,7 @@ class Voice(Protocol):
 
 @one_thread()
 @torch.inference_mode()
-def forecasts(models: Iterable[tuple[Voice, Voice]], x: Float32Array) -> Float64Array:
+def forecasts(models: Iterable[tuple[ModelLike, ModelLike]], x: Float32Array) -> Float64Array:
     """Forecasts (n x models) for inputs (n x d) by autoencoders, each with its predictor."""
     values = torch.from_numpy(x).double()[None]
     latents: dict[int, torch.Tensor] = {}
@@ -44,7 +44,7 @@ def forecasts(models: Iterable[tuple[Voice, Voice]], x: Float32Array) -> Float64
 
 @one_thread()
 @torch.inference_mode()
-def reconstructions(autoencoder: Voice, x: Float32Array) -> Float64Array:
+def reconstructions(autoencoder: ModelLike, x: Float32Array) -> Float64Array:
     """Reconstructions (n x d) of inputs (n x d)."""
     values = torch.from_numpy(x).double()[None]
     output: Float64Array = autoencoder.network.forward(_double(autoencoder.params), values)[

@@ -12,23 +12,25 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from clearwatt.arrays import Float32Array, checked_inputs, checked_targets
-from clearwatt.clear.component import Component, Model, Settings, View
+from clearwatt.arrays import Float32Array, Int64Array, checked_inputs, checked_targets
+from clearwatt.clear.buffers import SampleRows
+from clearwatt.clear.component import ClearSettings, Component, Model, SampleView
 from clearwatt.clear.components import (
     Name,
-    autoencoder_part,
-    own_autoencoder,
-    parts_of,
-    places_of,
-    predictor_part,
+    checked_autoencoder,
+    entity_indices,
+    make_autoencoder,
+    make_components,
+    make_predictor,
     require_latents,
     require_unique,
 )
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.forecasting import forecasts, reconstructions
+from clearwatt.clear.inputs import InputStore
 from clearwatt.clear.loop import (
-    Block,
     Deployment,
+    InputBlock,
     input_view,
     latent_view,
     reconstructor,
@@ -36,12 +38,11 @@ from clearwatt.clear.loop import (
     represent_now,
     run_predictors,
 )
-from clearwatt.clear.rollback import Checkpoint
+from clearwatt.clear.rollback import Rollback
 from clearwatt.clear.saving import origin_of, pack_instance, restore_instance, without_seconds
 from clearwatt.clear.synchronous import Pair, run_pairs
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import Saved, digest_of, load_state, save_state
-from clearwatt.memory import Inputs, Rows, Samples
 from clearwatt.strategies import Strategy
 from clearwatt.training.fleet import one_thread
 from clearwatt.training.networks import Network
@@ -60,9 +61,9 @@ class Instance:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ClearSettings,
         *,
-        inputs: Inputs,
+        inputs: InputStore,
         autoencoders: Sequence[Component],
         predictors: Sequence[Component],
     ) -> None:
@@ -78,7 +79,7 @@ class Instance:
     @one_thread()
     def start(
         cls,
-        settings: Settings,
+        settings: ClearSettings,
         x: Float32Array,
         y: Float32Array,
         *,
@@ -102,7 +103,7 @@ class Instance:
     @classmethod
     def bare(
         cls,
-        settings: Settings,
+        settings: ClearSettings,
         width: int,
         *,
         autoencoder: Model,
@@ -111,10 +112,10 @@ class Instance:
     ) -> Instance:
         """Components without thresholds or data yet, each with its own random numbers."""
         labels = list(names if names is not None else range(len(predictors)))
-        encoders, heads = parts_of(
+        encoders, heads = make_components(
             settings, width, autoencoder=autoencoder, predictors=predictors, names=labels
         )
-        return cls(settings, inputs=Inputs(width), autoencoders=encoders, predictors=heads)
+        return cls(settings, inputs=InputStore(width), autoencoders=encoders, predictors=heads)
 
     @one_thread()
     def add(
@@ -131,7 +132,7 @@ class Instance:
         Args:
             name: Of the entity; no other has it.
             model: Its predictor, trained on the latents of the autoencoder it joins.
-            x: Inputs of its warm-up, n x d; they become new rows.
+            x: InputStore of its warm-up, n x d; they become new rows.
             y: Its measurements, n; NaN where there is none.
             autoencoder: With a synchronous strategy the autoencoder it starts from, of the same
                 network as the others; otherwise all share one, and this is not used.
@@ -142,15 +143,15 @@ class Instance:
         require_unique(
             [*(part.entity for part in self.predictors if part.entity is not None), name]
         )
-        own = own_autoencoder(self.settings, self.autoencoders[0], autoencoder, name)
+        own = checked_autoencoder(self.settings, self.autoencoders[0], autoencoder, name)
         require_latents(model, own or self.autoencoders[0], name)
-        with self.checkpoint():
+        with self.rollback_on_error():
             rows = self.inputs.append(inputs)
             if own is not None:
-                part = autoencoder_part(self.settings, own, width=width, index=index, entity=name)
+                part = make_autoencoder(self.settings, own, width=width, index=index, entity=name)
                 self.autoencoders += (part,)
                 self._start_autoencoder(part, rows)
-            part = predictor_part(self.settings, model, width=width, index=index, entity=name)
+            part = make_predictor(self.settings, model, width=width, index=index, entity=name)
             self.predictors += (part,)
             self._start_predictor(index, rows, targets)
             self._prune()
@@ -161,10 +162,10 @@ class Instance:
         All or nothing: if it is interrupted or fails, the instance is as it was before the block.
 
         Args:
-            x: Inputs, n x d.
+            x: InputStore, n x d.
             y: Measurements, n x entities; NaN where there is none.
         """
-        with self.checkpoint():
+        with self.rollback_on_error():
             deployed = drive(self.stream(x, y), stacked=not self.settings.precise)
         return tuple(deployment.event for deployment in deployed)
 
@@ -172,8 +173,9 @@ class Instance:
         """Like `observe`, but hand out the training jobs instead of training them.
 
         Returns every update with the weights in service after it, in order. A stream must be run
-        to its end; unlike `observe` it leaves an abandoned block half taken in (see `checkpoint`).
-        Its samples get the row numbers from ``inputs.next_row`` on, unless nothing ever updates.
+        to its end; an abandoned one leaves a block partly applied, unless it runs within
+        `rollback_on_error`. Samples get row numbers from ``inputs.next_row`` on, unless the
+        strategy never updates.
         """
         inputs, targets = self._checked(x, y)
         deployed: list[Deployment] = []
@@ -188,9 +190,9 @@ class Instance:
                     self.predictors, timeline, targets, inputs=self.inputs
                 )
         self.step += len(inputs)
-        return self._recorded(deployed)
+        return self._record(deployed)
 
-    def late(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
+    def stream_late(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
         """Learn from samples whose time has passed, as `stream` does from those whose time is now.
 
         The models now in service judge them. The autoencoder has seen their inputs when it was
@@ -212,7 +214,7 @@ class Instance:
                     self.predictors, timeline, targets, inputs=self.inputs
                 )
         deployed.sort(key=lambda update: update.event.step)  # which of them fired first
-        return self._recorded([each.at(self.step) for each in deployed])
+        return self._record([each.at(self.step) for each in deployed])
 
     def forget(
         self, rows: npt.ArrayLike, entities: Sequence[Name] | None = None, *, inputs: bool = False
@@ -231,7 +233,7 @@ class Instance:
             How many samples were held, counted for each component.
         """
         numbers = np.asarray(rows, dtype=np.int64).reshape(-1)
-        places = places_of(self.predictors, entities)
+        places = entity_indices(self.predictors, entities)
         parts = [self.predictors[place] for place in places]
         if inputs:
             encoders = {id(part): part for part in map(self.autoencoder_of, places)}
@@ -250,18 +252,18 @@ class Instance:
         """
         if not abs(value) <= float(np.finfo(np.float32).max):
             raise DataError(f"the corrected value is {value}; it must be finite, else use forget")
-        (place,) = places_of(self.predictors, [entity])
+        (place,) = entity_indices(self.predictors, [entity])
         return self.predictors[place].correct(row, value)
 
     def _pairs(self) -> list[Pair]:
         parts = zip(self.autoencoders, self.predictors, strict=True)
         return [Pair(encoder, predictor, self.inputs) for encoder, predictor in parts]
 
-    def _block(self, x: Float32Array) -> Block:
+    def _block(self, x: Float32Array) -> InputBlock:
         steps = np.arange(self.step + 1, self.step + len(x) + 1, dtype=np.int64)
-        return Block(self.inputs.append(x), x, steps)
+        return InputBlock(self.inputs.append(x), x, steps)
 
-    def _recorded(self, deployed: list[Deployment]) -> list[Deployment]:
+    def _record(self, deployed: list[Deployment]) -> list[Deployment]:
         deployed.sort(key=lambda update: update.event.step)
         self.events += tuple(update.event for update in deployed)
         if len(self.inputs) > self._prune_at:
@@ -368,23 +370,23 @@ class Instance:
         """The autoencoder that represents an entity's inputs."""
         return self.autoencoders[entity if self.settings.strategy.synchronous else 0]
 
-    def _latent_view(self, entity: int) -> View:
+    def _latent_view(self, entity: int) -> SampleView:
         encoder = self.autoencoder_of(entity)
         return latent_view(reconstructor(encoder.network), encoder.params, self.inputs)
 
-    def checkpoint(self) -> Checkpoint:
+    def rollback_on_error(self) -> Rollback:
         """The way back to now; as a context manager it is taken if the block fails."""
         components = (*self.autoencoders, *self.predictors)
         parts = [self, *self.inputs.parts, *(each for part in components for each in part.parts)]
-        return Checkpoint(parts, [component.rng for component in components])
+        return Rollback(parts, [component.rng for component in components])
 
-    def _start_autoencoder(self, component: Component, rows: Rows) -> None:
-        samples = Samples(rows, None)
+    def _start_autoencoder(self, component: Component, rows: Int64Array) -> None:
+        samples = SampleRows(rows, None)
         component.start(samples, input_view(self.inputs)(samples))
 
-    def _start_predictor(self, entity: int, rows: Rows, y: Float32Array) -> None:
+    def _start_predictor(self, entity: int, rows: Int64Array, y: Float32Array) -> None:
         measured = ~np.isnan(y)
-        samples = Samples(rows[measured], y[measured])
+        samples = SampleRows(rows[measured], y[measured])
         self.predictors[entity].start(samples, self._latent_view(entity)(samples))
 
     def _prune(self) -> None:

@@ -17,43 +17,44 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clearwatt.arrays import Float32Array
-from clearwatt.clear.component import Component, View
+from clearwatt.arrays import Float32Array, Int64Array
+from clearwatt.clear.buffers import SampleRows
+from clearwatt.clear.component import Component, SampleView
 from clearwatt.clear.events import Signal, UpdateEvent
+from clearwatt.clear.inputs import InputStore
 from clearwatt.errors import ConfigurationError
-from clearwatt.memory import Inputs, Rows, Samples
 from clearwatt.strategies import Batch
 from clearwatt.training.networks import Network, Params, Reconstructor
 from clearwatt.training.streams import Stream, together
 
 LOOK_AHEAD = 16_384
-"""Samples judged at once at most."""
+"""SampleRows judged at once at most."""
 LEAST_AHEAD = 256
-"""Samples judged at once at least: fewer would cost more than judging some of them twice."""
+"""SampleRows judged at once at least: fewer would cost more than judging some of them twice."""
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class InputBlock:
     """A piece of the stream: row numbers (n), inputs (n x d), and the step after each (n)."""
 
-    rows: Rows
+    rows: Int64Array
     x: Float32Array
-    steps: Rows
+    steps: Int64Array
 
-    def at(self, places: Rows) -> Block:
+    def at(self, places: Int64Array) -> InputBlock:
         """The samples at these positions."""
-        return Block(self.rows[places], self.x[places], self.steps[places])
+        return InputBlock(self.rows[places], self.x[places], self.steps[places])
 
 
-class Lens(Protocol):
+class ComponentInput(Protocol):
     """What a component sees of a block: its samples, each under the encoder of its time."""
 
-    samples: Samples
+    samples: SampleRows
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
         """Which samples from `start` on, some `ahead` of them, are novel to the component."""
 
-    def view_after(self, stop: int) -> View:
+    def view_after(self, stop: int) -> SampleView:
         """How a model trained once the samples before `stop` have passed sees its data."""
 
     def step_after(self, stop: int) -> int:
@@ -71,13 +72,13 @@ class Deployment(NamedTuple):
         return Deployment(replace(self.event, step=step), self.params)
 
 
-def ahead(component: Component) -> int:
+def look_ahead(component: Component) -> int:
     """How many samples to judge at once: before its buffer is full no update can be due."""
     room = component.settings.novelty_capacity - len(component.novelty)
     return min(LOOK_AHEAD, max(LEAST_AHEAD, room))
 
 
-def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deployment]]:
+def run(component: Component, lens: ComponentInput, trigger: Signal) -> Stream[list[Deployment]]:
     """The CLeaR loop of one component: judge, buffer, trigger, update, deploy."""
     deployments: list[Deployment] = []
     position, end = 0, len(lens.samples.rows)
@@ -96,7 +97,7 @@ def run(component: Component, lens: Lens, trigger: Signal) -> Stream[list[Deploy
     return deployments
 
 
-class InputLens:
+class AutoencoderInput:
     """The autoencoder's: the inputs themselves.
 
     ``latents`` (n x z) are what judging leaves behind: each sample under the encoder of its time,
@@ -104,23 +105,23 @@ class InputLens:
     """
 
     def __init__(
-        self, network: Reconstructor, block: Block, inputs: Inputs, *, dtype: torch.dtype
+        self, network: Reconstructor, block: InputBlock, inputs: InputStore, *, dtype: torch.dtype
     ) -> None:
-        self.samples = Samples(block.rows, None)
+        self.samples = SampleRows(block.rows, None)
         self.latents = torch.empty(len(block.x), network.latent, dtype=dtype)
         self._network, self._block, self._inputs = network, block, inputs
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
-        """Inputs as they are, against their reconstruction."""
-        piece = slice(start, start + ahead(component))
-        x, params = self._block.x[piece], component.judging
+        """InputStore as they are, against their reconstruction."""
+        piece = slice(start, start + look_ahead(component))
+        x, params = self._block.x[piece], component.verdict_params
         self.latents[piece] = encode(self._network, params, x)
         with torch.no_grad():
             output = self._network.decode(params, self.latents[None, piece])[0]
         return component.judge(Batch(torch.from_numpy(x), None), output)
 
-    def view_after(self, stop: int) -> View:
-        """Inputs as they are, at any time."""
+    def view_after(self, stop: int) -> SampleView:
+        """InputStore as they are, at any time."""
         return input_view(self._inputs)
 
     def step_after(self, stop: int) -> int:
@@ -137,7 +138,7 @@ class Timeline:
     """
 
     network: Reconstructor
-    block: Block
+    block: InputBlock
     first: Params
     deployments: list[Deployment]
     latents: Tensor
@@ -158,57 +159,57 @@ class Timeline:
         return bisect_right(self.starts, position) - 1
 
 
-def represent(component: Component, block: Block, inputs: Inputs) -> Stream[Timeline]:
+def represent(component: Component, block: InputBlock, inputs: InputStore) -> Stream[Timeline]:
     """Run the autoencoder over a block and note which encoder was in force when."""
     network, first = reconstructor(component.network), component.params
-    lens = InputLens(network, block, inputs, dtype=component.settings.dtype)
+    lens = AutoencoderInput(network, block, inputs, dtype=component.settings.dtype)
     deployed = yield from run(component, lens, "reconstruction")
     return Timeline(network, block, first, deployed, lens.latents)
 
 
-def represent_now(component: Component, block: Block) -> Timeline:
+def represent_now(component: Component, block: InputBlock) -> Timeline:
     """A block under the encoder in force, which does not learn from it."""
     network = reconstructor(component.network)
-    latents = encode(network, component.judging, block.x)
+    latents = encode(network, component.verdict_params, block.x)
     return Timeline(network, block, component.params, [], latents)
 
 
-class LatentLens:
+class PredictorInput:
     """A predictor's: latents of the measured samples, under the encoder of their time."""
 
-    def __init__(self, timeline: Timeline, y: Float32Array, inputs: Inputs) -> None:
+    def __init__(self, timeline: Timeline, y: Float32Array, inputs: InputStore) -> None:
         self._measured = np.flatnonzero(~np.isnan(y))
-        self.samples = Samples(timeline.block.rows[self._measured], y[self._measured])
+        self.samples = SampleRows(timeline.block.rows[self._measured], y[self._measured])
         self._targets = torch.from_numpy(y[self._measured])[:, None]
         self._timeline, self._inputs = timeline, inputs
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
         """Latents against the measurements."""
-        piece = slice(start, start + ahead(component))
+        piece = slice(start, start + look_ahead(component))
         return component.judge(Batch(self._latents(self._measured[piece]), self._targets[piece]))
 
-    def _latents(self, places: Rows) -> Tensor:
+    def _latents(self, places: Int64Array) -> Tensor:
         first, last = int(places[0]), int(places[-1])
         if last - first + 1 == len(places):  # no gap: a view, not a copy
             return self._timeline.latents[first : last + 1]
         return self._timeline.latents.index_select(0, torch.from_numpy(places))
 
-    def view_after(self, stop: int) -> View:
+    def view_after(self, stop: int) -> SampleView:
         """An encoder updated at the very sample that filled the buffer is already in force."""
         version = self._timeline.version_at(int(self._measured[stop - 1]) + 1)
         encoder = self._timeline.encoders[version]
         return latent_view(self._timeline.network, encoder, self._inputs)
 
     def step_after(self, stop: int) -> int:
-        """Samples without a measurement count as streamed, too."""
+        """SampleRows without a measurement count as streamed, too."""
         return int(self._timeline.block.steps[self._measured[stop - 1]])
 
 
 def run_predictors(
-    predictors: Sequence[Component], timeline: Timeline, y: Float32Array, *, inputs: Inputs
+    predictors: Sequence[Component], timeline: Timeline, y: Float32Array, *, inputs: InputStore
 ) -> Stream[list[Deployment]]:
     """Run each predictor over its column of y (n x entities); the encoders' updates come first."""
-    lenses = [LatentLens(timeline, column, inputs) for column in y.T]
+    lenses = [PredictorInput(timeline, column, inputs) for column in y.T]
     streams = [
         run(component, lens, "prediction")
         for component, lens in zip(predictors, lenses, strict=True)
@@ -217,15 +218,15 @@ def run_predictors(
     return [*timeline.deployments, *(update for updates in deployed for update in updates)]
 
 
-def input_view(inputs: Inputs) -> View:
-    """Samples as the autoencoder sees them."""
-    return lambda samples: Batch(_owned(inputs.take(samples.rows)), None)
+def input_view(inputs: InputStore) -> SampleView:
+    """SampleRows as the autoencoder sees them."""
+    return lambda samples: Batch(_copy_to_torch(inputs.take(samples.rows)), None)
 
 
-def latent_view(network: Reconstructor, encoder: Params, inputs: Inputs) -> View:
-    """Samples as a predictor sees them through this encoder."""
+def latent_view(network: Reconstructor, encoder: Params, inputs: InputStore) -> SampleView:
+    """SampleRows as a predictor sees them through this encoder."""
 
-    def view(samples: Samples) -> Batch:
+    def view(samples: SampleRows) -> Batch:
         latents = encode(network, encoder, inputs.take(samples.rows))
         targets = None if samples.targets is None else torch.from_numpy(samples.targets)[:, None]
         return Batch(latents, targets)
@@ -237,10 +238,10 @@ def encode(network: Reconstructor, encoder: Params, x: Float32Array) -> Tensor:
     """Latents (n x z) of inputs (n x d), in the precision of the encoder's weights."""
     dtype = next(iter(encoder.values())).dtype
     with torch.no_grad():
-        return network.encode(encoder, _owned(x, dtype)[None])[0]
+        return network.encode(encoder, _copy_to_torch(x, dtype)[None])[0]
 
 
-def _owned(x: Float32Array, dtype: torch.dtype = torch.float32) -> Tensor:
+def _copy_to_torch(x: Float32Array, dtype: torch.dtype = torch.float32) -> Tensor:
     """In memory of torch's own, for the reason that `aligned` gives."""
     return torch.from_numpy(x).to(dtype, copy=True)
 

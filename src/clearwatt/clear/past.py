@@ -6,25 +6,27 @@ from collections.abc import Callable
 
 import numpy as np
 
+from clearwatt.arrays import Int64Array
+from clearwatt.clear.buffers import SampleRows, TaskHistory
 from clearwatt.errors import ConfigurationError
-from clearwatt.memory import History, Policy, Rows, Samples
+from clearwatt.memory import Policy
 from clearwatt.strategies import Access, Batch, Past, Strategy
 
-View = Callable[[Samples], Batch]
+SampleView = Callable[[SampleRows], Batch]
 """Turns samples into what the component's network sees, under the encoder now in force."""
 
 
-class KeptPast(Past):
+class HistoryPast(Past):
     """A history, seen through the encoder now in force, without rows that are held back."""
 
     def __init__(
         self,
-        history: History,
+        history: TaskHistory,
         *,
         access: Access,
-        view: View,
+        view: SampleView,
         rng: np.random.Generator,
-        held_back: Rows,
+        held_back: Int64Array,
     ) -> None:
         self._history, self._access, self._view, self._rng = history, access, view, rng
         self._held_back = held_back
@@ -63,22 +65,22 @@ class NoPast(Past):
         )
 
 
-def history_for(strategy: Strategy, *, labelled: bool) -> History | None:
+def history_for(strategy: Strategy, *, labelled: bool) -> TaskHistory | None:
     """The history a strategy may look at, empty; None for one that may not look at any."""
     if strategy.access is Access.NONE:
         return None
-    return History(labelled=labelled, recent_updates=strategy.window)
+    return TaskHistory(labelled=labelled, recent_updates=strategy.window)
 
 
 def past_of(
     strategy: Strategy,
-    history: History | None,
-    view: View,
+    history: TaskHistory | None,
+    view: SampleView,
     *,
     rng: np.random.Generator,
-    held_back: Rows,
+    held_back: Int64Array,
 ) -> Past:
     """What a strategy is handed of a history at an update."""
     if history is None:
         return NoPast()
-    return KeptPast(history, access=strategy.access, view=view, rng=rng, held_back=held_back)
+    return HistoryPast(history, access=strategy.access, view=view, rng=rng, held_back=held_back)

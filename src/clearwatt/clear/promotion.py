@@ -92,7 +92,7 @@ class Assessment:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class ModelVersion:
     """A model that can be put into service, with all that belongs to it.
 
     ``number`` counts the updates of its component, the one that made it included.
@@ -105,7 +105,7 @@ class Candidate:
     number: int
 
 
-def require_fitting(model: Candidate, like: Candidate, title: str) -> None:
+def require_fitting(model: ModelVersion, like: ModelVersion, title: str) -> None:
     """Refuse a model that cannot take the place of another one, of the component so called."""
     remedy = f"activate a model of the {title}"
     for name in sorted(model.params.keys() | like.params.keys()):

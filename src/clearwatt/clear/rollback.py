@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 
-class Checkpoint:
+class Rollback:
     """What the attributes of some objects are bound to, and where random numbers have got to.
 
     It costs next to nothing, because memories only grow at their end and models, thresholds and
@@ -18,7 +18,7 @@ class Checkpoint:
         self._attributes = [(part, dict(vars(part))) for part in parts]
         self._random = [(generator, generator.bit_generator.state) for generator in generators]
 
-    def __enter__(self) -> Checkpoint:
+    def __enter__(self) -> Rollback:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:

@@ -7,8 +7,9 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from clearwatt.clear.component import Component, Model, Settings
+from clearwatt.clear.component import ClearSettings, Component, Model
 from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.inputs import InputStore
 from clearwatt.clear.snapshot import (
     Tensors,
     Values,
@@ -21,7 +22,6 @@ from clearwatt.clear.snapshot import (
     unpack_event,
     unpack_settings,
 )
-from clearwatt.memory import Inputs
 from clearwatt.strategies import Strategy
 from clearwatt.training.networks import Network
 
@@ -29,8 +29,8 @@ from clearwatt.training.networks import Network
 class Persistent(Protocol):
     """What there is of an instance to keep."""
 
-    settings: Settings
-    inputs: Inputs
+    settings: ClearSettings
+    inputs: InputStore
     autoencoders: tuple[Component, ...]
     predictors: tuple[Component, ...]
     step: int
@@ -40,7 +40,7 @@ class Persistent(Protocol):
 class Origin(NamedTuple):
     """What an instance is made from before its state is filled in."""
 
-    settings: Settings
+    settings: ClearSettings
     width: int
     autoencoder: Model
     predictors: Sequence[Model]
@@ -81,7 +81,7 @@ def origin_of(
     autoencoder: Network | None = None,
     predictor: Network | None = None,
 ) -> Origin:
-    """Settings, networks and names; the arguments are the user's own, if not built in."""
+    """ClearSettings, networks and names; the arguments are the user's own, if not built in."""
     saved = values["components"]
     models = [
         model_of(saved[name], tensors_below(tensors, f"{name}."), predictor)

@@ -13,7 +13,7 @@ from clearwatt.training.fleet import UPDATE, Training
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClearSettings:
     """How an instance detects novelty and learns from it.
 
     Args:

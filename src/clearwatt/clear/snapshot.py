@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearwatt.clear.component import Candidate, Component, Model, Settings, aligned
+from clearwatt.clear.buffers import SampleBuffer, SampleRows
+from clearwatt.clear.component import ClearSettings, Component, Model, ModelVersion, aligned
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import Comparison, Gate, Side
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.files import Saved
-from clearwatt.memory import SampleList, Samples
-from clearwatt.strategies import STRATEGIES, Strategy, strategy_named
+from clearwatt.strategies import STRATEGIES, Strategy, strategy_by_name
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import Autoencoder, Network, Predictor, VariationalAutoencoder
 
@@ -43,11 +43,11 @@ def unpack_strategy(values: Values, own: Strategy | None) -> Strategy:
             f"the state was saved with the strategy {name}, which is not built in; "
             f"pass strategy={name}(...)"
         )
-    return own or strategy_named(name, values["parameters"])
+    return own or strategy_by_name(name, values["parameters"])
 
 
-def pack_settings(settings: Settings) -> Values:
-    """Settings as JSON values."""
+def pack_settings(settings: ClearSettings) -> Values:
+    """ClearSettings as JSON values."""
     return {
         "strategy": pack_strategy(settings.strategy),
         "novelty_capacity": settings.novelty_capacity,
@@ -60,9 +60,9 @@ def pack_settings(settings: Settings) -> Values:
     }
 
 
-def unpack_settings(values: Values, strategy: Strategy | None) -> Settings:
-    """Settings back; `strategy` stands in for one that is not built in."""
-    return Settings(
+def unpack_settings(values: Values, strategy: Strategy | None) -> ClearSettings:
+    """ClearSettings back; `strategy` stands in for one that is not built in."""
+    return ClearSettings(
         strategy=unpack_strategy(values["strategy"], strategy),
         novelty_capacity=values["novelty_capacity"],
         alpha=values["alpha"],
@@ -131,7 +131,7 @@ def restore_component(component: Component, values: Values, tensors: Tensors) ->
     for name, samples in _lists(component).items():
         targets = tensors.get(f"{name}.targets")
         rows = tensors[f"{name}.rows"].numpy()
-        samples.replace(Samples(rows, None if targets is None else targets.numpy()))
+        samples.replace(SampleRows(rows, None if targets is None else targets.numpy()))
     component.threshold = values["threshold"]
     component.updates = values["updates"]
     component.familiarity.seen = values["familiar_seen"]
@@ -144,20 +144,20 @@ def restore_component(component: Component, values: Values, tensors: Tensors) ->
         component.candidate = _version(values["candidate"], own, component.network)
 
 
-def pack_version(model: Component | Candidate) -> tuple[Values, Tensors]:
+def pack_version(model: Component | ModelVersion) -> tuple[Values, Tensors]:
     """A model that can be put into service again: weights, threshold, what its strategy kept."""
     tensors = {f"params.{name}": tensor for name, tensor in model.params.items()}
     tensors |= {f"state.{name}": tensor for name, tensor in model.state.items()}
     values: Values = {
         "network": pack_network(model.network),
         "threshold": model.threshold,
-        "number": model.number if isinstance(model, Candidate) else model.updates,
+        "number": model.number if isinstance(model, ModelVersion) else model.updates,
         "tensors": _shapes(tensors),
     }
     return values, tensors
 
 
-def unpack_version(saved: Saved, component: Component) -> Candidate:
+def unpack_version(saved: Saved, component: Component) -> ModelVersion:
     """The model that `pack_version` took apart, for `Component.activate` of its component."""
     try:
         if saved.values["network"] != pack_network(component.network):
@@ -170,9 +170,9 @@ def unpack_version(saved: Saved, component: Component) -> Candidate:
         raise StateError(f"{saved.folder} holds no model version ({error!r})") from error
 
 
-def _version(values: Values, tensors: Tensors, network: Network) -> Candidate:
+def _version(values: Values, tensors: Tensors, network: Network) -> ModelVersion:
     _require_all(values, tensors, "the model")
-    return Candidate(
+    return ModelVersion(
         network=network,
         params=aligned(tensors_below(tensors, "params.")),
         threshold=values["threshold"],
@@ -224,8 +224,8 @@ def _comparison(values: Values | None) -> Comparison | None:
     return Comparison(values["margin"], novel, familiar)
 
 
-def _lists(component: Component) -> dict[str, SampleList]:
-    lists: dict[str, SampleList] = {
+def _lists(component: Component) -> dict[str, SampleBuffer]:
+    lists: dict[str, SampleBuffer] = {
         "novelty": component.novelty,
         "familiarity": component.familiarity,
     }

@@ -9,19 +9,20 @@ import numpy as np
 import torch
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.component import Component, View
+from clearwatt.clear.buffers import SampleRows
+from clearwatt.clear.component import Component, SampleView
 from clearwatt.clear.events import Signal
+from clearwatt.clear.inputs import InputStore
 from clearwatt.clear.loop import (
-    Block,
     Deployment,
-    ahead,
+    InputBlock,
     encode,
     input_view,
     latent_view,
+    look_ahead,
     reconstructor,
 )
 from clearwatt.clear.promotion import Assessment
-from clearwatt.memory import Inputs, Samples
 from clearwatt.strategies import Archive, Batch
 from clearwatt.training.networks import Params, Reconstructor
 from clearwatt.training.streams import Stream, together
@@ -33,14 +34,14 @@ class Pair:
 
     autoencoder: Component
     predictor: Component
-    inputs: Inputs
+    inputs: InputStore
 
-    def run(self, block: Block, y: Float32Array) -> Stream[list[Deployment]]:
+    def run(self, block: InputBlock, y: Float32Array) -> Stream[list[Deployment]]:
         """Judge, buffer, and update both as soon as either novelty buffer is full."""
         deployments: list[Deployment] = []
         position = 0
         while position < len(block.x):
-            room = min(ahead(self.autoencoder), ahead(self.predictor))
+            room = min(look_ahead(self.autoencoder), look_ahead(self.predictor))
             stop = min(position + room, len(block.x))
             taken, trigger = self._absorb(block, y, start=position, stop=stop)
             position += taken
@@ -49,13 +50,13 @@ class Pair:
         return deployments
 
     def _absorb(
-        self, block: Block, y: Float32Array, *, start: int, stop: int
+        self, block: InputBlock, y: Float32Array, *, start: int, stop: int
     ) -> tuple[int, Signal | None]:
         """Take in samples up to the trigger: how many, and which signal fired (if any)."""
         x = block.x[start:stop]
         measured = np.flatnonzero(~np.isnan(y[start:stop]))
         targets = y[start:stop][measured]
-        params = self.autoencoder.judging
+        params = self.autoencoder.verdict_params
         latents = encode(self._network, params, x)
         with torch.no_grad():
             output = self._network.decode(params, latents[None])[0]
@@ -71,8 +72,8 @@ class Pair:
         taken = min(ends.values(), default=len(x))
         known = int(np.searchsorted(measured, taken))
         rows = block.rows[start:stop]
-        self.autoencoder.absorb(Samples(rows[:taken], None), novel_x[:taken])
-        pairs = Samples(rows[measured[:known]], targets[:known])
+        self.autoencoder.absorb(SampleRows(rows[:taken], None), novel_x[:taken])
+        pairs = SampleRows(rows[measured[:known]], targets[:known])
         self.predictor.absorb(pairs, novel_y[:known])
         return taken, next((signal for signal, end in ends.items() if end == taken), None)
 
@@ -133,7 +134,7 @@ class Pair:
             predict=lambda z: self.predictor.network.forward(self.predictor.params, z[None])[0],
         )
 
-    def _view(self, encoder: Params) -> View:
+    def _view(self, encoder: Params) -> SampleView:
         return latent_view(self._network, encoder, self.inputs)
 
     def _encoded(self, generated: Batch, encoder: Params) -> Batch:
@@ -145,7 +146,7 @@ class Pair:
 
 
 def run_pairs(
-    pairs: Sequence[Pair], blocks: Sequence[Block], columns: Iterable[Float32Array]
+    pairs: Sequence[Pair], blocks: Sequence[InputBlock], columns: Iterable[Float32Array]
 ) -> Stream[list[Deployment]]:
     """Run each pair over its block with its measurements."""
     parts = zip(pairs, blocks, columns, strict=True)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clear.calibration import Calibration, InForce
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import tensors_below
@@ -27,7 +27,7 @@ from clearwatt.errors import ClearwattError, StateError
 from clearwatt.estimators.targets import checked_targets, names_of, require_measured, require_same
 from clearwatt.files import Saved, load_state
 from clearwatt.intervals import LEVELS, Limits, checked_limits, plain_limits
-from clearwatt.strategies import RecentReplay, Strategy, strategy_named
+from clearwatt.strategies import RecentReplay, Strategy, strategy_by_name
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import (
     Autoencoder,
@@ -316,7 +316,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         """Learn from a block, and calibrate with it; all or nothing."""
         instance, before = self.instance_, self.instance_.step
         models = InForce(instance)
-        with instance.checkpoint():
+        with instance.rollback_on_error():
             deployed = drive(instance.stream(x, y), stacked=not instance.settings.precise)
             updates = [(each.event.step - before, each) for each in deployed]
             if self._calibration is not None:
@@ -333,11 +333,11 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         """Warmed up."""
         return hasattr(self, "instance_")
 
-    def _settings(self, seed: int) -> Settings:
+    def _settings(self, seed: int) -> ClearSettings:
         strategy = RecentReplay() if self.strategy is None else self.strategy
         if isinstance(strategy, str):
-            strategy = strategy_named(strategy)
-        return Settings(
+            strategy = strategy_by_name(strategy)
+        return ClearSettings(
             strategy=strategy,
             novelty_capacity=self.novelty_capacity,
             alpha=self.alpha,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
@@ -90,9 +90,9 @@ class Experiment:
             for configuration in self.grid.configurations(instance)
         )
 
-    def settings(self, configuration: Configuration) -> Settings:
+    def settings(self, configuration: Configuration) -> ClearSettings:
         """How an instance with this configuration learns."""
-        return Settings(
+        return ClearSettings(
             strategy=configuration.strategy,
             novelty_capacity=configuration.novelty_capacity,
             alpha=configuration.alpha,

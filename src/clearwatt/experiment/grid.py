@@ -10,7 +10,7 @@ from typing import Literal
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.protocol import Phases
-from clearwatt.strategies import Strategy, strategy_named
+from clearwatt.strategies import Strategy, strategy_by_name
 
 Family = Literal["penalty", "replay", "generative"]
 
@@ -56,7 +56,7 @@ class Configuration:
     @property
     def strategy(self) -> Strategy:
         """The approach with these hyperparameters."""
-        return strategy_named(self.approach.strategy, dict(self.parameters))
+        return strategy_by_name(self.approach.strategy, dict(self.parameters))
 
     def to_dict(self) -> dict[str, float]:
         """The hyperparameters by name."""

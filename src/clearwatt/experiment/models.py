@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import pack_network, tensors_below, unpack_network
 from clearwatt.files import load_state, save_state
@@ -94,7 +94,7 @@ def best(candidates: Sequence[Candidate]) -> Candidate:
 def frozen(autoencoder: Candidate, predictors: Sequence[Candidate]) -> Instance:
     """Trained networks that forecast and reconstruct, and never learn."""
     return Instance.bare(
-        Settings(strategy=Frozen()),
+        ClearSettings(strategy=Frozen()),
         autoencoder.network.inputs,
         autoencoder=autoencoder.model,
         predictors=[each.model for each in predictors],

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clearwatt.clear.component import Settings
+from clearwatt.clear.component import ClearSettings
 from clearwatt.errors import ConfigurationError
-from clearwatt.strategies import strategy_named
+from clearwatt.strategies import strategy_by_name
 from clearwatt.training.fleet import Training
 
 
@@ -44,7 +44,7 @@ class ZoneSettings(BaseModel):
     def read(cls, values: object) -> ZoneSettings:
         """Check what was written down, with a sentence for what is wrong.
 
-        A strategy may be written in any way that `strategy_named` knows; its own name is kept.
+        A strategy may be written in any way that `strategy_by_name` knows; its own name is kept.
         """
         from pydantic import ValidationError
 
@@ -56,16 +56,16 @@ class ZoneSettings(BaseModel):
             raise ConfigurationError(
                 f"{where}: {first['msg']} (given {first['input']!r})"
             ) from None
-        strategy = strategy_named(settings.strategy, dict(settings.parameters))
+        strategy = strategy_by_name(settings.strategy, dict(settings.parameters))
         return settings.model_copy(update={"strategy": type(strategy).__name__})
 
-    def core(self, step: int) -> Settings:
+    def core(self, step: int) -> ClearSettings:
         """The settings of the instance; exact verdicts keep timing out of its state."""
         from clearwatt.clear.gate import Gate
 
         month = 30 * 86_400 // step
-        return Settings(
-            strategy=strategy_named(self.strategy, dict(self.parameters)),
+        return ClearSettings(
+            strategy=strategy_by_name(self.strategy, dict(self.parameters)),
             novelty_capacity=self.novelty_capacity or min(3000, month),
             alpha=self.alpha,
             familiarity_capacity=self.familiarity_capacity,

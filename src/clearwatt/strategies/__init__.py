@@ -14,7 +14,7 @@ from clearwatt.strategies.base import (
     State,
     Strategy,
     Update,
-    Warmup,
+    WarmUpResult,
 )
 from clearwatt.strategies.baselines import FineTune, Frozen, Retrain
 from clearwatt.strategies.familiarity_replay import FamiliarityReplay
@@ -44,8 +44,8 @@ __all__ = [
     "State",
     "Strategy",
     "Update",
-    "Warmup",
-    "strategy_named",
+    "WarmUpResult",
+    "strategy_by_name",
 ]
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
@@ -64,7 +64,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
 }
 
 
-def strategy_named(name: str, parameters: Mapping[str, object] | None = None) -> Strategy:
+def strategy_by_name(name: str, parameters: Mapping[str, object] | None = None) -> Strategy:
     """Make a built-in approach by name ("RandomReplay" or "random-replay")."""
     by_name = {_folded(known): kind for known, kind in STRATEGIES.items()}
     kind = by_name.get(_folded(name))

@@ -67,7 +67,7 @@ class Past(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Warmup:
+class WarmUpResult:
     """What an approach sees once, when the warm-up model of a component is deployed."""
 
     component: ComponentName
@@ -131,7 +131,7 @@ class Strategy(ABC):
     def objective(self, update: Update) -> Objective:
         """The loss to minimise when a novelty buffer is full."""
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         """What to keep of the warm-up."""
         return {}
 
@@ -149,7 +149,7 @@ class Strategy(ABC):
         return None
 
 
-def joined(novelty: Batch, replay: Batch, replay_weight: float) -> Objective:
+def replay_objective(novelty: Batch, replay: Batch, replay_weight: float) -> Objective:
     """Equation 2, L_N + λ_R · L_R, each a mean over its own samples, as weights on one set."""
     total = novelty.size + replay.size
     parts = [

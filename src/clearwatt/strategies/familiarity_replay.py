@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from clearwatt.strategies.base import Objective, State, Strategy, Update, Warmup, require
-from clearwatt.strategies.online_ewc import anchored, check_ewc, faded, fisher_of
+from clearwatt.strategies.base import Objective, State, Strategy, Update, WarmUpResult, require
+from clearwatt.strategies.online_ewc import check_ewc, decay_fisher, ewc_penalty, fisher_information
 from clearwatt.training.networks import Params
 
 
@@ -35,22 +35,22 @@ class FamiliarityReplay(Strategy):
             f"familiar_share is {self.familiar_share}; it must lie in (0, 1]",
         )
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         """The importance of the weights for the warm-up data."""
-        return fisher_of(warmup, warmup.params, warmup.data)
+        return fisher_information(warmup, warmup.params, warmup.data)
 
     def objective(self, update: Update) -> Objective:
-        """Novelty and some familiarity samples, anchored at the deployed weights."""
+        """Novelty and some familiarity samples, ewc_penalty at the deployed weights."""
         wanted = round(self.familiar_share * update.novelty.size)
         count = min(wanted, update.familiarity.size)
         chosen = update.rng.permutation(update.familiarity.size)[:count]
         familiar = update.familiarity.at(torch.from_numpy(chosen))
         return Objective(
             update.novelty + familiar,
-            penalty=anchored(update, self.ewc_weight),
+            penalty=ewc_penalty(update, self.ewc_weight),
             replayed=count,
         )
 
     def consolidate(self, update: Update, params: Params) -> State:
         """F* <- γF* + F_new, with F_new from the novelty samples."""
-        return faded(update, params, data=update.novelty, gamma=self.gamma)
+        return decay_fisher(update, params, data=update.novelty, gamma=self.gamma)

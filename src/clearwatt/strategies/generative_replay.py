@@ -17,9 +17,9 @@ from clearwatt.strategies.base import (
     State,
     Strategy,
     Update,
-    Warmup,
+    WarmUpResult,
     check_replay,
-    joined,
+    replay_objective,
     require,
 )
 from clearwatt.strategies.latent import Density, draw_latents, fit_density
@@ -61,7 +61,7 @@ class GenerativeReplay(Strategy):
             f"fit_samples is {self.fit_samples}; a spread takes at least 2 latents",
         )
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         """The latent density of the warm-up data."""
         if not isinstance(warmup.network, Reconstructor):
             return {}
@@ -78,7 +78,7 @@ class GenerativeReplay(Strategy):
         """Novelty samples and generated ones."""
         require(update.generated is not None, "Generative Replay needs synchronous updates")
         generated = update.generated or update.novelty
-        return joined(update.novelty, generated, self.replay_weight)
+        return replay_objective(update.novelty, generated, self.replay_weight)
 
     def consolidate(self, update: Update, params: Params) -> State:
         """Fit the density anew, the past (dreamt) and the present in their true proportion."""

@@ -10,7 +10,7 @@ from clearwatt.strategies.base import (
     State,
     Strategy,
     Update,
-    Warmup,
+    WarmUpResult,
     require,
 )
 from clearwatt.training.fleet import Penalty
@@ -34,17 +34,19 @@ class OnlineEWC(Strategy):
     def __post_init__(self) -> None:
         check_ewc(self.ewc_weight, self.gamma)
 
-    def initial_state(self, warmup: Warmup) -> State:
+    def initial_state(self, warmup: WarmUpResult) -> State:
         """The importance of the weights for the warm-up data."""
-        return fisher_of(warmup, warmup.params, warmup.data)
+        return fisher_information(warmup, warmup.params, warmup.data)
 
     def objective(self, update: Update) -> Objective:
-        """Novelty samples only, anchored at the deployed weights."""
-        return Objective(update.novelty, penalty=anchored(update, self.ewc_weight))
+        """Novelty samples only, ewc_penalty at the deployed weights."""
+        return Objective(update.novelty, penalty=ewc_penalty(update, self.ewc_weight))
 
     def consolidate(self, update: Update, params: Params) -> State:
         """F* <- γF* + F_new, with F_new from both buffers."""
-        return faded(update, params, data=update.novelty + update.familiarity, gamma=self.gamma)
+        return decay_fisher(
+            update, params, data=update.novelty + update.familiarity, gamma=self.gamma
+        )
 
 
 def check_ewc(ewc_weight: float, gamma: float) -> None:
@@ -55,18 +57,18 @@ def check_ewc(ewc_weight: float, gamma: float) -> None:
     require(0 <= gamma <= 1, f"gamma is {gamma}; the decay factor must lie in [0, 1]")
 
 
-def anchored(update: Update, strength: float) -> Penalty:
+def ewc_penalty(update: Update, strength: float) -> Penalty:
     """The penalty on leaving the deployed weights, by their accumulated importance."""
     return Penalty(anchor=update.params, importance=update.state, strength=strength)
 
 
-def fisher_of(seen: Warmup | Update, params: Params, data: Batch) -> State:
+def fisher_information(seen: WarmUpResult | Update, params: Params, data: Batch) -> State:
     """Diagonal Fisher information of `params` on the data: mean squared per-sample gradient."""
     targets = data.inputs if data.targets is None else data.targets
     return seen.network.fisher(params, data.inputs[None], targets[None])
 
 
-def faded(update: Update, params: Params, *, data: Batch, gamma: float) -> State:
+def decay_fisher(update: Update, params: Params, *, data: Batch, gamma: float) -> State:
     """The accumulated importance after an update."""
-    new = fisher_of(update, params, data)
+    new = fisher_information(update, params, data)
     return {name: gamma * update.state[name] + new[name] for name in new}

@@ -7,7 +7,14 @@ from typing import ClassVar
 
 from clearwatt.errors import require_whole
 from clearwatt.memory import Policy
-from clearwatt.strategies.base import Access, Objective, Strategy, Update, check_replay, joined
+from clearwatt.strategies.base import (
+    Access,
+    Objective,
+    Strategy,
+    Update,
+    check_replay,
+    replay_objective,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class RealReplay(Strategy):
     def objective(self, update: Update) -> Objective:
         """Novelty samples and a fresh draw from the past."""
         replay = update.past.replay(self.policy, self.replay_size or update.capacity)
-        return joined(update.novelty, replay, self.replay_weight)
+        return replay_objective(update.novelty, replay, self.replay_weight)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from clearwatt.strategies import (
     State,
     Strategy,
     Update,
-    Warmup,
+    WarmUpResult,
 )
 from clearwatt.testing.comparison import components
 from clearwatt.testing.scenario import (
@@ -168,7 +168,7 @@ def _update_once(strategy: Strategy, component: ComponentName, touched: list[str
     model = autoencoder if component == "autoencoder" else head
     known = seen_by(component, autoencoder, data.warm_x, data.warm_y)
     rng = np.random.default_rng(0)
-    state = strategy.initial_state(Warmup(component, model.network, model.params, known, rng))
+    state = strategy.initial_state(WarmUpResult(component, model.network, model.params, known, rng))
     sealed = strategy.access is Access.NONE
     update = Update(
         component=component,
@@ -194,7 +194,7 @@ def _generated(
     assert isinstance(network, Reconstructor)
     rng = np.random.default_rng(0)
     known = Batch(torch.from_numpy(scenario().warm_x), None)
-    state: State = strategy.initial_state(Warmup("autoencoder", network, params, known, rng))
+    state: State = strategy.initial_state(WarmUpResult("autoencoder", network, params, known, rng))
     archive = Archive(
         state=state,
         decode=lambda z: network.decode(params, z[None])[0],

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.component import Model, Settings
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.strategies import Batch, ComponentName, Strategy
@@ -81,7 +81,7 @@ def start(strategy: Strategy, entities: Sequence[int] = (0,)) -> Instance:
     """An instance of these entities, in this order, at the end of its warm-up."""
     data = scenario()
     autoencoder, *heads = models(strategy)
-    settings = Settings(
+    settings = ClearSettings(
         strategy=strategy,
         novelty_capacity=CAPACITY,
         alpha=1.3,

@@ -2,12 +2,12 @@
 
 import torch
 
-from clearwatt.training.fleet.pool import Pool
+from clearwatt.training.fleet.pool import SamplePool
 
 
 def test_each_member_gets_its_own_rows():
     tensors = [torch.arange(n * 2.0).view(n, 2) + 100 * n for n in (3, 5)]
-    pool = Pool(tensors, lambda tensor: tensor)
+    pool = SamplePool(tensors, lambda tensor: tensor)
     order = torch.tensor([[2, 0], [4, 4]])
     expected = torch.stack([tensor[rows] for tensor, rows in zip(tensors, order, strict=True)])
     assert torch.equal(pool.gather(order), expected)
@@ -21,7 +21,7 @@ def test_a_shared_tensor_is_stored_once():
         return tensor
 
     shared, own = torch.rand(4, 2), torch.rand(3, 2)
-    pool = Pool([shared, own, shared], align)
+    pool = SamplePool([shared, own, shared], align)
     assert len(aligned) == 2
     order = torch.tensor([[1], [1], [3]])
     assert torch.equal(pool.gather(order)[:, 0], torch.stack([shared[1], own[1], shared[3]]))
@@ -29,6 +29,6 @@ def test_a_shared_tensor_is_stored_once():
 
 def test_members_that_stay_keep_their_rows():
     tensors = [torch.full((2, 1), float(i)) for i in range(3)]
-    pool = Pool(tensors, lambda tensor: tensor)
+    pool = SamplePool(tensors, lambda tensor: tensor)
     pool.keep([0, 2])
     assert pool.gather(torch.zeros(2, 1, dtype=torch.int64)).flatten().tolist() == [0.0, 2.0]

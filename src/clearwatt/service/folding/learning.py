@@ -109,7 +109,7 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     before = instance.inputs.next_row
     for start in range(0, int(usable.sum()), _longest(state)):
         piece = slice(start, start + _longest(state))
-        deployed = yield from singly(instance.late(x[usable][piece], y[usable][piece]))
+        deployed = yield from singly(instance.stream_late(x[usable][piece], y[usable][piece]))
         models = InForce(instance)
         state.intervals.renew(models.take_over(deployed), models.predict)
         _note(state, findings, deployed, [moment or int(times[-1])] * len(deployed))

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from queue import SimpleQueue
 from typing import Literal, Protocol, get_args
 
-from clearwatt.compute import ATTEMPTS, Executor, Told, Worker, cores, executor, require_ray
+from clearwatt.compute import ATTEMPTS, Executor, Worker, WorkSpec, cores, executor, require_ray
 from clearwatt.errors import ClearwattError, ConfigurationError, require_whole
 from clearwatt.training.fleet import Job, Trained, train
 
@@ -148,7 +148,7 @@ class _Process:
     """A process of this machine, replaced when it dies."""
 
     def __init__(self) -> None:
-        self._told = Told(_train, NICENESS)
+        self._told = WorkSpec(_train, NICENESS)
         self._lock = threading.Lock()  # a process is not replaced while it is being killed
         self._worker: Worker | None = None
         self._open = True

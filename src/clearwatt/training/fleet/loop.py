@@ -16,8 +16,8 @@ from torch import Tensor
 
 from clearwatt.errors import require_whole
 from clearwatt.training.fleet.job import Job, Trained
-from clearwatt.training.fleet.member import Member, Plan
-from clearwatt.training.fleet.pool import Pool
+from clearwatt.training.fleet.member import EpochPlan, FleetMember
+from clearwatt.training.fleet.pool import SamplePool
 from clearwatt.training.fleet.weights import Pull, Weights
 from clearwatt.training.networks import Differentiator, stack
 
@@ -94,11 +94,11 @@ class _Stack:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._network = network = jobs[0].network
-        self._members = self._active = [Member(job) for job in jobs]
+        self._members = self._active = [FleetMember(job) for job in jobs]
         self._weights = Weights(network.align(stack([j.params for j in jobs])), jobs[0].training)
-        self._inputs = Pool([job.inputs for job in jobs], network.align_inputs)
+        self._inputs = SamplePool([job.inputs for job in jobs], network.align_inputs)
         targets = [job.targets for job in jobs if job.targets is not None]
-        self._targets = Pool(targets, network.align_targets) if targets else None
+        self._targets = SamplePool(targets, network.align_targets) if targets else None
         self._pull = Pull(jobs) if jobs[0].penalty else None
         self._differentiate = self._differentiator()
 
@@ -119,7 +119,7 @@ class _Stack:
         for member, loss in zip(self._active, sums.tolist(), strict=True):
             member.record(loss, share)
 
-    def _step(self, plan: Plan, step: int) -> Tensor:
+    def _step(self, plan: EpochPlan, step: int) -> Tensor:
         """One batch per member; returns its losses, `m x b`."""
         order = plan.order[step]
         x = self._inputs.gather(order)
@@ -151,7 +151,7 @@ class _Stack:
         weights, batch = self._weights, jobs[0].training.batch
         return joined.differentiator(weights.params, weights.gradients, batch=batch)
 
-    def _finished(self, position: int, member: Member) -> bool:
+    def _finished(self, position: int, member: FleetMember) -> bool:
         if member.steps_left:
             return False
         started = time.perf_counter()
@@ -160,6 +160,6 @@ class _Stack:
         return finished
 
 
-def _side_by_side(plans: Sequence[Plan]) -> Plan:
+def _side_by_side(plans: Sequence[EpochPlan]) -> EpochPlan:
     """Plans of `m` members as one: `steps x m x ...`."""
-    return Plan(*(torch.stack(parts, dim=1) for parts in zip(*plans, strict=True)))
+    return EpochPlan(*(torch.stack(parts, dim=1) for parts in zip(*plans, strict=True)))

@@ -10,7 +10,7 @@ from clearwatt.training.fleet.job import Job, Trained
 from clearwatt.training.networks import Params
 
 
-class Plan(NamedTuple):
+class EpochPlan(NamedTuple):
     """Batches of one member, `steps` of them.
 
     A short batch is filled with sample 0 at coefficient 0.
@@ -25,12 +25,12 @@ class Plan(NamedTuple):
     noise: Tensor
     """Standard normal draws, `steps x b x noise_width`."""
 
-    def cut(self, start: int, stop: int) -> "Plan":
+    def cut(self, start: int, stop: int) -> "EpochPlan":
         """Some of the steps."""
-        return Plan(*(tensor[start:stop] for tensor in self))
+        return EpochPlan(*(tensor[start:stop] for tensor in self))
 
 
-def plan_epoch(job: Job, generator: torch.Generator) -> Plan:
+def plan_epoch(job: Job, generator: torch.Generator) -> EpochPlan:
     """Shuffle a job's samples into the batches of one epoch."""
     n, batch, width = len(job.inputs), job.training.batch, job.network.noise_width
     steps = math.ceil(n / batch)
@@ -42,10 +42,10 @@ def plan_epoch(job: Job, generator: torch.Generator) -> Plan:
     sizes[-1] = n - (steps - 1) * batch
     noise = torch.randn(steps, batch, width, generator=generator, dtype=job.dtype)
     coefficients = weights.view(steps, batch) / sizes.unsqueeze(1)
-    return Plan(order.view(steps, batch), coefficients, sizes, noise)
+    return EpochPlan(order.view(steps, batch), coefficients, sizes, noise)
 
 
-class Member:
+class FleetMember:
     """A job under way: where it is in its epoch, and the best it has seen."""
 
     def __init__(self, job: Job) -> None:
@@ -70,7 +70,7 @@ class Member:
         """Steps until the end of this epoch."""
         return len(self._plan.order) - self._cursor
 
-    def advance(self, steps: int) -> Plan:
+    def advance(self, steps: int) -> EpochPlan:
         """The next batches; the caller trains on them and reports with `record`."""
         start, self._cursor = self._cursor, self._cursor + steps
         return self._plan.cut(start, self._cursor)

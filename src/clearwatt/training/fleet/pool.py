@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-class Pool:
+class SamplePool:
     """Rows of several tensors; a tensor that several members share is held once.
 
     Args:
