@@ -57,7 +57,7 @@ def errors(board):
 def test_every_peer_forecasts_every_entity(benchmark, grid, tmp_path):
     board, steps = finished(benchmark, grid, tmp_path / "out")
     assert len(board.records) == len(PEERS) * 3
-    assert (steps[0].done, steps[-1].done, steps[-1].pieces) == (0, 9, 9)
+    assert (steps[0].done, steps[-1].done, steps[-1].tasks) == (0, 9, 9)
     assert steps[-1].cost_done == pytest.approx(steps[-1].cost)
 
 

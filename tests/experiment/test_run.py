@@ -251,7 +251,7 @@ def test_a_finished_run_is_not_done_again(done, grid, tiny):
     assert again == results
     assert {file: file.stat().st_mtime_ns for file in (out / "trials").iterdir()} == before
     first = {step.stage: step for step in reversed(steps)}
-    assert first["updating"].done == first["updating"].pieces
+    assert first["updating"].done == first["updating"].tasks
 
 
 def test_what_is_missing_or_damaged_is_done_again_with_the_same_outcome(done, grid, tiny, tmp_path):

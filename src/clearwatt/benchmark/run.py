@@ -1,36 +1,37 @@
-"""Running a benchmark, or going on where it was interrupted."""
+"""Run a benchmark, or go on where it was interrupted."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from clearwatt.benchmark.history import History, Limits
+from clearwatt.benchmark.history import History
 from clearwatt.benchmark.leaderboard import Leaderboard, Skipped
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Peer
 from clearwatt.benchmark.peers import PEERS
 from clearwatt.benchmark.scores import Record, records
+from clearwatt.clock import steps_per_day, steps_within
 from clearwatt.compute import Executor
-from clearwatt.data import Dataset, Entity
-from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.data import Dataset
+from clearwatt.errors import ClearwattError, ConfigurationError, StateError
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.folder import RunFolder, digest, machine, versions
 from clearwatt.experiment.plan import chosen_entities, chunks
-from clearwatt.experiment.protocol import Phases, divide, steps_of
-from clearwatt.files import write_text_atomically
-from clearwatt.intervals import physical_limits
+from clearwatt.experiment.protocol import Phases, divide, scaled_limits
+from clearwatt.runs.folder import RunFolder
+from clearwatt.runs.identity import data_facts, digest, machine, versions
+from clearwatt.runs.work import Progress, WorkItem, do_work
 from clearwatt.training.fleet import one_thread
 
 DAY = pd.Timedelta(days=1)
 STACK = 32
-"""Entities that are forecast in one go at most; an interruption costs no more than that."""
+"""Most entities of a task; an interruption loses no more than the tasks under way."""
+RECORDS = "records"
+"""Subfolder of finished tasks."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class Benchmark:
                 zone,
                 test,
                 dataset.times,
-                day=max(1, round(DAY / dataset.step)),
-                delay=steps_of(self.delay, dataset),
+                day=steps_per_day(dataset.step),
+                delay=steps_within(self.delay, dataset.step),
                 seed=self.seed,
             )
             for zone, test in zip(division.zones, division.test, strict=True)
@@ -79,36 +80,33 @@ class Benchmark:
 
 
 def _with_limits(history: History, dataset: Dataset) -> History:
-    """With the limits of each entity: its kind, its rating (scaled to 1), what it has shown."""
-    shown = history.known().y.astype(np.float64)
-
-    def limits(column: int, entity: Entity) -> Limits:
-        rated = None if entity.capacity is None else 1.0
-        return physical_limits(entity.kind, rated=rated, readings=shown[:, column])
-
-    entities = (dataset.entity(name) for name in history.entities)
-    return replace(history, limits=tuple(limits(*each) for each in enumerate(entities)))
+    """The history with the limits of each entity, from its kind, its rating and its readings."""
+    readings = zip(history.entities, history.known().y.T, strict=True)
+    limits = (scaled_limits(dataset.entity(name), own) for name, own in readings)
+    return replace(history, limits=tuple(limits))
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a benchmark is: pieces of work, and their cost in multiply-adds."""
-
-    stage: str
-    done: int
-    pieces: int
-    cost_done: float
-    cost: float
-    cost_after: float = 0.0
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One peer on some entities of one zone: what is kept once it is done."""
+class PeerTask:
+    """One peer on some entities of one zone."""
 
     peer: Peer
     zone: int
     columns: tuple[int, ...]
+
+    def history(self, histories: Sequence[History]) -> History:
+        """The part of its zone's history that it needs."""
+        return histories[self.zone].only(self.columns)
+
+    def cost(self, histories: Sequence[History]) -> float:
+        """About how many multiply-adds it takes."""
+        return max(self.peer.seconds(self.history(histories)), 1e-3) * MULTIPLY_ADDS
+
+    def key(self, histories: Sequence[History], folder: RunFolder) -> str:
+        """The name of its records."""
+        package = version(self.peer.package) if self.peer.package else ""
+        history = self.history(histories)
+        return f"{self.peer.key}-{folder.key(repr(self.peer), package, history.fingerprint())}"
 
 
 def run(
@@ -119,12 +117,12 @@ def run(
     Args:
         benchmark: what to do.
         dataset: on which data.
-        out: a folder. What is finished there is not done again, also if it was another choice of
-            peers and entities.
+        out: a folder. Records that are there are used, also those of another choice of peers and
+            entities.
         compute: who does the work.
 
     Yields:
-        How far it is, after every piece of work. At the end ``out/leaderboard.json`` is there.
+        The progress after every task. At the end ``out/leaderboard.json`` is there.
     """
     able = tuple(peer for peer in benchmark.peers if peer.missing() is None)
     skipped = tuple(
@@ -134,77 +132,52 @@ def run(
         raise ClearwattError("; ".join(dict.fromkeys(each.reason for each in skipped)))
     histories = benchmark.histories(dataset)
     about = _about(benchmark, dataset)
-    with RunFolder.opened(out, about, digest(versions())) as folder:
+    with RunFolder.open(out, about, digest(versions())) as folder:
         found: list[Record] = []
-        yield from _work(able, histories, folder=folder, compute=compute, found=found)
+        items = [_work_item(task, histories, folder, found) for task in peer_tasks(able, histories)]
+        yield from do_work("peers", items, perform, histories, compute=compute)
         Leaderboard(about, _in_order(found, able, histories), skipped).write(out)
 
 
-def _work(
-    peers: Sequence[Peer],
-    histories: Sequence[History],
-    *,
-    folder: RunFolder,
-    compute: Executor,
-    found: list[Record],
-) -> Iterator[Progress]:
-    """Do what is not done, the costly first so that no worker is left with one at the end."""
-    pieces = pieces_of(peers, histories)
-    costs = {piece: _cost(piece, histories) for piece in pieces}
-    paths = {piece: _path(piece, histories, folder) for piece in pieces}
-    kept = {piece: _kept(path) for piece, path in paths.items()}
-    found += [record for finished in kept.values() for record in finished or ()]
-    todo = sorted((p for p in pieces if kept[p] is None), key=lambda p: -costs[p])
-    total = sum(costs.values())
-    done, spent = len(pieces) - len(todo), total - sum(costs[piece] for piece in todo)
-    yield Progress("peers", done, len(pieces), spent, total)
-    for position, result in compute.map(perform, tuple(histories), todo):
-        _keep(paths[todo[position]], result)
-        found += result
-        done, spent = done + 1, spent + costs[todo[position]]
-        yield Progress("peers", done, len(pieces), spent, total)
+def _work_item(
+    task: PeerTask, histories: Sequence[History], folder: RunFolder, found: list[Record]
+) -> WorkItem[PeerTask, list[Record]]:
+    """A task whose records are kept on disk and added to ``found``."""
+    key = task.key(histories, folder)
+    finished = _read_records(folder, key)
+    found += finished or ()
+
+    def save(own: list[Record]) -> None:
+        folder.write(RECORDS, key, [record.to_dict() for record in own])
+        found.extend(own)
+
+    return WorkItem(task, task.cost(histories), finished is not None, save)
 
 
-def perform(histories: tuple[History, ...], piece: Piece) -> list[Record]:
-    """Do a piece of work on one thread, so that processor time means the same for everyone."""
-    history = histories[piece.zone].only(piece.columns)
+def _read_records(folder: RunFolder, key: str) -> list[Record] | None:
+    """Records that an earlier start wrote; None if they are missing or damaged."""
+    values = folder.read(RECORDS, key)
+    try:
+        return [Record.from_dict(each) for each in values] if isinstance(values, list) else None
+    except StateError:
+        return None
+
+
+def perform(histories: tuple[History, ...], task: PeerTask) -> list[Record]:
+    """Do a task on one thread, so that processor time means the same for every peer."""
+    history = task.history(histories)
     with one_thread():
-        return records(piece.peer, history, piece.peer.forecast(history))
+        return records(task.peer, history, task.peer.forecast(history))
 
 
-def pieces_of(peers: Sequence[Peer], histories: Sequence[History]) -> list[Piece]:
-    """Cut the work by peer, zone and entity; entities that gain from it stay together."""
+def peer_tasks(peers: Sequence[Peer], histories: Sequence[History]) -> list[PeerTask]:
+    """The work by peer, zone and entity; entities that a peer forecasts together stay together."""
     return [
-        Piece(peer, zone, columns)
+        PeerTask(peer, zone, columns)
         for peer in peers
         for zone, history in enumerate(histories)
         for columns in chunks(range(len(history.entities)), STACK if peer.together else 1)
     ]
-
-
-def _cost(piece: Piece, histories: Sequence[History]) -> float:
-    seconds = piece.peer.seconds(histories[piece.zone].only(piece.columns))
-    return max(seconds, 1e-3) * MULTIPLY_ADDS
-
-
-def _path(piece: Piece, histories: Sequence[History], folder: RunFolder) -> Path:
-    history = histories[piece.zone].only(piece.columns)
-    package = version(piece.peer.package) if piece.peer.package else ""
-    key = folder.key(repr(piece.peer), package, history.fingerprint())
-    return folder.path / "records" / f"{piece.peer.key}-{key}.json"
-
-
-def _keep(path: Path, found: Sequence[Record]) -> None:
-    content = json.dumps([record.to_dict() for record in found], allow_nan=False)
-    write_text_atomically(path, content + "\n")
-
-
-def _kept(path: Path) -> list[Record] | None:
-    """What an earlier start finished, if it is there and whole."""
-    try:
-        return [Record.from_dict(each) for each in json.loads(path.read_text(encoding="utf-8"))]
-    except (FileNotFoundError, ValueError, ClearwattError):
-        return None
 
 
 def _in_order(
@@ -218,29 +191,16 @@ def _in_order(
 
 
 def _about(benchmark: Benchmark, dataset: Dataset) -> dict[str, Any]:
-    """What is written down about a benchmark.
-
-    "experiment", "data" and "versions" tell folders apart.
-    """
+    """The description of a benchmark; all but the machine must be equal to go on in a folder."""
     phases = benchmark.phases or Phases.scaled(len(dataset.times))
     return {
         "experiment": {
             "kind": "benchmark",
             "delay_hours": benchmark.delay / pd.Timedelta(hours=1),
-            "phases": {
-                "warmup": phases.warmup,
-                "updating": phases.updating,
-                "test": phases.test,
-            },
+            "phases": asdict(phases),
             "seed": benchmark.seed,
         },
-        "data": {
-            "name": dataset.name,
-            "steps": len(dataset.times),
-            "start": dataset.times[0].isoformat(),
-            "end": dataset.times[-1].isoformat(),
-            "step_minutes": dataset.step.total_seconds() / 60,
-        },
+        "data": data_facts(dataset),
         "versions": versions(),
         "machine": machine(),
     }

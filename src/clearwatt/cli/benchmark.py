@@ -20,7 +20,7 @@ from clearwatt.cli.printing import (
     print_tables,
     progress,
 )
-from clearwatt.cli.time_left import show_progress
+from clearwatt.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from clearwatt.benchmark.leaderboard import Leaderboard

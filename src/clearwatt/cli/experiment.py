@@ -21,7 +21,7 @@ from clearwatt.cli.printing import (
     progress,
     rows_table,
 )
-from clearwatt.cli.time_left import show_progress
+from clearwatt.cli.progress import show_progress
 from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.experiment.layout import RESULTS
 
@@ -80,9 +80,9 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
 
 def run_experiment(options: argparse.Namespace) -> None:
     """Run, and print what came of it."""
+    from clearwatt.clock import steps_within
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
-    from clearwatt.experiment.protocol import steps_of
     from clearwatt.experiment.report.reading import read_results
     from clearwatt.experiment.run import run
 
@@ -91,7 +91,7 @@ def run_experiment(options: argparse.Namespace) -> None:
     with progress(f"loading {experiment.data}"):
         dataset = load_dataset(experiment.data)
     if delay is not None:
-        experiment = replace(experiment, delay=steps_of(delay, dataset))
+        experiment = replace(experiment, delay=steps_within(delay, dataset.step))
     with executor(
         options.executor, workers=options.workers, address=options.ray_address
     ) as compute:

@@ -16,15 +16,16 @@ from clearwatt.data.load import SIMULATED
 from clearwatt.data.sources import CATALOGUE
 from clearwatt.errors import ConfigurationError, DataError, StateError
 from clearwatt.experiment.config import Experiment, adjusted
-from clearwatt.experiment.folder import RunFolder, digest
 from clearwatt.experiment.grid import INSTANCES, Configuration
-from clearwatt.experiment.layout import RUN
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.protocol import Division, divide
 from clearwatt.experiment.report.reading import read_results
-from clearwatt.experiment.stages import Progress, Stages
+from clearwatt.experiment.stages import Stages
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.updating import role_of
+from clearwatt.runs.folder import RUN, RunFolder
+from clearwatt.runs.identity import digest
+from clearwatt.runs.work import Progress
 from clearwatt.training.networks import Autoencoder, VariationalAutoencoder
 
 Shared = TypeVar("Shared")

@@ -15,6 +15,7 @@ import torch
 from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import pack_network, tensors_below, unpack_network
+from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.strategies import Frozen
 from clearwatt.training.networks import Network, Params
@@ -73,9 +74,12 @@ def save_candidates(path: Path, candidates: Sequence[Candidate]) -> None:
     save_state(path, {"candidates": values}, tensors)
 
 
-def load_candidates(path: Path) -> list[Candidate]:
-    """Read what `save_candidates` wrote."""
-    saved = load_state(path)
+def load_candidates(path: Path) -> list[Candidate] | None:
+    """Read trained networks from a folder; None if they are missing or damaged."""
+    try:
+        saved = load_state(path)
+    except StateError:
+        return None
     return [
         Candidate(
             unpack_network(each["network"], None),

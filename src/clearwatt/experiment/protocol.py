@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from clearwatt.arrays import Float32Array
-from clearwatt.data import Dataset
+from clearwatt.data import Dataset, Entity
 from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.intervals import physical_limits
 
 Rows = npt.NDArray[np.int64]
 
@@ -123,9 +123,15 @@ class Division:
         return digest.hexdigest()
 
 
-def steps_of(delay: pd.Timedelta, dataset: Dataset) -> int:
-    """A delay in steps of a data set's clock; what ends within a step is known at its end."""
-    return -(-delay // dataset.step)
+def scaled_limits(entity: Entity, readings: Float32Array) -> tuple[float, float]:
+    """The lowest and the highest scaled power of an entity; a rated capacity is scaled to 1.
+
+    Args:
+        entity: its kind and its capacity decide.
+        readings: scaled power that is known, n.
+    """
+    rated = None if entity.capacity is None else 1.0
+    return physical_limits(entity.kind, rated=rated, readings=readings.astype(np.float64))
 
 
 def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> Division:

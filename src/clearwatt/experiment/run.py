@@ -1,4 +1,4 @@
-"""Running an experiment, or going on where it was interrupted."""
+"""Run an experiment, or go on where it was interrupted."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from clearwatt.clock import steps_per_day
 from clearwatt.compute import Executor
 from clearwatt.data import Dataset
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.finalists import Finalists
-from clearwatt.experiment.finish import tested_baselines, tested_trials
-from clearwatt.experiment.folder import RunFolder, digest, machine, versions
-from clearwatt.experiment.outlook import outlook
+from clearwatt.experiment.cost_estimate import estimate_costs
+from clearwatt.experiment.final_scores import score_baselines, score_trials
+from clearwatt.experiment.layout import RESULTS, RESULTS_FORMAT, VERSION
 from clearwatt.experiment.plan import chosen_entities
-from clearwatt.experiment.protocol import Division, Zone, divide
-from clearwatt.experiment.stages import Progress, Stages
+from clearwatt.experiment.protocol import Division, divide, scaled_limits
+from clearwatt.experiment.selection import TrialSelection
+from clearwatt.experiment.stages import Stages
 from clearwatt.experiment.tasks import Context
-from clearwatt.intervals import physical_limits
-
-DAY = pd.Timedelta(days=1)
+from clearwatt.runs.folder import RunFolder, write_json
+from clearwatt.runs.identity import data_facts, digest, machine, versions
+from clearwatt.runs.work import Progress
 
 
 def run(
@@ -34,11 +32,11 @@ def run(
     Args:
         experiment: what to do.
         dataset: what ``experiment.data`` names, loaded.
-        out: the folder of the run; one that was interrupted is gone on with.
+        out: the folder of the run; an interrupted run in it is continued.
         compute: who does the work.
 
     Yields:
-        How far it is, after every piece of work. At the end ``out/results.json`` is there.
+        The progress after every task. At the end ``out/results.json`` is there.
     """
     division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
     grid = experiment.grid.scaled_to(division.phases.updating)
@@ -46,18 +44,20 @@ def run(
     context = _context(experiment, dataset, division)
     about = _about(context, dataset, division)
     identity = digest(about["experiment"], about["data"], about["versions"])
-    ahead = outlook(context)
-    with RunFolder.opened(out, about, identity) as folder:
-        stages = Stages(folder, compute, ahead)
+    with RunFolder.open(out, about, identity) as folder:
+        stages = Stages(folder, compute, estimate_costs(context))
         entities = [name for zone in division.zones for name in zone.entities]
         context = yield from stages.autoencoders(context)
         context = yield from stages.predictors(context)
-        finalists = Finalists(folder, experiment.configurations, entities)
-        context = yield from stages.updating(context, finalists)
+        selection = TrialSelection(folder, experiment.configurations, entities)
+        context = yield from stages.updating(context, selection)
         records = yield from stages.baselines(context)
-        trials = tested_trials(context, division, finalists, folder)
-        folder.write_results(
+        trials = score_trials(context, division, selection, folder)
+        write_json(
+            out / RESULTS,
             {
+                "format": RESULTS_FORMAT,
+                "version": VERSION,
                 "preset": about["preset"],
                 "configuration": about["experiment"],
                 "data": about["data"],
@@ -67,9 +67,9 @@ def run(
                 "drifts": [drift.to_dict() for drift in context.drifts],
                 "entities": _entities(context),
                 "trials": trials,
-                "baselines": tested_baselines(context, division, records, folder),
+                "baselines": score_baselines(context, division, records, folder),
                 "timing": _timing(trials),
-            }
+            },
         )
 
 
@@ -79,27 +79,22 @@ def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Co
         experiment=experiment,
         zones=division.zones,
         times=dataset.times,
-        day=max(1, round(DAY / dataset.step)),
+        day=steps_per_day(dataset.step),
         drifts=tuple(d for d in dataset.drifts if d.entity is None or d.entity in names),
         kinds={name: str(dataset.entity(name).kind) for name in sorted(names)},
-        limits={name: limits for zone in division.zones for name, limits in _limits(dataset, zone)},
+        limits={
+            name: scaled_limits(dataset.entity(name), readings)
+            for zone in division.zones
+            for name, readings in zip(zone.entities, zone.warmup.y.T, strict=True)
+        },
     )
 
 
-def _limits(dataset: Dataset, zone: Zone) -> Iterator[tuple[str, tuple[float, float]]]:
-    """The lowest and the highest power of a zone's entities; a rated capacity is scaled to 1."""
-    for column, name in enumerate(zone.entities):
-        entity = dataset.entity(name)
-        rated = None if entity.capacity is None else 1.0
-        readings = zone.warmup.y[:, column].astype(np.float64)
-        yield name, physical_limits(entity.kind, rated=rated, readings=readings)
-
-
 def _about(context: Context, dataset: Dataset, division: Division) -> dict[str, Any]:
-    """What is written down about a run.
+    """The description of a run.
 
-    Neither the place of the data nor the name of a preset is part of what it is. What follows from
-    the data where the experiment leaves it open is "resolved".
+    Its identity does not include where the data are, nor the name of a preset. "resolved" holds
+    what the data decide where the experiment leaves it open.
     """
     experiment = context.experiment
     plain = experiment.to_dict()
@@ -108,11 +103,7 @@ def _about(context: Context, dataset: Dataset, division: Division) -> dict[str, 
         "preset": experiment.preset,
         "experiment": plain,
         "data": {
-            "name": dataset.name,
-            "steps": len(dataset.times),
-            "start": dataset.times[0].isoformat(),
-            "end": dataset.times[-1].isoformat(),
-            "step_minutes": dataset.step.total_seconds() / 60,
+            **data_facts(dataset),
             "entities": sum(len(zone.entities) for zone in division.zones),
             "zones": len(division.zones),
             "sha256": division.fingerprint(),

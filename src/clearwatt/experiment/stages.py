@@ -1,8 +1,8 @@
-"""The stages of an experiment: each does what is not done yet and adds to the context."""
+"""The stages of an experiment: each does the tasks that are not done and adds to the context."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, get_args
@@ -10,10 +10,14 @@ from typing import Any, get_args
 from clearwatt.compute import Executor
 from clearwatt.errors import DataError
 from clearwatt.experiment.baselines import BASELINES, Baseline, BaselineTask
-from clearwatt.experiment.finalists import Finalists
-from clearwatt.experiment.folder import RunFolder
-from clearwatt.experiment.models import Candidate, Place, best
-from clearwatt.experiment.outlook import Stage
+from clearwatt.experiment.cost_estimate import Stage
+from clearwatt.experiment.models import (
+    Candidate,
+    Place,
+    best,
+    load_candidates,
+    save_candidates,
+)
 from clearwatt.experiment.plan import (
     STACK,
     chunks,
@@ -24,6 +28,7 @@ from clearwatt.experiment.plan import (
     upper_predictor_tasks,
     upper_representation_tasks,
 )
+from clearwatt.experiment.selection import TrialSelection
 from clearwatt.experiment.tasks import (
     Context,
     PredictorTask,
@@ -32,44 +37,26 @@ from clearwatt.experiment.tasks import (
     Task,
     perform,
 )
+from clearwatt.runs.folder import RunFolder
+from clearwatt.runs.work import Progress, WorkItem, do_work
 
+WARMUP = "warmup"
+"""Subfolder of trained networks."""
 TrainingTask = RepresentationTask | PredictorTask
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a stage is: pieces of work, and their cost in multiply-adds.
-
-    ``cost_after`` is a guess of what the stages after this one will cost.
-    """
-
-    stage: Stage
-    done: int
-    pieces: int
-    cost_done: float
-    cost: float
-    cost_after: float = 0.0
-
-
 Steps = Generator[Progress, None, Context]
-
-
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """A task, whether it was done in an earlier start, and what to do with its result."""
-
-    task: Task[Any]
-    done: bool
-    keep: Callable[[Any], None]
+Item = WorkItem[Task[Any], Any]
+Trained = list[tuple[TrainingTask, list[Candidate]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """Where results are kept and who computes them."""
+    """The folder of a run, who does its work, and the estimated cost of each stage."""
 
     folder: RunFolder
     compute: Executor
-    outlook: Mapping[Stage, float] = field(default_factory=dict)
+    estimates: Mapping[Stage, float] = field(default_factory=dict)
 
     def autoencoders(self, context: Context) -> Steps:
         """Search the representations of every zone; the lowest validation error wins."""
@@ -88,76 +75,69 @@ class Stages:
             predictors=_best_per_entity(context, trained),
         )
 
-    def updating(self, context: Context, finalists: Finalists) -> Steps:
-        """Every configuration on every entity, and the predictors of Baseline_U beside them."""
-        upper: list[tuple[TrainingTask, list[Candidate]]] = []
-        pieces = [self._training_piece(task, upper) for task in upper_predictor_tasks(context)]
+    def updating(self, context: Context, selection: TrialSelection) -> Steps:
+        """Run every configuration on every entity, and train the predictors of Baseline_U."""
+        upper: Trained = []
+        items = [
+            self._training_item(context, task, upper) for task in upper_predictor_tasks(context)
+        ]
         for task in updating_tasks(context):
-            done = all(finalists.has(each, context.entity(place)) for each, place in task.trials)
-            pieces.append(_Piece(task, done, finalists.keep))
-        yield from self._work("updating", context, pieces)
+            done = all(selection.has(each, context.entity(place)) for each, place in task.trials)
+            items.append(WorkItem(task, task.cost(context), done, selection.save))
+        yield from self._do("updating", context, items)
         predictors = {**context.predictors, **_best_per_entity(context, upper)}
         return replace(context, predictors=predictors)
 
     def baselines(self, context: Context) -> Generator[Progress, None, list[Baseline]]:
         """Score both baselines on the updating phase."""
         records: list[Baseline] = []
-        pieces = [
-            _Piece(BaselineTask(name, places), False, records.extend)
+        tasks = [
+            BaselineTask(name, places)
             for name in BASELINES
             for places in chunks(places_of(context), STACK)
         ]
-        yield from self._work("baselines", context, pieces)
+        items: list[Item] = [
+            WorkItem(task, task.cost(context), False, records.extend) for task in tasks
+        ]
+        yield from self._do("baselines", context, items)
         return sorted(records, key=lambda record: (record.baseline, record.zone, record.entity))
 
     def _train(
         self, stage: Stage, context: Context, tasks: Sequence[TrainingTask]
-    ) -> Generator[Progress, None, list[tuple[TrainingTask, list[Candidate]]]]:
-        trained: list[tuple[TrainingTask, list[Candidate]]] = []
-        pieces = [self._training_piece(task, trained) for task in tasks]
-        yield from self._work(stage, context, pieces)
+    ) -> Generator[Progress, None, Trained]:
+        trained: Trained = []
+        items = [self._training_item(context, task, trained) for task in tasks]
+        yield from self._do(stage, context, items)
         order = {task: at for at, task in enumerate(tasks)}
         return sorted(trained, key=lambda pair: order[pair[0]])
 
-    def _training_piece(
-        self, task: TrainingTask, trained: list[tuple[TrainingTask, list[Candidate]]]
-    ) -> _Piece:
-        """A training whose networks are kept on disk; those of an earlier start are taken."""
-        key = self.folder.key(repr(task))
-        found = self.folder.candidates("warmup", key)
+    def _training_item(self, context: Context, task: TrainingTask, trained: Trained) -> Item:
+        """A training whose networks are kept on disk and added to ``trained``."""
+        place = self.folder.place(WARMUP, self.folder.key(repr(task)))
+        found = load_candidates(place)
         if found is not None:
             trained.append((task, found))
 
-        def keep(candidates: list[Candidate]) -> None:
-            self.folder.keep_candidates("warmup", key, candidates)
+        def save(candidates: list[Candidate]) -> None:
+            save_candidates(place, candidates)
             trained.append((task, candidates))
 
-        return _Piece(task, found is not None, keep)
+        return WorkItem(task, task.cost(context), found is not None, save)
 
-    def _work(
-        self, stage: Stage, context: Context, pieces: Sequence[_Piece]
-    ) -> Generator[Progress, None, None]:
-        """Do what is not done, the costly first so that no worker is left with one at the end."""
-        costs = {piece: piece.task.cost(context) for piece in pieces}
-        open_ = sorted((p for p in pieces if not p.done), key=lambda p: -costs[p])
-        total = sum(costs.values())
-        done, spent = len(pieces) - len(open_), total - sum(costs[piece] for piece in open_)
-        after = self._cost_after(stage)
-        yield Progress(stage, done, len(pieces), spent, total, after)
-        tasks = [piece.task for piece in open_]
-        for position, result in self.compute.map(perform, context, tasks):
-            open_[position].keep(result)
-            done, spent = done + 1, spent + costs[open_[position]]
-            yield Progress(stage, done, len(pieces), spent, total, after)
-
-    def _cost_after(self, stage: Stage) -> float:
+    def _do(self, stage: Stage, context: Context, items: Sequence[Item]) -> Iterator[Progress]:
         order: tuple[Stage, ...] = get_args(Stage)
-        return sum(self.outlook.get(each, 0.0) for each in order[order.index(stage) + 1 :])
+        later = order[order.index(stage) + 1 :]
+        return do_work(
+            stage,
+            items,
+            perform,
+            context,
+            compute=self.compute,
+            cost_after=sum(self.estimates.get(each, 0.0) for each in later),
+        )
 
 
-def _best_per_zone(
-    context: Context, trained: Sequence[tuple[TrainingTask, list[Candidate]]]
-) -> dict[tuple[int, Role], Candidate]:
+def _best_per_zone(context: Context, trained: Trained) -> dict[tuple[int, Role], Candidate]:
     found: dict[tuple[int, Role], list[Candidate]] = {}
     for task, candidates in trained:
         if isinstance(task, RepresentationTask):
@@ -169,9 +149,7 @@ def _best_per_zone(
     }
 
 
-def _best_per_entity(
-    context: Context, trained: Sequence[tuple[TrainingTask, list[Candidate]]]
-) -> dict[tuple[Place, Role], Candidate]:
+def _best_per_entity(context: Context, trained: Trained) -> dict[tuple[Place, Role], Candidate]:
     found: dict[tuple[Place, Role], list[Candidate]] = {}
     for task, candidates in trained:
         if isinstance(task, PredictorTask):

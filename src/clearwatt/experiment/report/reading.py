@@ -12,7 +12,7 @@ import pandas as pd
 
 from clearwatt.data.schema import Drift
 from clearwatt.errors import ConfigurationError, DataError
-from clearwatt.experiment.layout import RESULTS, RESULTS_FORMAT, RUN, TRIALS, VERSION
+from clearwatt.experiment.layout import RESULTS, RESULTS_FORMAT, TRIALS, VERSION
 from clearwatt.experiment.report.record import (
     Baseline,
     Clock,
@@ -24,6 +24,7 @@ from clearwatt.experiment.report.record import (
     Trial,
     Update,
 )
+from clearwatt.runs.folder import RUN
 
 # Parsed JSON has no better type; every value is checked as it becomes part of a record.
 Json: TypeAlias = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What later stages of an experiment will cost, before the networks they use have been chosen."""
+"""Estimated cost of later stages, before the networks they use have been chosen."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from clearwatt.experiment.updating import updating_cost
 Stage = Literal["autoencoders", "predictors", "updating", "baselines"]
 
 
-def outlook(context: Context) -> Mapping[Stage, float]:
-    """Multiply-adds of the stages whose tasks are not known at the start; a rough guess.
+def estimate_costs(context: Context) -> Mapping[Stage, float]:
+    """Multiply-adds of the stages whose tasks are not known at the start; a rough estimate.
 
-    A network that is yet to be chosen is taken to have the mean size of its candidates.
+    A network that is not chosen yet is taken to have the mean size of its candidates.
     """
     experiment = context.experiment
     encoder, head = _mean_encoder(context), _mean_head(context)

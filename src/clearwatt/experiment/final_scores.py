@@ -1,4 +1,4 @@
-"""The end of an experiment: the test phase is read, for the chosen trials and the baselines."""
+"""Final scores: the test phase is read, for the chosen trials and the baselines only."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ from typing import Any
 
 from clearwatt.errors import StateError
 from clearwatt.experiment.baselines import BASELINES, Baseline, errors
-from clearwatt.experiment.finalists import Finalists, Finished
-from clearwatt.experiment.folder import RunFolder
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.plan import places_of
 from clearwatt.experiment.protocol import Division, Zone
+from clearwatt.experiment.selection import FinishedTrial, TrialSelection
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.trial import ComponentScore, Trial
+from clearwatt.runs.folder import RunFolder
 from clearwatt.training.fleet import one_thread
 
 Records = list[dict[str, Any]]
+SERIES = "series"
+"""Subfolder of the daily errors of chosen trials and baselines."""
 
 
-def tested_trials(
-    context: Context, division: Division, finalists: Finalists, folder: RunFolder
+def score_trials(
+    context: Context, division: Division, selection: TrialSelection, folder: RunFolder
 ) -> Records:
     """All trials; the chosen ones with their prediction error, their events and a series file."""
     places = {context.entity(place): place for place in places_of(context)}
     records = []
-    for finished, chosen in finalists.trials:
+    for finished, chosen in selection.trials:
         if not chosen:
             records.append({**finished.trial.to_dict(), "events": None})
             continue
-        trial = _tested(finished, finalists, division, places[finished.trial.entity])
+        trial = _score(finished, selection, division, places[finished.trial.entity])
         zone = context.zones[places[finished.trial.entity].zone]
-        folder.write_series(finished.key, _series(context, finished, zone))
-        records.append({**trial.to_dict(), "series": f"series/{finished.key}.json"})
+        folder.write(SERIES, finished.key, _series(context, finished, zone))
+        records.append({**trial.to_dict(), "series": f"{SERIES}/{finished.key}.json"})
     return records
 
 
-def tested_baselines(
+def score_baselines(
     context: Context, division: Division, records: Sequence[Baseline], folder: RunFolder
 ) -> Records:
     """The baselines with their prediction error and a series file."""
     found = {(record.baseline, record.entity): record for record in records}
-    tested = []
+    scores = []
     for name, role in BASELINES.items():
         for place in places_of(context):
             record = found[name, context.entity(place)]
@@ -61,13 +63,15 @@ def tested_baselines(
             key = folder.key("baseline", name, record.entity)
             days = _days(context, context.zones[place.zone])
             about = {"baseline": name, "entity": record.entity}
-            folder.write_series(key, {**about, "days": days, "live_rmse": record.daily})
-            tested.append({**scored.to_dict(), "series": f"series/{key}.json"})
-    return tested
+            folder.write(SERIES, key, {**about, "days": days, "live_rmse": record.daily})
+            scores.append({**scored.to_dict(), "series": f"{SERIES}/{key}.json"})
+    return scores
 
 
-def _tested(finished: Finished, finalists: Finalists, division: Division, place: Place) -> Trial:
-    models = finalists.models(finished)
+def _score(
+    finished: FinishedTrial, selection: TrialSelection, division: Division, place: Place
+) -> Trial:
+    models = selection.models(finished)
     if models is None:
         raise StateError(
             f"the models of {finished.trial.instance} for {finished.trial.entity} are gone; "
@@ -89,7 +93,7 @@ def _with_error(score: ComponentScore, error: float | None) -> ComponentScore:
     return replace(score, prediction_error=error)
 
 
-def _series(context: Context, finished: Finished, zone: Zone) -> dict[str, Any]:
+def _series(context: Context, finished: FinishedTrial, zone: Zone) -> dict[str, Any]:
     """What plots need: the error of each day, thresholds and buffers at each update."""
     trial = finished.trial
     return {

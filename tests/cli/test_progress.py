@@ -2,8 +2,8 @@
 
 import re
 
-from clearwatt.cli.time_left import RATE, show_progress
-from clearwatt.experiment.stages import Progress
+from clearwatt.cli.progress import RATE, show_progress
+from clearwatt.runs.work import Progress
 
 
 def test_each_stage_is_told_at_its_beginning_and_end(capsys):
@@ -24,7 +24,7 @@ def test_before_anything_is_done_the_time_is_guessed_from_the_work(capsys):
 
 def test_the_own_rate_counts_only_what_this_start_has_done(capsys, monkeypatch):
     now = iter([100.0, 100.0, 100.0, 160.0, 160.0, 160.0, 160.0])
-    monkeypatch.setattr("clearwatt.cli.time_left.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("clearwatt.cli.progress.time.monotonic", lambda: next(now))
     steps = [
         Progress("updating", 5, 10, 50.0, 100.0),
         Progress("updating", 6, 10, 60.0, 100.0),

@@ -1,0 +1,1 @@
+"""Runs that can be interrupted: their folder, their work and their progress."""
