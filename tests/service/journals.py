@@ -22,6 +22,7 @@ from clearwatt.service.records import (
     WeatherIssue,
     Zone,
 )
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.training.fleet import train
 
@@ -144,8 +145,9 @@ class Service:
         """As after a kill: go on from a checkpoint."""
         self.fold = ZoneFold.load(folder, zone=self.world.zone, store=self.store, files=self.files)
 
-    def content(self) -> dict[str, Any]:
-        return dict(self.store.statuses()["north"].content)
+    @property
+    def status(self) -> ZoneStatus:
+        return self.store.statuses()["north"]
 
     def kinds(self) -> list[str]:
         return [event.kind for event in reversed(self.store.events(limit=1000))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,21 @@ from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import pack_version
 from clearwatt.data.scaling import Extrema, Scaling
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.folding.zone_state import scaling_values
 from clearwatt.service.records import (
     READING,
     Entity,
     Outcome,
-    Status,
     Version,
     WeatherIssue,
     Zone,
+)
+from clearwatt.service.scaling import scaling_values
+from clearwatt.service.status import (
+    ComponentStatus,
+    EntityStatus,
+    LiveErrors,
+    ReconstructionStatus,
+    ZoneStatus,
 )
 from clearwatt.service.store import open_store
 from clearwatt.strategies import GenerativeReplay, RecentReplay
@@ -83,12 +90,12 @@ class Plant:
     def components(self) -> tuple[Component, ...]:
         return (*self.instance.autoencoders, *self.instance.predictors)
 
-    def deploy(self, *names: str, **content: Any) -> None:
+    def deploy(self, *names: str, **changes: Any) -> None:
         """Write versions of the named components (all by default) and commit that they serve."""
         self.generation += 1
         chosen = [c for c in self.components if not names or self.key(c) in names]
         versions = [self._version(component) for component in chosen]
-        status = Status(self.zone.id, self.generation, self.generation, self.content() | content)
+        status = self.status(**changes)
         self.store.commit(Outcome(status=status, versions=tuple(versions)))
 
     def _version(self, component: Component) -> Version:
@@ -116,33 +123,38 @@ class Plant:
     def serving(self, component: Component) -> str:
         return f"{self.key(component)}:{self.numbers[self.key(component)]}"
 
-    def content(self) -> dict[str, Any]:
-        shared = {"threshold": 0.2, "novel": 30, "familiar": 50, "capacity": 60, "updates": 2}
+    def status(self, **changes: Any) -> ZoneStatus:
+        """The status of the zone with its models in service; ``changes`` are of the zone."""
+        component = ComponentStatus(0.2, novel=30, familiar=50, capacity=60, updates=2)
         entities = {
-            entity.id: {
-                "state": "learning",
-                "predictor": self.serving(self.instance.predictors[column]),
-                "encoder": self.serving(self.instance.autoencoder_of(column)),
-                "quarantined": 4,
-                "judged": 100,
-                "live": {"rmse_day": 1.5, "mae_day": 1.0, "rmse_week": 2.5, "mae_week": None},
-                **shared,
-            }
+            entity.id: EntityStatus(
+                state="learning",
+                predictor=self.serving(self.instance.predictors[column]),
+                encoder=self.serving(self.instance.autoencoder_of(column)),
+                quarantined=4,
+                judged=100,
+                live=LiveErrors(rmse_day=1.5, mae_day=1.0, rmse_week=2.5),
+                component=component,
+            )
             for column, entity in enumerate(self.entities)
         }
-        return {
-            "state": "learning",
-            "until": NOW,
-            "watermark": NOW,
-            "pending_rows": 3,
-            "steps": 100,
-            "retained_bytes": 1000,
-            "scaling": scaling_values(self.scaling),
-            "columns": list(self.scaling.columns(self.zone.id)),
-            "encoder": None if self.synchronous else self.serving(self.instance.autoencoders[0]),
-            "reconstruction": {**shared, "error_day": 0.1},
-            "entities": entities,
-        }
+        status = ZoneStatus(
+            zone=self.zone.id,
+            position=self.generation,
+            generation=self.generation,
+            state="learning",
+            until=NOW,
+            watermark=NOW,
+            pending_rows=3,
+            steps=100,
+            retained_bytes=1000,
+            scaling=scaling_values(self.scaling),
+            columns=tuple(self.scaling.columns(self.zone.id)),
+            encoder=None if self.synchronous else self.serving(self.instance.autoencoders[0]),
+            reconstruction=ReconstructionStatus(component, error_day=0.1),
+            entities=entities,
+        )
+        return replace(status, **changes)
 
     def change(self, column: int, factor: float) -> None:
         """Have the predictor of an entity say something else, until it is deployed unseen."""

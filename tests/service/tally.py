@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ import torch
 
 from clearwatt.files import load_state, save_state
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Version, Zone
+from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Version, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
 from clearwatt.training.fleet import Job, Training
 from clearwatt.training.networks import Predictor
@@ -24,7 +26,9 @@ NETWORK = Predictor(inputs=2, width=4, layers=1)
 class Tally:
     """The sum of the readings, and a model that the command "warmup" trains.
 
-    The command "drop" fails while the file it names is missing.
+    The command "drop" fails while the file it names is missing. In its status ``steps`` is the sum,
+    ``generation`` the number of trainings, ``pending_rows`` how many of them diverged and
+    ``encoder`` a digest of the weights.
     """
 
     def __init__(self, zone: Zone, *, store: Store, files: ModelFiles) -> None:
@@ -97,14 +101,16 @@ class Tally:
         )
 
     def _outcome(self) -> Outcome:
-        weights = {name: tensor.flatten().tolist() for name, tensor in self.params.items()}
-        content = {
-            "state": "learning",
-            "total": self.total,
-            "trained": self.trained,
-            "diverged": self.diverged,
-            "weights": weights,
-        }
+        weights = b"".join(self.params[name].numpy().tobytes() for name in sorted(self.params))
+        assert self.total.is_integer()
         events, versions = self._found
-        status = Status(self.zone.id, self.position, self.trained, content)
+        status = ZoneStatus(
+            self.zone.id,
+            self.position,
+            self.trained,
+            "learning",
+            steps=int(self.total),
+            pending_rows=self.diverged,
+            encoder=hashlib.sha256(weights).hexdigest(),
+        )
         return Outcome(status, tuple(events), tuple(versions))

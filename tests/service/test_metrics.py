@@ -11,7 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
-from clearwatt.service.records import Event, Outcome, Receipt, Status, Zone
+from clearwatt.service.records import Event, Outcome, Receipt, Zone
+from clearwatt.service.status import EntityStatus
 from clearwatt.service.store.base import StoreUnavailableError
 from clearwatt.service.views.gauges import StatusGauges
 
@@ -148,7 +149,7 @@ def test_events_are_counted_from_the_start_of_the_service_on(plant, monkeypatch)
 
 def test_ids_with_odd_characters_survive(plant):
     odd = 'a "b" \\ c\nd'
-    plant.deploy(entities={odd: {"state": "waiting", "predictor": None, "quarantined": 7}})
+    plant.deploy(entities={odd: EntityStatus(quarantined=7)})
     assert scraped(watched(plant))["clearwatt_quarantined_readings", odd, "north"] == 7
 
 
@@ -165,7 +166,7 @@ def test_a_store_that_is_away_does_not_cost_the_scrape(plant, monkeypatch):
 
 def test_zones_that_learn_nothing_yet_are_scraped(plant):
     waiting = {"state": "waiting", "until": None, "watermark": None, "reconstruction": None}
-    entities = {"e0": {"state": "waiting", "predictor": None, "quarantined": 0}}
+    entities = {"e0": EntityStatus()}
     plant.deploy(**waiting, entities=entities, scaling=None)
     found = scraped(watched(plant))
     assert found["clearwatt_zone_state", "waiting", "north"] == 1
@@ -187,14 +188,14 @@ def test_names_and_help_follow_the_conventions(plant):
 
 def test_a_scrape_of_ten_thousand_entities_takes_less_than_a_second(plant):
     plant.deploy()
-    content = plant.content()
-    one = content["entities"]["e0"]
+    one = plant.status().entity("e0")
     for zone in range(100):
         name = f"zone-{zone}"
         plant.store.add_zone(Zone(name, 900, ("wind", "sun")))
         entities = {f"{name}-{k}": one for k in range(100)}
-        status = Status(name, 0, 1, {**content, "entities": entities})
-        plant.store.commit(Outcome(status=status))
+        plant.store.commit(
+            Outcome(plant.status(zone=name, position=0, generation=1, entities=entities))
+        )
     metrics = watched(plant)
     began = time.process_time()
     size = len(metrics.render())

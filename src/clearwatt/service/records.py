@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from clearwatt.service.status import Plain, ZoneStatus
 
 READING = np.dtype([("entity", "<i4"), ("time", "<i8"), ("value", "<f8")])
 """A reading: the entity's number, its time, its power; NaN says that there is no reading."""
@@ -22,7 +24,6 @@ Readings = npt.NDArray[np.void]
 
 Component = Literal["autoencoder", "predictor"]
 Role = Literal["read", "ingest", "operate"]
-Plain = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +185,6 @@ class StoredReading:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """Where a zone stands after folding its journal up to ``position``.
-
-    ``generation`` grows by one with each change of deployed models; ``content`` is what forecasts,
-    metrics and pages need (see docs/service.md), as JSON values.
-    """
-
-    zone: str
-    position: int
-    generation: int
-    content: Plain
-
-
-@dataclass(frozen=True, slots=True)
 class SignalDay:
     """What a zone's models said over one UTC day (``day`` = its first second), packed.
 
@@ -227,7 +214,7 @@ class IntervalSheet:
 class Outcome:
     """Everything a piece of folding left behind; committed as one."""
 
-    status: Status
+    status: ZoneStatus
     events: tuple[Event, ...] = ()
     versions: tuple[Version, ...] = ()
     verdicts: tuple[Verdict, ...] = ()

@@ -25,13 +25,18 @@ from clearwatt.service.records import (
     Readings,
     Receipt,
     SignalDay,
-    Status,
     Token,
     Verdict,
     Version,
     Vintage,
     WeatherIssue,
     Zone,
+)
+from clearwatt.service.status import (
+    ComponentStatus,
+    EntityStatus,
+    ReconstructionStatus,
+    ZoneStatus,
 )
 from clearwatt.service.store import ConflictError, Store
 from clearwatt.testing.writers import (
@@ -355,10 +360,23 @@ def _version(zone: Zone, entity: Entity, number: int) -> Version:
     )
 
 
+def _status(zone: Zone, entity: Entity, version: Version) -> ZoneStatus:
+    status = EntityStatus("learning", version.id, spark=(1.0, None, 0.5), exclusions=((0, STEP),))
+    shared = ReconstructionStatus(ComponentStatus(0.5, 3, 4, 60, 1), None)
+    return ZoneStatus(
+        zone.id,
+        version.number,
+        2,
+        "learning",
+        reconstruction=shared,
+        entities={entity.id: status, "other": EntityStatus()},
+    )
+
+
 def _outcome(zone: Zone, entity: Entity, version: Version, *more: Version) -> Outcome:
     key = f"update:{version.id}"
     return Outcome(
-        status=Status(zone.id, version.number, 2, {"state": "learning", "n": [1, None, 0.5]}),
+        status=_status(zone, entity, version),
         events=(Event(key, "update", "it learned", 1.0, zone=zone.id, entity=entity.id),),
         versions=(version, *more),
         verdicts=(
@@ -370,7 +388,7 @@ def _outcome(zone: Zone, entity: Entity, version: Version, *more: Version) -> Ou
 
 
 def _flag(store: Store, zone: Zone, verdict: Verdict) -> None:
-    store.commit(Outcome(Status(zone.id, 1, 1, {}), verdicts=(verdict,)))
+    store.commit(Outcome(ZoneStatus(zone.id, 1, 1), verdicts=(verdict,)))
 
 
 def _refused(call: Callable[[], object], kind: type[ClearwattError], what: str) -> None:

@@ -6,7 +6,8 @@ from tests.service.application import NOW, STEP, Web
 from clearwatt.errors import DataError
 from clearwatt.service.api.ranges import AHEAD, REPLAYED, check_steps, forecast_range, past_range
 from clearwatt.service.api.schemas.base import Span
-from clearwatt.service.records import Outcome, Status
+from clearwatt.service.records import Outcome
+from clearwatt.service.status import ZoneStatus
 
 DAY = 86_400
 
@@ -22,7 +23,7 @@ def web(tmp_path):
 
 
 def newest_reading(web, time):
-    web.store.commit(Outcome(status=Status("north", 1, 1, {"watermark": time, "entities": {}})))
+    web.store.commit(Outcome(ZoneStatus("north", 1, 1, watermark=time)))
 
 
 def test_a_forecast_starts_with_the_step_that_is_now(web):

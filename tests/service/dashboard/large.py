@@ -6,13 +6,13 @@ All of it is put into the store as the learner would have; nothing is learned he
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors.numpy import save as pack
 from tests.service.plant import DAY, NOW, SIZE, STEP, Plant
 
-from clearwatt.service.records import Entity, Event, Outcome, SignalDay, Status, Zone
+from clearwatt.service.records import Entity, Event, Outcome, SignalDay, Zone
+from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors
 
 ZONES, MEMBERS = 100, 100
 DAYS = 730
@@ -49,7 +49,7 @@ def _add_past(plant: Plant) -> None:
             "entities": numbers,
         }
         days.append(SignalDay("north", int(times[rows[0]]), pack(content)))
-    status = Status("north", 10, 10, plant.content())
+    status = plant.status(position=10, generation=10)
     plant.store.commit(Outcome(status=status, signals=tuple(days)))
 
 
@@ -78,33 +78,25 @@ def _add_updates(plant: Plant) -> None:
 
 def _add_others(plant: Plant) -> None:
     rng = np.random.default_rng(1)
-    common = plant.content()
     for number in range(1, ZONES):
         zone = f"zone-{number:02}"
         plant.store.add_zone(Zone(zone, STEP, ("wind", "sun")))
         names = [f"{zone}-meter-{k:02}" for k in range(MEMBERS)]
         plant.store.add_entities([Entity(name, zone, "consumer", SIZE) for name in names])
-        entities = {name: _standing(rng) for name in names}
-        plant.store.commit(Outcome(Status(zone, 1, 1, {**common, "entities": entities})))
+        entities = {name: _status(rng) for name in names}
+        plant.store.commit(
+            Outcome(plant.status(zone=zone, position=1, generation=1, entities=entities))
+        )
 
 
-def _standing(rng: np.random.Generator) -> dict[str, Any]:
-    """Where an entity stands, as a status has it."""
+def _status(rng: np.random.Generator) -> EntityStatus:
     spark = rng.uniform(1, 3, 7).tolist()
     novel = int(rng.integers(0, 3000))
-    return {
-        "state": str(rng.choice(STATES)),
-        "live": {
-            **{"rmse_day": spark[-1], "mae_day": spark[-1] / 2, "n_day": 96},
-            **{"rmse_week": 2.0, "mae_week": 1.0, "n_week": 672},
-        },
-        "spark": spark,
-        "threshold": 2.5,
-        "novel": novel,
-        "familiar": 10 * novel,
-        "capacity": 3000,
-        "updates": int(rng.integers(0, 40)),
-        "last_update": NOW - int(rng.integers(0, 60 * DAY)),
-        "quarantined": int(rng.integers(0, 20) == 0),
-        "held": False,
-    }
+    return EntityStatus(
+        state=rng.choice(STATES).item(),
+        live=LiveErrors(96, spark[-1], spark[-1] / 2, 672, 2.0, 1.0),
+        spark=tuple(spark),
+        component=ComponentStatus(2.5, novel, 10 * novel, 3000, int(rng.integers(0, 40))),
+        last_update=NOW - int(rng.integers(0, 60 * DAY)),
+        quarantined=int(rng.integers(0, 20) == 0),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.service.plant import NOW, STEP, Plant
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import Comparison, Side
 from clearwatt.service.api.security.auth import create_token
-from clearwatt.service.records import Entity, Event, Flag, Outcome, Status, Verdict
+from clearwatt.service.records import Entity, Event, Flag, Outcome, Verdict
 from clearwatt.service.times import text
 
 EVIL = "<script>alert('x')</script>"
@@ -43,9 +43,9 @@ def page(web, path="/entities/e0", **request):
 
 def with_status(plant, **own):
     """Have the status say more about e0."""
-    content = plant.content()
-    content["entities"]["e0"] |= own
-    plant.store.commit(Outcome(status=Status("north", 5, 5, content)))
+    status = plant.status(position=5, generation=5)
+    entities = {**status.entities, "e0": replace(status.entity("e0"), **own)}
+    plant.store.commit(Outcome(replace(status, entities=entities)))
 
 
 def update(plant, *, kind="update", held_back=None, reason=None, number=3):
@@ -126,7 +126,7 @@ def test_a_reader_is_offered_nothing_to_change(tmp_path, plant):
     with_status(plant, candidate="predictor:e0:7")
     plant.store.commit(
         Outcome(
-            status=Status("north", 6, 6, plant.content()),
+            status=plant.status(position=6, generation=6),
             verdicts=(Verdict(plant.entities[0].number, NOW, Flag.QUARANTINED, "stuck"),),
         )
     )
@@ -150,8 +150,8 @@ def test_a_reader_is_offered_nothing_to_change(tmp_path, plant):
 def test_quarantined_readings_and_excluded_windows_are_listed(web, plant):
     wild = NOW + 2 * STEP
     verdict = Verdict(plant.entities[0].number, wild, Flag.QUARANTINED, "out of range")
-    plant.store.commit(Outcome(status=Status("north", 4, 4, plant.content()), verdicts=(verdict,)))
-    with_status(plant, exclusions=[[NOW, NOW + STEP]], quarantined=1)
+    plant.store.commit(Outcome(status=plant.status(position=4, generation=4), verdicts=(verdict,)))
+    with_status(plant, exclusions=((NOW, NOW + STEP),), quarantined=1)
     shown = page(web)
     assert f'data-time="{text(wild)}" data-value="900.0"' in shown
     assert "out of range" in shown

@@ -1,23 +1,29 @@
 """The fleet as a page and as JSON: found, sorted, paged, and everything in it text."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from tests.service.application import NOW, Web
 
 from clearwatt.service.dashboard.fleet import SHOWN
-from clearwatt.service.records import Entity, Outcome, Status, Zone
+from clearwatt.service.records import Entity, Outcome, Zone
+from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors, ZoneStatus
 
 EVIL = "<script>alert(1)</script>"
 LEARNING = {"state": "learning", "predictor": "predictor:x:1", "updates": 2, "familiar": 40}
 
 
-def standing(day, week, *, novel=10, updated=NOW, **own):
-    live = {"rmse_day": day, "rmse_week": week, "n_day": 96, "n_week": 672}
-    spark = [week] * 6 + [day]
-    buffers = {"novel": novel, "capacity": 100}
-    return {**LEARNING, **buffers, "live": live, "spark": spark, "last_update": updated, **own}
+def status_of(day, week, *, novel=10, updated=NOW, **own):
+    status = EntityStatus(
+        "learning",
+        live=LiveErrors(n_day=96, rmse_day=day, n_week=672, rmse_week=week),
+        spark=(week,) * 6 + (day,),
+        component=ComponentStatus(novel=novel, capacity=100),
+        last_update=updated,
+    )
+    return replace(status, **own)
 
 
 @pytest.fixture
@@ -35,13 +41,12 @@ def web(tmp_path):
         ]
     )
     entities = {
-        "calm": standing(9.0, 12.0, novel=90),
-        "bad": standing(25.0, 10.0, novel=50),
-        "waits": standing(4.0, 4.1, state="awaiting approval", candidate="predictor:waits:2"),
-        "dirty": standing(3.0, 2.0, quarantined=7, updated=NOW + 60),
+        "calm": status_of(9.0, 12.0, novel=90),
+        "bad": status_of(25.0, 10.0, novel=50),
+        "waits": status_of(4.0, 4.1, state="awaiting approval", candidate="predictor:waits:2"),
+        "dirty": status_of(3.0, 2.0, quarantined=7, updated=NOW + 60),
     }
-    content = {"state": "learning", "settings": {}, "entities": entities}
-    made.store.commit(Outcome(Status("north", 3, 1, content)))
+    made.store.commit(Outcome(ZoneStatus("north", 3, 1, "learning", entities=entities)))
     yield made
     made.close()
 

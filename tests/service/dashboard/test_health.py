@@ -1,13 +1,14 @@
 """How the service fares, as a page and as numbers."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from tests.service.application import NOW, STEP, Web, reading
 from tests.service.plant import Plant
 
-from clearwatt.service.records import Outcome, Status
+from clearwatt.service.records import Outcome
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_a_zone_in_trouble_comes_first(web):
     web.register(zone="aaa")
     known = next(iter(web.store.statuses().values()))
     error = "DataError: <b>odd</b>"
-    worse = Status(known.zone, known.position + 1, 1, {**known.content, "error": error})
+    worse = replace(known, position=known.position + 1, generation=1, error=error)
     web.store.commit(Outcome(worse))
     report = web.get("/v1/health")
     assert [zone["id"] for zone in report["zones"]] == [known.zone, "aaa"]

@@ -33,19 +33,19 @@ def played(folder: Path, world: World, *, batch: int = 24, limit: int = 1000) ->
 
 def test_readings_lead_to_updates_and_each_has_its_event_and_version(tmp_path, world):
     service = played(tmp_path / "a", world)
-    content = service.content()
+    status = service.status
     updates = service.store.events(kinds=["update"], limit=1000)
     assert any(event.entity == "e0" for event in updates), "the drift must be noticed"
-    predictor = content["entities"]["e0"]
-    assert predictor["state"] == "learning"
-    assert predictor["updates"] >= 1
-    deployed = service.store.version(predictor["predictor"])
+    predictor = status.entities["e0"]
+    assert predictor.state == "learning"
+    assert predictor.component.updates >= 1
+    deployed = service.store.version(predictor.predictor)
     assert deployed is not None
     assert deployed.status == "deployed"
     assert service.files.read(deployed.path).tensors
-    assert predictor["live"]["n_day"] == 24
-    assert len(predictor["spark"]) == 7
-    assert predictor["spark"][-1] == pytest.approx(predictor["live"]["rmse_day"])
+    assert predictor.live.n_day == 24
+    assert len(predictor.spark) == 7
+    assert predictor.spark[-1] == pytest.approx(predictor.live.rmse_day)
     assert service.store.version("predictor:e0:0").status == "superseded"
 
 
@@ -71,7 +71,7 @@ def test_how_entries_are_grouped_does_not_matter(tmp_path, world, limit):
     whole = played(tmp_path / "whole", world)
     pieces = played(tmp_path / "pieces", world, limit=limit)
     assert digest(whole) == digest(pieces)
-    assert whole.content() == pieces.content()
+    assert whole.status == pieces.status
     day = int(world.times[700] // 86_400 * 86_400)
     signals = [each.store.signals("north", start=day, end=day + 1) for each in (whole, pieces)]
     assert signals[0] == signals[1]
@@ -111,7 +111,7 @@ def test_a_checkpoint_and_the_rest_of_the_journal_equal_never_having_stopped(tmp
             service.reload(newest)
     service.catch_up()
     assert digest(service) == digest(ordered)
-    assert service.content()["entities"]["e0"] == ordered.content()["entities"]["e0"]
+    assert service.status.entities["e0"] == ordered.status.entities["e0"]
 
 
 def test_a_late_reading_is_kept_and_learned_beside_the_stream(tmp_path, world):
@@ -168,7 +168,7 @@ def test_an_excluded_window_is_forgotten_and_stays_out(tmp_path, world):
     event = service.store.events(kinds=["exclude"])[0]
     assert event.details["forgotten"] > 0
     assert "values" not in str(event.details)
-    assert service.content()["entities"]["e0"]["exclusions"] == [[start, end]]
+    assert service.status.entities["e0"].exclusions == ((start, end),)
 
 
 def test_a_held_entity_learns_nothing_and_its_neighbour_goes_on(tmp_path, world):
@@ -179,41 +179,49 @@ def test_a_held_entity_learns_nothing_and_its_neighbour_goes_on(tmp_path, world)
     service.command("hold", "e0")
     service.send(300, 600)
     service.catch_up()
-    entities = service.content()["entities"]
-    assert entities["e0"]["state"] == "held"
-    assert entities["e0"]["novel"] + entities["e0"]["familiar"] == 0
-    assert entities["e0"]["updates"] == 0
-    assert entities["e1"]["novel"] + entities["e1"]["familiar"] + entities["e1"]["updates"] > 0
+    entities = service.status.entities
+    assert entities["e0"].state == "held"
+    assert entities["e0"].component.novel + entities["e0"].component.familiar == 0
+    assert entities["e0"].component.updates == 0
+    assert (
+        entities["e1"].component.novel
+        + entities["e1"].component.familiar
+        + entities["e1"].component.updates
+        > 0
+    )
     service.command("resume", "e0")
     service.send(600, 660)
     service.catch_up()
-    assert service.content()["entities"]["e0"]["state"] == "learning"
-    assert service.content()["entities"]["e0"]["novel"] > 0
+    assert service.status.entities["e0"].state == "learning"
+    assert service.status.entities["e0"].component.novel > 0
 
 
 def test_rolling_back_puts_an_earlier_model_into_service_and_keeps_the_buffers(tmp_path, world):
     service = played(tmp_path / "a", world)
-    before = service.content()["entities"]["e0"]
+    before = service.status.entities["e0"]
     old = next(v for v in service.store.versions(entity="e0") if v.id == "predictor:e0:0")
     service.command("activate", "e0", version=old.id)
     service.catch_up()
-    after = service.content()["entities"]["e0"]
-    assert after["predictor"] == "predictor:e0:0"
-    assert (after["novel"], after["familiar"]) == (before["novel"], before["familiar"])
-    assert after["threshold"] == pytest.approx(old.threshold)
-    assert service.store.version(before["predictor"]).status == "superseded"
+    after = service.status.entities["e0"]
+    assert after.predictor == "predictor:e0:0"
+    assert (after.component.novel, after.component.familiar) == (
+        before.component.novel,
+        before.component.familiar,
+    )
+    assert after.component.threshold == pytest.approx(old.threshold)
+    assert service.store.version(before.predictor).status == "superseded"
 
 
 def test_a_model_that_awaits_approval_is_deployed_by_a_person(tmp_path):
     service = played(tmp_path / "a", World.of(approval=True))
-    entity = service.content()["entities"]["e0"]
-    assert entity["state"] == "awaiting approval"
-    assert entity["predictor"] == "predictor:e0:0"
-    service.command("activate", "e0", version=entity["candidate"])
+    entity = service.status.entities["e0"]
+    assert entity.state == "awaiting approval"
+    assert entity.predictor == "predictor:e0:0"
+    service.command("activate", "e0", version=entity.candidate)
     service.catch_up()
-    after = service.content()["entities"]["e0"]
-    assert after["predictor"] == entity["candidate"]
-    assert after["candidate"] is None
+    after = service.status.entities["e0"]
+    assert after.predictor == entity.candidate
+    assert after.candidate is None
 
 
 def test_a_correction_replaces_what_was_learned(tmp_path, world):
@@ -245,7 +253,7 @@ def test_a_quarantined_reading_that_is_corrected_is_learned_from(tmp_path, world
     service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert service.store.quarantine() == []
-    assert service.content()["entities"]["e0"]["quarantined"] == 0
+    assert service.status.entities["e0"].quarantined == 0
     assert len(service.fold.state.row_times) == before + 1
 
 
@@ -253,10 +261,8 @@ def test_a_newer_candidate_takes_the_place_of_an_older_one(tmp_path):
     service = played(tmp_path / "a", World.of(approval=True, alpha=0.8))
     waiting = service.store.versions(entity="e0", status="awaiting")
     predictors = [version for version in waiting if version.component == "predictor"]
-    assert [version.id for version in predictors] == [
-        service.content()["entities"]["e0"]["candidate"]
-    ]
-    assert service.content()["entities"]["e0"]["updates"] > 1
+    assert [version.id for version in predictors] == [service.status.entities["e0"].candidate]
+    assert service.status.entities["e0"].component.updates > 1
 
 
 def test_an_entity_can_join_a_zone_that_learns(tmp_path, world):
@@ -268,13 +274,13 @@ def test_an_entity_can_join_a_zone_that_learns(tmp_path, world):
     service.store.add_readings(readings[one], at=0.0)
     service.command("warmup", "e0", end=int(world.times[299]))
     service.catch_up()
-    assert service.content()["entities"]["e1"]["state"] == "waiting"
+    assert service.status.entities["e1"].state == "waiting"
     service.store.add_readings(readings[~one], at=0.0)
     service.command("warmup", "e1")
     service.send(500, 560)
     service.catch_up()
-    entities = service.content()["entities"]
-    assert entities["e1"]["state"] == "learning", service.kinds()
+    entities = service.status.entities
+    assert entities["e1"].state == "learning", service.kinds()
     assert entities["e1"]["judged"] > 0
 
 

@@ -37,10 +37,10 @@ def forecast(service: Service, world: World, **options):
 
 def test_the_interval_held_about_as_much_as_it_says(service):
     for name in ("e0", "e1"):
-        interval = service.content()["entities"][name]["interval"]
-        assert interval["n_week"] == 7 * 24
-        assert 0.75 < interval["coverage_week"] <= 1.0
-        assert 0 < interval["width_week"] < 50, "half of the capacity, for a hasty model"
+        interval = service.status.entities[name].interval
+        assert interval.n_week == 7 * 24
+        assert 0.75 < interval.coverage_week <= 1.0
+        assert 0 < interval.width_week < 50, "half of the capacity, for a hasty model"
 
 
 def test_forecasts_come_with_quantiles_that_ascend_and_hold_a_day_like_yesterday(service, world):

@@ -9,7 +9,8 @@ import pytest
 from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 
 from clearwatt.service.forecasting.fallback import Source, substitute
-from clearwatt.service.records import Flag, Outcome, Status, Verdict
+from clearwatt.service.records import Flag, Outcome, Verdict
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store.base import StoreUnavailableError
 
 TIMES = np.arange(NOW, NOW + 6 * HOUR, STEP)
@@ -28,12 +29,7 @@ def answer(plant: Plant, times=TIMES, timezone: str = "UTC"):
 
 def flag(plant: Plant, times, kind: Flag) -> None:
     verdicts = [Verdict(plant.entities[0].number, int(time), kind, "told so") for time in times]
-    status = Status("north", 1, 1, plant_content(plant))
-    plant.store.commit(Outcome(status=status, verdicts=tuple(verdicts)))
-
-
-def plant_content(plant: Plant) -> dict[str, object]:
-    return {"state": "waiting", "entities": {}}
+    plant.store.commit(Outcome(ZoneStatus("north", 1, 1), verdicts=tuple(verdicts)))
 
 
 def test_yesterday_comes_first(plant):

@@ -21,6 +21,7 @@ from clearwatt.service.learner.process import LearnerConfig, main
 from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.learner.updater import NICENESS
 from clearwatt.service.records import READING, Command, Entity, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.training.streams import drive
 
@@ -70,12 +71,11 @@ class Site:
         self.store.add_command(Command(kind, zone, None, arguments, "test", 0.0))
         self.supervisor.wake()
 
-    def content(self, zone: str = "town"):
-        status = self.store.statuses().get(zone)
-        return {} if status is None else status.content
+    def status(self, zone: str = "town") -> ZoneStatus:
+        return self.store.status(zone)
 
-    def total(self, zone: str = "town") -> float | None:
-        return self.content(zone).get("total")
+    def total(self, zone: str = "town") -> int:
+        return self.status(zone).steps
 
     def end(self) -> None:
         self.supervisor.stop()
@@ -138,7 +138,7 @@ def test_killed_in_the_middle_of_a_training_it_ends_up_the_same(tmp_path, tally)
     site.send(2, at=1)
     (tmp_path / "twin").mkdir()
     twin = tally(Zone("town", 900, ()), store=site.store, files=ModelFiles(tmp_path / "twin"))
-    expected = drive(twin.fold(site.store.journal("town", after=0), [])).status.content
+    expected = drive(twin.fold(site.store.journal("town", after=0), [])).status
     site.supervisor.start()
     worker = until(lambda: site.supervisor.pid and niced(NICENESS, site.supervisor.pid))
     learner = site.supervisor.pid
@@ -147,7 +147,7 @@ def test_killed_in_the_middle_of_a_training_it_ends_up_the_same(tmp_path, tally)
     again = until(lambda: site.supervisor.pid not in (None, learner) and site.supervisor.pid)
     os.kill(until(lambda: niced(NICENESS, again)), signal.SIGKILL)  # and now only its worker
     until(lambda: site.total() == 7, 120)
-    assert site.content() == expected
+    assert site.status() == expected
     (event,) = site.store.events(kinds=["learner restarted"])
     assert "killed by signal 9" in event.message
     assert site.supervisor.health.restarts == 1

@@ -15,7 +15,8 @@ from clearwatt.service.learner import pace
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.updater import TrainingLostError
 from clearwatt.service.learner.zone_learner import CROWD, Workplace, ZoneLearner
-from clearwatt.service.records import READING, Command, Entity, Status, Zone
+from clearwatt.service.records import READING, Command, Entity, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
 from clearwatt.training.fleet import train
 
@@ -47,7 +48,7 @@ class Station:
         self.checkpoints = Checkpoints(folder)
         self.files = ModelFiles(folder)
         self.trainer = Here()
-        self.told: list[Status] = []
+        self.told: list[ZoneStatus] = []
         self.outages = Outages(self.store)
         self.restart()
 
@@ -87,7 +88,7 @@ class Station:
         return self.store.heads()["town"]
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ZoneStatus:
         return self.store.statuses()["town"]
 
     def kinds(self) -> list[str]:
@@ -113,10 +114,10 @@ def positions(station) -> list[int]:
 def test_what_is_folded_is_committed_and_told(station):
     station.send(1, 2, 3)
     station.catch_up()
-    assert station.status.content["total"] == 6
+    assert station.status.steps == 6
     station.command("warmup")
     station.catch_up()
-    assert station.status.content["trained"] == 1
+    assert station.status.generation == 1
     assert station.store.version("autoencoder:town:1").status == "deployed"
     assert [status.position for status in station.told] == [1, 2]
     assert positions(station) == [2], "an update has a checkpoint"
@@ -129,15 +130,15 @@ def test_a_warm_up_waits_while_trainings_do_and_what_came_before_it_does_not(sta
     station.send(4, start=9)
     station.trainer.waiting = CROWD
     station.catch_up()
-    assert station.status.content["total"] == 6
-    assert station.status.content["trained"] == 0
+    assert station.status.steps == 6
+    assert station.status.generation == 0
     assert station.learner.error is None
     station.trainer.waiting = 0
     station.learner.turn(station.head)  # begins, before the second it would wait is over
     station.learner.turn(station.head)
     station.catch_up()
-    assert station.status.content["total"] == 10
-    assert station.status.content["trained"] == 1
+    assert station.status.steps == 10
+    assert station.status.generation == 1
 
 
 def test_a_restart_folds_again_without_going_back(station):
@@ -156,8 +157,8 @@ def test_a_restart_folds_again_without_going_back(station):
     station.send(100, start=9)
     station.catch_up()
     assert [status.position for status in station.told] == [7]
-    assert station.status.content["total"] == before.content["total"] + 100
-    assert station.status.content["weights"] == before.content["weights"]
+    assert station.status.steps == before.steps + 100
+    assert station.status.encoder == before.encoder
 
 
 @pytest.mark.parametrize("damaged", [1, 2])
@@ -178,7 +179,7 @@ def test_damaged_checkpoints_are_told_and_cost_nothing_but_time(station, damaged
     assert sorted(event.details["file"] for event in events) == sorted(
         str(checkpoint.folder) for checkpoint in newest
     )
-    assert station.status.content == {**before.content, "total": before.content["total"] + 50}
+    assert station.status.content == {**before.content, "total": before.steps + 50}
     station.restart()
     station.catch_up()
     assert len(station.store.events(kinds=["damaged"])) == damaged, "told once"
@@ -195,7 +196,7 @@ def test_a_checkpoint_from_beyond_the_journal_is_not_used(station):
     station.catch_up()
     (event,) = station.store.events(kinds=["damaged"])
     assert "the journal ends with 3" in event.message
-    assert station.status.content["total"] == 3
+    assert station.status.steps == 3
 
 
 def test_an_entry_that_cannot_be_folded_stops_its_zone_right_before_it(
@@ -210,14 +211,14 @@ def test_an_entry_that_cannot_be_folded_stops_its_zone_right_before_it(
     for _ in range(40):
         station.learner.turn(station.head)
     assert station.status.position == 5
-    assert station.status.content["total"] == 5
-    assert station.status.content["error"] == "KeyError: 'entry 6\\nTraceback and other noise'"
-    assert station.learner.error == station.status.content["error"]
+    assert station.status.steps == 5
+    assert station.status.error == "KeyError: 'entry 6\\nTraceback and other noise'"
+    assert station.learner.error == station.status.error
     assert station.kinds() == ["degraded"], "the same trouble is told once"
     repaired.touch()
     station.catch_up()
-    assert station.status.content["total"] == 15
-    assert "error" not in station.status.content
+    assert station.status.steps == 15
+    assert station.status.error is None
     assert station.learner.error is None
 
 
@@ -233,12 +234,12 @@ def test_trouble_on_the_way_back_is_forgotten_when_it_is_over(station, tmp_path,
     station.restart()
     for _ in range(20):
         station.learner.turn(station.head)
-    assert "error" in station.status.content
+    assert station.status.error is not None
     assert station.status.position == 2, "what forecasts rely on does not go back"
     needed.touch()
     station.restart()
     station.catch_up()
-    assert "error" not in station.status.content
+    assert station.status.error is None
 
 
 def test_a_training_that_is_given_up_does_not_stop_the_zone(station):
@@ -246,8 +247,8 @@ def test_a_training_that_is_given_up_does_not_stop_the_zone(station):
     station.command("warmup")
     station.send(4)
     station.catch_up()
-    assert station.status.content["diverged"] == 1
-    assert station.status.content["total"] == 4
+    assert station.status.pending_rows == 1
+    assert station.status.steps == 4
     (event,) = station.store.events(kinds=["training failed"])
     assert "killed 3 times" in event.message
 
@@ -284,7 +285,7 @@ def test_an_outcome_is_kept_until_it_can_be_written(tmp_path, monkeypatch, error
     assert station.store.statuses() == {}
     station.store.failing = False
     station.catch_up()
-    assert station.status.content["total"] == 7
+    assert station.status.steps == 7
     assert station.kinds() == [kind], "told once, when it is over"
     assert station.outages.reason is None
     station.store.close()
@@ -306,7 +307,7 @@ def test_a_burst_is_folded_in_pieces_of_bounded_size(station, monkeypatch):
         station.send(1, 1, 1, 1, start=4 * number)
     station.catch_up()
     assert [status.position for status in station.told] == [*range(3, 31, 3)]
-    assert station.status.content["total"] == 120
+    assert station.status.steps == 120
 
 
 def test_slow_folds_become_short_ones_so_that_what_they_found_shows_soon(station, monkeypatch):

@@ -14,13 +14,13 @@ from clearwatt.service.records import (
     IntervalSheet,
     Outcome,
     SignalDay,
-    Status,
     Token,
     Version,
     Vintage,
     WeatherIssue,
     Zone,
 )
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import ConflictError, open_store
 from clearwatt.service.store.backup import restore_store
 from clearwatt.service.store.opening import open_sql
@@ -47,7 +47,7 @@ def fill(store):
     )
     event = Event("update:0", "update", "µ\t\\N 'quoted'\n", 1.5, zone="north", details={"a": [1]})
     day = SignalDay("north", 0, bytes(range(256)))
-    status = Status("north", 1, 1, {"state": "learning"})
+    status = ZoneStatus("north", 1, 1, "learning")
     sheet = IntervalSheet("north", 3, (1,), bytes(range(256)))
     store.commit(Outcome(status, (event,), (version,), signals=(day,), intervals=sheet))
     values = np.array([1.5, np.nan], np.float32)

@@ -5,30 +5,30 @@ from dataclasses import replace
 import pytest
 
 from clearwatt.service.learner.supervisor import Health
-from clearwatt.service.records import Entity, Outcome, Status, Zone
+from clearwatt.service.records import Entity, Outcome, Zone
 from clearwatt.service.registry import Registry
+from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors, ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.overview import Overview, view_of
 
 WELL = Health(alive=True, restarts=0, heartbeat_age=0.1)
 ZONE = Zone("north", 900, ("wind",))
 A, B = Entity("a", "north", "generator", number=1), Entity("b", "north", "consumer", number=2)
-GOOD = {
-    "state": "learning",
-    "predictor": "predictor:a:1",
-    "live": {"rmse_day": 1.0, "rmse_week": 1.0, "n_day": 96},
-    "spark": [1.0] * 7,
-    "novel": 30,
-    "capacity": 100,
-}
+GOOD = EntityStatus(
+    "learning",
+    "predictor:a:1",
+    live=LiveErrors(n_day=96, rmse_day=1.0, rmse_week=1.0),
+    spark=(1.0,) * 7,
+    component=ComponentStatus(novel=30, capacity=100),
+)
 
 
-def content(a=GOOD, b=GOOD, **zone):
-    return {"state": "learning", "settings": {}, "entities": {"a": a, "b": b}, **zone}
+def status_of(a=GOOD, b=GOOD, **zone):
+    return ZoneStatus("north", 1, 1, "learning", entities={"a": a, "b": b}, **zone)
 
 
 def view(status, health=WELL):
-    return view_of(ZONE, [A, B], Status("north", 1, 1, status), health=health)
+    return view_of(ZONE, [A, B], status, health=health)
 
 
 def alerts(status, health=WELL):
@@ -37,14 +37,14 @@ def alerts(status, health=WELL):
 
 
 def live(day, week, count=96):
-    return {**GOOD, "live": {"rmse_day": day, "rmse_week": week, "n_day": count}}
+    return replace(GOOD, live=LiveErrors(n_day=count, rmse_day=day, rmse_week=week))
 
 
 def test_an_entity_that_gets_on_needs_nobody():
-    member = view(content()).members[0]
+    member = view(status_of()).members[0]
     assert (member.state, member.alerts, member.severity) == ("learning", (), 0)
     assert member.trend == 1.0
-    assert member.fill == 0.3
+    assert member.status.component.fill == 0.3
 
 
 @pytest.mark.parametrize(
@@ -59,33 +59,33 @@ def test_an_entity_that_gets_on_needs_nobody():
     ],
 )
 def test_a_day_twice_as_bad_as_the_week_is_worth_a_look(own, expected):
-    assert alerts(content(own)) == expected
+    assert alerts(status_of(own)) == expected
 
 
 def test_an_error_of_the_zone_is_an_alert_for_everybody_in_it():
     for found in (
-        view(content(error="DataError: odd")),
-        view(content(), replace(WELL, degraded={"north": "DataError: odd"})),
+        view(status_of(error="DataError: odd")),
+        view(status_of(), replace(WELL, degraded={"north": "DataError: odd"})),
     ):
         assert {member.state for member in found.members} == {"degraded"}
         assert "DataError: odd" in found.members[1].alerts[0].message
-        assert found.content["error"] == "DataError: odd"
+        assert found.status.error == "DataError: odd"
 
 
 def test_a_meter_that_is_silent_while_others_report_is_degraded():
-    silent = {**GOOD, "spark": [1.0] * 6 + [None]}
-    assert alerts(content(silent)) == ["degraded"]
-    assert alerts(content(silent, silent)) == []
-    assert alerts(content(silent, settings={"lateness": 2 * 86_400})) == []
-    longer = {**GOOD, "spark": [1.0] * 5 + [None] * 2}
-    assert alerts(content(longer, settings={"lateness": 2 * 86_400})) == ["degraded"]
+    silent = replace(GOOD, spark=(1.0,) * 6 + (None,))
+    assert alerts(status_of(silent)) == ["degraded"]
+    assert alerts(status_of(silent, silent)) == []
+    assert alerts(status_of(silent, settings={"lateness": 2 * 86_400})) == []
+    longer = replace(GOOD, spark=(1.0,) * 5 + (None,) * 2)
+    assert alerts(status_of(longer, settings={"lateness": 2 * 86_400})) == ["degraded"]
 
 
 def test_what_waits_for_a_person_is_an_alert():
-    waiting = {**GOOD, "state": "awaiting approval", "candidate": "predictor:a:2"}
-    assert alerts(content(waiting)) == ["awaiting approval"]
-    assert alerts(content({**GOOD, "quarantined": 3})) == ["quarantine"]
-    both = view(content({**waiting, "quarantined": 1})).members[0]
+    waiting = replace(GOOD, state="awaiting approval", candidate="predictor:a:2")
+    assert alerts(status_of(waiting)) == ["awaiting approval"]
+    assert alerts(status_of(replace(GOOD, quarantined=3))) == ["quarantine"]
+    both = view(status_of(replace(waiting, quarantined=1))).members[0]
     assert [alert.kind for alert in both.alerts] == ["awaiting approval", "quarantine"]
     assert both.severity == 2
 
@@ -94,7 +94,7 @@ def test_a_zone_in_training_updates_those_that_learn():
     states = [
         member.state
         for member in view(
-            content({**GOOD, "state": "held"}), replace(WELL, updating=("north",))
+            status_of(replace(GOOD, state="held")), replace(WELL, updating=("north",))
         ).members
     ]
     assert states == ["held", "updating"]
@@ -102,7 +102,7 @@ def test_a_zone_in_training_updates_those_that_learn():
 
 def test_who_was_never_folded_waits():
     (member, _) = view_of(ZONE, [A, B], None, health=WELL).members
-    assert (member.state, member.trend, member.fill) == ("waiting", None, 0.0)
+    assert (member.state, member.trend, member.status.component.fill) == ("waiting", None, 0.0)
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_only_zones_that_moved_on_are_read_again(store, monkeypatch):
     assert asked == [["north", "south"]]
     assert states() == {"a": "waiting", "c": "waiting"}
     assert asked == []
-    store.commit(Outcome(Status("north", 1, 0, content())))
+    store.commit(Outcome(replace(status_of(), generation=0)))
     assert states() == {"a": "learning", "c": "waiting"}
     assert asked == [["north"]]
     health = replace(WELL, degraded={"south": "odd"})

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clearwatt.service.records import READING, Entity, Flag, Outcome, Status, Verdict, Zone
+from clearwatt.service.records import READING, Entity, Flag, Outcome, Verdict, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.signal_cache import WORTH_KEEPING, SignalCache
 
@@ -63,7 +64,7 @@ def test_new_readings_and_new_verdicts_are_seen_at_once(store):
     send(store, a, [5.0], first=7)
     assert cache.signals(a, start=START, end=END).measured[7] == 5.0
     excluded = Verdict(a.number, START + 7 * STEP, Flag.EXCLUDED)
-    store.commit(Outcome(status=Status("north", 2, 1, {}), verdicts=(excluded,)))
+    store.commit(Outcome(status=ZoneStatus("north", 2, 1), verdicts=(excluded,)))
     assert np.isnan(cache.signals(a, start=START, end=END).measured[7])
 
 

@@ -10,10 +10,10 @@ from clearwatt.service.records import (
     Flag,
     Outcome,
     SignalDay,
-    Status,
     Verdict,
     Zone,
 )
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.signals import Signals, signals_of
 
@@ -51,7 +51,7 @@ def test_days_are_joined_cut_and_put_beside_the_readings(store):
     store.add_readings(readings, at=0.0)
     wild = Verdict(late.number, START + 30 * STEP, Flag.QUARANTINED, "spike")
     store.commit(
-        Outcome(status=Status("north", 1, 1, {}), signals=days, verdicts=(wild,)),
+        Outcome(status=ZoneStatus("north", 1, 1), signals=days, verdicts=(wild,)),
     )
     found = signals_of(store, late, start=START + 20 * STEP, end=START + 40 * STEP)
     assert found.times.tolist() == [START + STEP * k for k in range(20, 40)]

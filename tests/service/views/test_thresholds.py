@@ -2,7 +2,8 @@
 
 import pytest
 
-from clearwatt.service.records import Entity, Event, Outcome, Status, Version, Zone
+from clearwatt.service.records import Entity, Event, Outcome, Version, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.thresholds import Step, threshold_steps
 
@@ -20,7 +21,7 @@ def store(tmp_path):
         for key in ("predictor:e", "autoencoder:north")
         for number in range(3)
     ]
-    made.commit(Outcome(status=Status("north", 1, 1, {}), versions=tuple(versions)))
+    made.commit(Outcome(status=ZoneStatus("north", 1, 1), versions=tuple(versions)))
     yield made
     made.close()
 

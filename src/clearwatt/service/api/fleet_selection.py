@@ -72,8 +72,8 @@ def _known(value: float | None) -> float:
 _KEYS: dict[str, Callable[[Member], Any]] = {
     "name": _name,
     "zone": lambda member: member.entity.zone,
-    "error": lambda member: _known(member.live.get("rmse_day")),
+    "error": lambda member: _known(member.status.live.rmse_day),
     "trend": lambda member: _known(member.trend),
-    "fill": lambda member: member.fill,
-    "updated": lambda member: _known(member.content.get("last_update")),
+    "fill": lambda member: member.status.component.fill,
+    "updated": lambda member: _known(member.status.last_update),
 }

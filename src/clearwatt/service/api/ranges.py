@@ -17,9 +17,7 @@ REPLAYED = 7 * DAY
 
 def watermark(app: AppContext, zone: str) -> int | None:
     """The newest reading of a zone that was folded."""
-    status = app.store.statuses([zone]).get(zone)
-    mark = status.content.get("watermark") if status else None
-    return None if mark is None else int(mark)
+    return app.store.status(zone).watermark
 
 
 def forecast_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:

@@ -11,7 +11,6 @@ from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.readiness import readiness
 from clearwatt.service.api.schemas.operations import ModelCounts, Report, ZoneGlance, ZoneReport
 from clearwatt.service.learner.supervisor import Health
-from clearwatt.service.records import Status
 from clearwatt.service.times import optional_text, text
 from clearwatt.service.views.overview import ZoneView
 
@@ -42,7 +41,7 @@ def report(app: AppContext) -> Report:
 
 def _ordered(views: list[ZoneView]) -> list[ZoneView]:
     """Zones in trouble first."""
-    return sorted(views, key=lambda view: (not view.content["error"], view.zone.id))
+    return sorted(views, key=lambda view: (not view.status.error, view.zone.id))
 
 
 def _zone(
@@ -52,8 +51,7 @@ def _zone(
     health: Health,
 ) -> ZoneReport:
     name = view.zone.id
-    status = Status(name, view.position, 0, view.content)
-    glance = ZoneGlance.of(name, status, heads.get(name, 0))
+    glance = ZoneGlance.of(view.status, heads.get(name, 0))
     forecast, weather = last or (None, None)
     return ZoneReport(
         **glance.model_dump(),
@@ -64,11 +62,11 @@ def _zone(
 
 
 def _models(views: list[ZoneView], versions: int) -> ModelCounts:
-    contents = [member.content for view in views for member in view.members]
+    statuses = [member.status for view in views for member in view.members]
     return ModelCounts(
         versions=versions,
-        deployed=sum(bool(content.get("predictor")) for content in contents),
-        awaiting=sum(bool(content.get("candidate")) for content in contents),
+        deployed=sum(bool(status.predictor) for status in statuses),
+        awaiting=sum(bool(status.candidate) for status in statuses),
     )
 
 

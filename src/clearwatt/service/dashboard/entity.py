@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.schemas.base import Id
-from clearwatt.service.api.schemas.entities import EntityAnswer, entity_content
+from clearwatt.service.api.schemas.entities import EntityAnswer
 from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
 from clearwatt.service.dashboard.drawing import first_look
 from clearwatt.service.dashboard.rendering import page
@@ -54,13 +54,12 @@ def show_event(app: App, request: Request, entity: Id, number: int) -> HTMLRespo
 
 def _context(app: AppContext, entity: Entity) -> dict[str, Any]:
     store, zone = app.store, app.registry.zone(entity.zone)
-    status = store.statuses([zone.id]).get(zone.id)
-    content = entity_content(entity, status)
+    status = store.status(zone.id)
     return {
-        "entity": EntityAnswer.of(entity, content),
+        "entity": EntityAnswer.of(entity, status.entity(entity.id)),
         "zone": zone,
-        "status": status.content if status else {},
-        "shared": (status.content.get("reconstruction") if status else None) or {},
+        "status": status,
+        "shared": status.reconstruction,
         "span": store.span(entity.number),
         "versions": [
             VersionAnswer.of(each) for each in store.versions(entity=entity.id, limit=VERSIONS)

@@ -11,9 +11,9 @@ from clearwatt.clear.component import Component
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.snapshot import pack_version
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.folding.status import status_content
+from clearwatt.service.folding.status import zone_status
 from clearwatt.service.folding.zone_state import ZoneState
-from clearwatt.service.records import Event, Flag, Outcome, Status, Verdict, Version, VersionStatus
+from clearwatt.service.records import Event, Flag, Outcome, Verdict, Version, VersionStatus
 
 _NOT_DEPLOYED = {True: "awaiting", False: "refused"}
 
@@ -31,7 +31,7 @@ class Findings:
         """Everything found, to be committed; gathering starts anew."""
         state = self.state
         found = Outcome(
-            status=Status(state.zone.id, state.position, state.generation, status_content(state)),
+            status=zone_status(state),
             events=tuple(self.events),
             versions=tuple(self.versions),
             verdicts=tuple(self.verdicts),

@@ -15,6 +15,7 @@ from clearwatt.clear.snapshot import tensors_below
 from clearwatt.intervals import Calibrator, Window
 from clearwatt.service.folding.live import DAY
 from clearwatt.service.records import IntervalSheet
+from clearwatt.service.status import IntervalQuality
 
 SHOWN = (0.05, 0.95)
 """The interval whose coverage is told."""
@@ -102,18 +103,18 @@ class ZoneIntervals:
         """Let go of what some entities measured with start <= time < end."""
         self.window = self.window.without(columns, -(-start // self.step), -(-end // self.step))
 
-    def standing(self, column: int, size: float) -> dict[str, float | int | None]:
+    def standing(self, column: int, size: float) -> IntervalQuality:
         """Coverage and mean width of the interval over the last days, in the unit of power."""
         y, low, high = (each[:, column] for each in (self.window.y, self.low, self.high))
         known = np.isfinite(y) & np.isfinite(low)
         if not known.any():
-            return {"n_week": 0, "coverage_week": None, "width_week": None}
+            return IntervalQuality()
         inside = (y >= low) & (y <= high)
-        return {
-            "n_week": int(known.sum()),
-            "coverage_week": float(inside[known].mean()),
-            "width_week": float((high - low)[known].astype(np.float64).mean() * size),
-        }
+        return IntervalQuality(
+            n_week=int(known.sum()),
+            coverage_week=float(inside[known].mean()),
+            width_week=float((high - low)[known].astype(np.float64).mean() * size),
+        )
 
     @property
     def revision(self) -> int | None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from clearwatt.arrays import Float32Array
 from clearwatt.service.records import SignalDay
+from clearwatt.service.status import LiveErrors
 
 DAY = 86_400
 WEEK = 7 * DAY
@@ -59,27 +60,28 @@ class Live:
         self.judged = self.judged + np.isfinite(readings).sum(axis=0)
         self._touched.update(int(day) for day in np.unique(times // DAY * DAY))
 
-    def errors_of(self, column: int) -> dict[str, float | int | None]:
+    def errors_of(self, column: int) -> LiveErrors:
         """Live errors over the last day and the last week."""
-        found: dict[str, float | int | None] = {}
-        for name, span in (("day", DAY), ("week", WEEK)):
-            errors = self._since(self.errors[:, column], span)
-            errors = errors[np.isfinite(errors)].astype(np.float64)
-            found[f"n_{name}"] = len(errors)
-            found[f"rmse_{name}"] = float(np.sqrt((errors**2).mean())) if len(errors) else None
-            found[f"mae_{name}"] = float(np.abs(errors).mean()) if len(errors) else None
-        return found
+        return LiveErrors(*self._errors(column, DAY), *self._errors(column, WEEK))
 
-    def days_of(self, column: int) -> list[float | None]:
+    def _errors(self, column: int, span: int) -> tuple[int, float | None, float | None]:
+        """Count, root mean square and mean absolute error over the last ``span`` seconds."""
+        errors = self._since(self.errors[:, column], span)
+        errors = errors[np.isfinite(errors)].astype(np.float64)
+        if len(errors) == 0:
+            return 0, None, None
+        return len(errors), float(np.sqrt((errors**2).mean())), float(np.abs(errors).mean())
+
+    def days_of(self, column: int) -> tuple[float | None, ...]:
         """The live error (root mean square) of each of the last seven days, the oldest first."""
         if len(self.times) == 0:
-            return []
+            return ()
         ends = self.times[-1] - DAY * np.arange(7, -1, -1)
         cuts = np.searchsorted(self.times, ends, side="right")
         squares = self.errors[:, column].astype(np.float64) ** 2
         days = [squares[start:stop] for start, stop in pairwise(cuts)]
         known = [day[np.isfinite(day)] for day in days]
-        return [float(np.sqrt(day.mean())) if len(day) else None for day in known]
+        return tuple(float(np.sqrt(day.mean())) if len(day) else None for day in known)
 
     @property
     def reconstruction_day(self) -> float | None:

@@ -15,7 +15,7 @@ from clearwatt.clear.component import Component
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.snapshot import tensors_below
 from clearwatt.data.quality import QualityRules
-from clearwatt.data.scaling import Extrema, Scaling
+from clearwatt.data.scaling import Scaling
 from clearwatt.data.schema import Entity as Described
 from clearwatt.data.schema import Kind
 from clearwatt.files import Saved, load_state, save_state
@@ -24,6 +24,7 @@ from clearwatt.service.folding.live import Live
 from clearwatt.service.folding.rows import Rows
 from clearwatt.service.folding.weather import Knots
 from clearwatt.service.records import READING, Entity, Readings, Zone
+from clearwatt.service.scaling import read_scaling, scaling_values
 from clearwatt.service.settings import ZoneSettings
 
 RULES = QualityRules()
@@ -216,31 +217,6 @@ class ZoneState:
 def describe(entity: Entity) -> Described:
     """An entity as the data layer knows it."""
     return Described(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
-
-
-def scaling_values(scaling: Scaling) -> dict[str, Any]:
-    """A scaling as JSON values."""
-    weather = {
-        zone: {name: [each.low, each.high] for name, each in variables.items()}
-        for zone, variables in scaling.weather.items()
-    }
-    return {
-        "weather": weather,
-        "power": dict(scaling.power),
-        "timezone": scaling.timezone,
-        "max_gap": scaling.max_gap.total_seconds(),
-    }
-
-
-def read_scaling(values: dict[str, Any]) -> Scaling:
-    """A scaling from JSON values."""
-    weather = {
-        zone: {name: Extrema(*bounds) for name, bounds in variables.items()}
-        for zone, variables in values["weather"].items()
-    }
-    return Scaling(
-        weather, values["power"], values["timezone"], pd.Timedelta(seconds=values["max_gap"])
-    )
 
 
 def _given(entity: int | str | None) -> list[str]:

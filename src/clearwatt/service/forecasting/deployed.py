@@ -17,9 +17,10 @@ from clearwatt.clear.loop import reconstructor
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
 from clearwatt.intervals import Sheet
-from clearwatt.service.folding.zone_state import read_scaling
 from clearwatt.service.forecasting.library import Found
-from clearwatt.service.records import IntervalSheet, Status
+from clearwatt.service.records import IntervalSheet
+from clearwatt.service.scaling import read_scaling
+from clearwatt.service.status import ZoneStatus
 from clearwatt.training.networks import Network, Params, stack
 
 BLOCK = 64
@@ -158,7 +159,7 @@ class _Member(NamedTuple):
 
 
 def deploy(
-    status: Status, find: Callable[[str], Found], *, previous: Deployed | None = None
+    status: ZoneStatus, find: Callable[[str], Found], *, previous: Deployed | None = None
 ) -> Deployed:
     """Make what a status says is deployed ready to forecast.
 
@@ -167,16 +168,15 @@ def deploy(
         find: reads a version (`Library.find`); StateError if neither it nor an earlier one can be.
         previous: what was deployed so far; what it has in common is not read or copied again.
     """
-    content = status.content
-    if not content.get("scaling"):
+    if not status.scaling:
         return Deployed(status.generation)
-    scaling = read_scaling(content["scaling"])
+    scaling = read_scaling(status.scaling)
     builder = _Builder(find, previous or Deployed(-1), width=len(scaling.columns(status.zone)))
-    entities = list(content["entities"].items())
+    entities = list(status.entities.items())
     for start in range(0, len(entities), BLOCK):
         members = []
         for entity, its in entities[start : start + BLOCK]:
-            versions = its.get("encoder") or content.get("encoder"), its.get("predictor")
+            versions = its.encoder or status.encoder, its.predictor
             member = builder.member(entity, *versions, known=entity in scaling.power)
             members += [member] if member else []
         builder.add(members)

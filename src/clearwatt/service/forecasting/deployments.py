@@ -11,7 +11,7 @@ from threading import Lock
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.service.forecasting.deployed import Deployed, Widths, deploy
 from clearwatt.service.forecasting.library import Files, Library
-from clearwatt.service.records import Status
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store.base import Store
 
 RETRY = 5.0
@@ -83,10 +83,12 @@ class Deployments:
         assert deployed is not None
         return self._widened(deployed, previous, status)
 
-    def _widened(self, deployed: Deployed, previous: Deployed | None, status: Status) -> Deployed:
+    def _widened(
+        self, deployed: Deployed, previous: Deployed | None, status: ZoneStatus
+    ) -> Deployed:
         """With intervals as they are now; forecasts go on without if they cannot be read."""
         known = None if previous is None else previous.widths
-        revision = status.content.get("intervals")
+        revision = status.intervals
         if revision is None or (known is not None and known.revision == revision):
             return replace(deployed, widths=known)
         try:

@@ -23,7 +23,8 @@ from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
 from clearwatt.service.learner.updater import UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
-from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Status, Zone
+from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
 from clearwatt.training.fleet import Job, Trained
 from clearwatt.training.streams import Stream
@@ -88,7 +89,7 @@ class Workplace:
     trainer: Trainer
     folds: Folds
     outages: Outages
-    tell: Callable[[Status], None]
+    tell: Callable[[ZoneStatus], None]
     wake: Callable[[], None]
 
 
@@ -102,7 +103,7 @@ class ZoneLearner:
         self._jobs: tuple[Job, ...] = ()
         self._training: Future[list[Trained]] | None = None
         self._outcome: Outcome | None = None
-        self._status: Status | None = None
+        self._status: ZoneStatus | None = None
         self._complaint: str | None = None
         self._pace = Pace()
         self._upkeep = Upkeep(zone.id, place.store, place.files, place.checkpoints)
@@ -120,8 +121,7 @@ class ZoneLearner:
     @property
     def error(self) -> str | None:
         """Why it does not get on; None: it does."""
-        error: str | None = None if self._status is None else self._status.content.get("error")
-        return error
+        return None if self._status is None else self._status.error
 
     def due(self, head: int) -> float:
         """When it has something to do, by `time.monotonic`; never (infinity) is possible."""
@@ -268,7 +268,7 @@ class ZoneLearner:
         self._pace.succeed()
         self.place.outages.end()
 
-    def _is_news(self, status: Status, head: int) -> bool:
+    def _is_news(self, status: ZoneStatus, head: int) -> bool:
         known = self._status
         if known is None or status.position > known.position:
             return True
@@ -285,7 +285,7 @@ class ZoneLearner:
         self._forget()
         self._pace.fail()
         self._pace.doubt()
-        before = self._status or Status(self.zone.id, 0, 0, {"state": "waiting"})
+        before = self._status or ZoneStatus(self.zone.id)
         message = f"{type(error).__name__}: {_first_line(error)}"
         event = self._event(
             f"degraded:{self.zone.id}:{before.position}:{_digest(error)}",
@@ -294,8 +294,7 @@ class ZoneLearner:
         )
         events = () if message == self._complaint else (event,)
         self._complaint = message
-        status = replace(before, content={**before.content, "error": message})
-        self._mark(Outcome(status, events=events))
+        self._mark(Outcome(replace(before, error=message), events=events))
 
     def _mark(self, outcome: Outcome) -> None:
         try:

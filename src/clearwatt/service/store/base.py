@@ -22,7 +22,6 @@ from clearwatt.service.records import (
     Readings,
     Receipt,
     SignalDay,
-    Status,
     StoredReading,
     Token,
     Version,
@@ -31,6 +30,7 @@ from clearwatt.service.records import (
     WeatherIssue,
     Zone,
 )
+from clearwatt.service.status import ZoneStatus
 
 
 class StoreFullError(ClearwattError):
@@ -123,8 +123,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def statuses(self, zones: Sequence[str] | None = None) -> dict[str, Status]:
+    def statuses(self, zones: Sequence[str] | None = None) -> dict[str, ZoneStatus]:
         """Where zones stand; those that were never folded are left out."""
+
+    def status(self, zone: str) -> ZoneStatus:
+        """The status of a zone; one that was never learned is waiting."""
+        return self.statuses([zone]).get(zone) or ZoneStatus(zone)
 
     @abstractmethod
     def positions(self) -> dict[str, tuple[int, int]]:

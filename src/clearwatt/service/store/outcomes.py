@@ -11,10 +11,10 @@ from clearwatt.service.records import (
     IntervalSheet,
     Outcome,
     SignalDay,
-    Status,
     Version,
     VersionStatus,
 )
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import events, journal, readings
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.session import Insert, Row, Session
@@ -47,7 +47,7 @@ def commit(session: Session, outcome: Outcome) -> None:
     """Record an outcome; all of it becomes visible at once."""
     status = outcome.status
     journal.locked_journals(session, [status.zone])
-    content = dump_json(status.content)
+    content = dump_json(status.to_json())
     session.insert_row(STAND, status.zone, status.position, status.generation, content)
     for version in outcome.versions:
         _put(session, version)
@@ -61,7 +61,7 @@ def commit(session: Session, outcome: Outcome) -> None:
     events.record(session, outcome.events)
 
 
-def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, Status]:
+def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, ZoneStatus]:
     """Where zones stand."""
     sql, values = "SELECT zone, position, generation, content FROM statuses", ()
     if zones is not None:
@@ -69,7 +69,9 @@ def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, Status]
         sql, values = f"{sql} WHERE zone IN (SELECT given.zone FROM {given.sql})", given.values
     return {
         # Of all zones that is megabytes, which pydantic's own reader takes a third of the time for.
-        zone: Status(zone, position, generation, from_json(content))
+        zone: ZoneStatus.from_json(
+            from_json(content), zone=zone, position=position, generation=generation
+        )
         for zone, position, generation, content in session.rows(sql, *values)
     }
 

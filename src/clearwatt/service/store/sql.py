@@ -16,7 +16,6 @@ from clearwatt.service.records import (
     Readings,
     Receipt,
     SignalDay,
-    Status,
     StoredReading,
     Token,
     Version,
@@ -25,6 +24,7 @@ from clearwatt.service.records import (
     WeatherIssue,
     Zone,
 )
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import archive, events, ingest, journal, outcomes, readings, registry
 from clearwatt.service.store.base import Series, Store
 from clearwatt.service.store.session import Session
@@ -98,7 +98,7 @@ class SqlStore(Store):
         with self.writing() as session:
             outcomes.commit(session, outcome)
 
-    def statuses(self, zones: Sequence[str] | None = None) -> dict[str, Status]:
+    def statuses(self, zones: Sequence[str] | None = None) -> dict[str, ZoneStatus]:
         """Where zones stand."""
         with self.reading() as session:
             return outcomes.statuses(session, zones)

@@ -7,11 +7,12 @@ import time
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, Protocol
+from typing import Protocol
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.forecasting.recorder import Recorder
-from clearwatt.service.records import Event, Status
+from clearwatt.service.records import Event
+from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
 from clearwatt.service.store.base import Store
 
 _PAGE = 1000
@@ -181,43 +182,42 @@ def _label(name: str, value: str) -> str:
     return f'{name}="{escaped}"'
 
 
-def _add_zone(sheet: _Sheet, status: Status) -> None:
-    content, zone = status.content, _label("zone", status.zone)
-    sheet.add("clearwatt_zone_state", 1, f"{zone},{_label('state', content['state'])}")
-    sheet.add("clearwatt_zone_degraded", int(bool(content.get("error"))), zone)
-    sheet.add("clearwatt_zone_newest_reading_timestamp_seconds", content["watermark"], zone)
-    sheet.add("clearwatt_zone_closed_until_timestamp_seconds", content["until"], zone)
-    sheet.add("clearwatt_zone_pending_rows", content["pending_rows"], zone)
-    sheet.add("clearwatt_zone_retained_bytes", content["retained_bytes"], zone)
-    states = Tally(str(entity["state"]) for entity in content["entities"].values())
+def _add_zone(sheet: _Sheet, status: ZoneStatus) -> None:
+    zone = _label("zone", status.zone)
+    sheet.add("clearwatt_zone_state", 1, f"{zone},{_label('state', status.state)}")
+    sheet.add("clearwatt_zone_degraded", int(bool(status.error)), zone)
+    sheet.add("clearwatt_zone_newest_reading_timestamp_seconds", status.watermark, zone)
+    sheet.add("clearwatt_zone_closed_until_timestamp_seconds", status.until, zone)
+    sheet.add("clearwatt_zone_pending_rows", status.pending_rows, zone)
+    sheet.add("clearwatt_zone_retained_bytes", status.retained_bytes, zone)
+    states = Tally(entity.state for entity in status.entities.values())
     for state, count in states.items():
         sheet.add("clearwatt_zone_entities", count, f"{zone},{_label('state', state)}")
-    if (shared := content.get("reconstruction")) is not None:
-        sheet.add("clearwatt_reconstruction_threshold", shared.get("threshold"), zone)
-        sheet.add("clearwatt_reconstruction_error", shared.get("error_day"), zone)
-        _add_component(sheet, shared, f'component="autoencoder",{zone},entity=""')
-    for entity, values in content["entities"].items():
-        _add_entity(sheet, values, f"{zone},{_label('entity', entity)}")
+    if (shared := status.reconstruction) is not None:
+        sheet.add("clearwatt_reconstruction_threshold", shared.component.threshold, zone)
+        sheet.add("clearwatt_reconstruction_error", shared.error_day, zone)
+        _add_component(sheet, shared.component, f'component="autoencoder",{zone},entity=""')
+    for name, entity in status.entities.items():
+        _add_entity(sheet, entity, f"{zone},{_label('entity', name)}")
 
 
-def _add_entity(sheet: _Sheet, values: Mapping[str, Any], labels: str) -> None:
-    sheet.add("clearwatt_quarantined_readings", values.get("quarantined"), labels)
-    if values.get("predictor") is None:
+def _add_entity(sheet: _Sheet, status: EntityStatus, labels: str) -> None:
+    sheet.add("clearwatt_quarantined_readings", status.quarantined, labels)
+    if status.predictor is None:
         return
-    sheet.add("clearwatt_prediction_threshold_power", values.get("threshold"), labels)
-    sheet.add("clearwatt_judged_readings_total", values.get("judged"), labels)
-    _add_component(sheet, values, f'component="predictor",{labels}')
-    live = values.get("live") or {}
-    for window in ("day", "week"):
-        windowed = f'{labels},window="{window}"'
-        sheet.add("clearwatt_live_rmse_power", live.get(f"rmse_{window}"), windowed)
-        sheet.add("clearwatt_live_mae_power", live.get(f"mae_{window}"), windowed)
-    interval = values.get("interval") or {}
-    sheet.add("clearwatt_interval_coverage_ratio", interval.get("coverage_week"), labels)
-    sheet.add("clearwatt_interval_width_power", interval.get("width_week"), labels)
+    sheet.add("clearwatt_prediction_threshold_power", status.component.threshold, labels)
+    sheet.add("clearwatt_judged_readings_total", status.judged, labels)
+    _add_component(sheet, status.component, f'component="predictor",{labels}')
+    day, week, live = f'{labels},window="day"', f'{labels},window="week"', status.live
+    sheet.add("clearwatt_live_rmse_power", live.rmse_day, day)
+    sheet.add("clearwatt_live_mae_power", live.mae_day, day)
+    sheet.add("clearwatt_live_rmse_power", live.rmse_week, week)
+    sheet.add("clearwatt_live_mae_power", live.mae_week, week)
+    sheet.add("clearwatt_interval_coverage_ratio", status.interval.coverage_week, labels)
+    sheet.add("clearwatt_interval_width_power", status.interval.width_week, labels)
 
 
-def _add_component(sheet: _Sheet, values: Mapping[str, Any], labels: str) -> None:
-    sheet.add("clearwatt_novelty_fill_ratio", values["novel"] / values["capacity"], labels)
-    sheet.add("clearwatt_familiar_samples", values.get("familiar"), labels)
-    sheet.add("clearwatt_updates_total", values.get("updates"), labels)
+def _add_component(sheet: _Sheet, component: ComponentStatus, labels: str) -> None:
+    sheet.add("clearwatt_novelty_fill_ratio", component.fill, labels)
+    sheet.add("clearwatt_familiar_samples", component.familiar, labels)
+    sheet.add("clearwatt_updates_total", component.updates, labels)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from clearwatt.service.learner.supervisor import Health
-from clearwatt.service.records import Entity, Plain, Status, Zone
+from clearwatt.service.records import Entity, Zone
 from clearwatt.service.registry import Registry, Roster
+from clearwatt.service.status import EntityStatus, ZoneStatus
 from clearwatt.service.store.base import Store
 
 DAY = 86_400
@@ -40,13 +41,13 @@ class Alert(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An entity, where it stands (as its zone's status has it), and what is wrong with it.
+    """An entity, its status, and what is wrong with it.
 
     ``sought`` is what a search looks through.
     """
 
     entity: Entity
-    content: Plain
+    status: EntityStatus
     state: FleetState
     alerts: tuple[Alert, ...]
     sought: str
@@ -57,30 +58,18 @@ class Member:
         return max((SEVERITY[alert.kind] for alert in self.alerts), default=0)
 
     @property
-    def live(self) -> Plain:
-        """Its live errors, in its unit."""
-        found: Plain = self.content.get("live") or {}
-        return found
-
-    @property
     def trend(self) -> float | None:
         """The live error of the last day by that of the week; None where there is none."""
-        day, week = self.live.get("rmse_day"), self.live.get("rmse_week")
-        return None if day is None or not week else float(day / week)
-
-    @property
-    def fill(self) -> float:
-        """How full its novelty buffer is; at 1 an update begins."""
-        return float(self.content.get("novel", 0) / (self.content.get("capacity") or math.inf))
+        day, week = self.status.live.rmse_day, self.status.live.rmse_week
+        return None if day is None or not week else day / week
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneView:
-    """A zone's members and what its status says of the zone itself."""
+    """A zone, its status (with the learner's error, if it reports one) and its members."""
 
     zone: Zone
-    position: int
-    content: Plain
+    status: ZoneStatus
     members: tuple[Member, ...]
 
 
@@ -138,33 +127,30 @@ def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
 
 
 def view_of(
-    zone: Zone, entities: list[Entity], status: Status | None, *, health: Health
+    zone: Zone, entities: list[Entity], status: ZoneStatus | None, *, health: Health
 ) -> ZoneView:
     """A zone by its status and what the learner says of it."""
-    content: Plain = status.content if status else {}
-    contents: Plain = content.get("entities", {})
-    error = health.degraded.get(zone.id) or content.get("error")
+    status = status or ZoneStatus(zone.id)
+    error = health.degraded.get(zone.id) or status.error
     trouble = f"zone {zone.id} does not get on: {error}" if error else None
-    silent = _silence(content)
+    silent = _silence(status)
     members = []
     for entity in entities:
-        own = contents.get(entity.id, {})
+        own = status.entity(entity.id)
         alerts = tuple(_alerts(own, zone, trouble=trouble, silent=silent))
         state = _state(own, alerts, updating=zone.id in health.updating)
         sought = f"{entity.id}\n{entity.name}".casefold()
         members.append(Member(entity, own, state, alerts, sought))
-    position = status.position if status else 0
-    return ZoneView(zone, position, {**content, "error": error}, tuple(members))
+    return ZoneView(zone, replace(status, error=error), tuple(members))
 
 
-def _state(own: Plain, alerts: tuple[Alert, ...], *, updating: bool) -> FleetState:
-    state: FleetState = own.get("state", "waiting")
+def _state(own: EntityStatus, alerts: tuple[Alert, ...], *, updating: bool) -> FleetState:
     if any(alert.kind == "degraded" for alert in alerts):
         return "degraded"
-    return "updating" if updating and state == "learning" else state
+    return "updating" if updating and own.state == "learning" else own.state
 
 
-def _alerts(own: Plain, zone: Zone, *, trouble: str | None, silent: int) -> Iterator[Alert]:
+def _alerts(own: EntityStatus, zone: Zone, *, trouble: str | None, silent: int) -> Iterator[Alert]:
     if trouble:
         yield Alert("degraded", trouble)
     if worse := _worse(own, zone):
@@ -172,33 +158,31 @@ def _alerts(own: Plain, zone: Zone, *, trouble: str | None, silent: int) -> Iter
     if silent and _is_silent(own, silent):
         days = "day" if silent == 1 else f"{silent} days"
         yield Alert("degraded", f"no usable reading in the last {days} learned from, others report")
-    if own.get("candidate"):
-        yield Alert("awaiting approval", f"{own['candidate']} awaits approval")
-    if count := own.get("quarantined", 0):
+    if own.candidate:
+        yield Alert("awaiting approval", f"{own.candidate} awaits approval")
+    if count := own.quarantined:
         yield Alert("quarantine", f"{count:,} reading{'s' * (count > 1)} in quarantine")
 
 
-def _worse(own: Plain, zone: Zone) -> str | None:
-    live: dict[str, Any] = own.get("live") or {}
-    day, week = live.get("rmse_day"), live.get("rmse_week")
-    if day is None or not week or live.get("n_day", 0) < ENOUGH * DAY / zone.step:
+def _worse(own: EntityStatus, zone: Zone) -> str | None:
+    day, week = own.live.rmse_day, own.live.rmse_week
+    if day is None or not week or own.live.n_day < ENOUGH * DAY / zone.step:
         return None
     times = day / week
     return f"the error of the last day is {times:.1f} times the week's" if times > WORSE else None
 
 
-def _silence(content: Plain) -> int:
+def _silence(status: ZoneStatus) -> int:
     """Days at the end of the record that an entity may not be without any reading; 0: no matter.
 
     A row without a reading is closed only one lateness after it, so one more makes two. Where
     nobody reports, the zone is quiet and not an entity of it.
     """
-    lateness = content.get("settings", {}).get("lateness", DAY)
+    lateness = status.settings.get("lateness", DAY)
     days = max(1, math.ceil(lateness / DAY))
-    entities = content.get("entities", {}).values()
-    return days if any(not _is_silent(own, days) for own in entities if own.get("spark")) else 0
+    entities = status.entities.values()
+    return days if any(not _is_silent(own, days) for own in entities if own.spark) else 0
 
 
-def _is_silent(own: Plain, days: int) -> bool:
-    record: list[float | None] = own.get("spark") or []
-    return len(record) >= days and record[-days:].count(None) == days
+def _is_silent(own: EntityStatus, days: int) -> bool:
+    return len(own.spark) >= days and own.spark[-days:].count(None) == days

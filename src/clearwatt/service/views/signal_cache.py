@@ -55,9 +55,9 @@ class SignalCache:
         return found
 
     def _mark(self, zone: str) -> Mark:
-        status = self._store.statuses([zone]).get(zone)
+        status = self._store.status(zone)
         head = self._store.heads().get(zone, 0)
-        return head, status.position if status else 0, status.generation if status else 0
+        return head, status.position, status.generation
 
     def _keep(self, number: int, kept: _Kept) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ from clearwatt.service.api.context import App, RequestCaller
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import Accepted, Id, Nothing
 from clearwatt.service.api.schemas.commands import Approval, Exclusion, Warmup
-from clearwatt.service.api.schemas.entities import EntityAnswer, WindowList, entity_content
+from clearwatt.service.api.schemas.entities import EntityAnswer, WindowList
 
 router = APIRouter(tags=["commands"], responses=error_responses(404, 507))
 
@@ -82,8 +82,8 @@ def exclude(app: App, caller: RequestCaller, entity: Id, window: Exclusion) -> A
 def exclusions(app: App, entity: Id) -> WindowList:
     """Windows an entity does not learn from."""
     known = app.registry.entity(entity)
-    status = app.store.statuses([known.zone]).get(known.zone)
-    return WindowList(exclusions=EntityAnswer.of(known, entity_content(known, status)).exclusions)
+    status = app.store.status(known.zone).entity(known.id)
+    return WindowList(exclusions=EntityAnswer.of(known, status).exclusions)
 
 
 def _span(span: Warmup | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -19,14 +19,13 @@ from clearwatt.service.api.schemas.entities import (
     NewEntity,
     OneOrMany,
     Registered,
-    entity_content,
 )
-from clearwatt.service.records import Entity, Plain
+from clearwatt.service.records import Entity
+from clearwatt.service.status import EntityStatus, ZoneStatus
 
 router = APIRouter(tags=["entities"])
 
-Pair = tuple[Entity, Plain]
-"""An entity and where it stands."""
+Pair = tuple[Entity, EntityStatus]
 
 
 @router.post(
@@ -51,13 +50,13 @@ def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPag
     """Find entities by zone, kind, state or a part of their name."""
     statuses = app.store.statuses(None if query.zone is None else [query.zone])
     known = [entity for entity in app.registry.roster.entities.values() if _fits(entity, query)]
-    pairs = [(entity, entity_content(entity, statuses.get(entity.zone))) for entity in known]
+    pairs = [(entity, _status(entity, statuses)) for entity in known]
     pairs = [pair for pair in pairs if query.state in (None, _state(pair))]
     pairs.sort(key=lambda pair: pair[0].id)
     pairs.sort(key=_KEYS[query.sort.lstrip("-")], reverse=query.sort.startswith("-"))
     page = pairs[query.offset : query.offset + query.limit]
     return EntityPage(
-        entities=[EntityAnswer.of(entity, content) for entity, content in page],
+        entities=[EntityAnswer.of(entity, status) for entity, status in page],
         total=len(pairs),
         limit=query.limit,
         offset=query.offset,
@@ -68,8 +67,7 @@ def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPag
 def show_entity(app: App, entity: Id) -> EntityAnswer:
     """One entity and where it stands."""
     known = app.registry.entity(entity)
-    status = app.store.statuses([known.zone]).get(known.zone)
-    return EntityAnswer.of(known, entity_content(known, status))
+    return EntityAnswer.of(known, app.store.status(known.zone).entity(known.id))
 
 
 def _entity(new: NewEntity) -> Entity:
@@ -85,14 +83,19 @@ def _fits(entity: Entity, query: EntityQuery) -> bool:
     )
 
 
+def _status(entity: Entity, statuses: Mapping[str, ZoneStatus]) -> EntityStatus:
+    zone = statuses.get(entity.zone)
+    return EntityStatus() if zone is None else zone.entity(entity.id)
+
+
 def _state(pair: Pair) -> str:
-    return str(pair[1].get("state", "waiting"))
+    return pair[1].state
 
 
 def _error(pair: Pair) -> float:
     """The live error of the last day; one that is not known is the smallest."""
-    error = pair[1].get("live", {}).get("rmse_day")
-    return -1.0 if error is None else float(error)
+    error = pair[1].live.rmse_day
+    return -1.0 if error is None else error
 
 
 _KEYS: dict[str, Callable[[Pair], Any]] = {

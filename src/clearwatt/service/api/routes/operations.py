@@ -14,6 +14,7 @@ from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.operations import Health, Report, StatusAnswer, ZoneGlance
 from clearwatt.service.api.service_report import report
 from clearwatt.service.metrics import CONTENT_TYPE
+from clearwatt.service.status import ZoneStatus
 
 router = APIRouter(tags=["operations"])
 
@@ -52,17 +53,15 @@ def metrics(app: App) -> Response:
 def status(app: App) -> StatusAnswer:
     """The service at a glance."""
     roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
-    states = Counter(
-        content.get("state", "waiting")
-        for each in statuses.values()
-        for content in each.content.get("entities", {}).values()
+    states: Counter[str] = Counter(
+        entity.state for status in statuses.values() for entity in status.entities.values()
     )
     unseen = len(roster.entities) - states.total()
     return StatusAnswer(
         version=__version__,
         open=app.open,
         zones=[
-            ZoneGlance.of(name, statuses.get(name), heads.get(name, 0))
+            ZoneGlance.of(statuses.get(name) or ZoneStatus(name), heads.get(name, 0))
             for name in sorted(roster.zones)
         ],
         entities=dict(states + Counter({"waiting": unseen})),

@@ -10,7 +10,7 @@ from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.ranges import check_steps, past_range
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
-from clearwatt.service.api.schemas.entities import Window, entity_content
+from clearwatt.service.api.schemas.entities import Window
 from clearwatt.service.api.schemas.signals import SignalAnswer, SignalQuery, ThresholdStep
 from clearwatt.service.records import Entity
 from clearwatt.service.times import text, texts
@@ -30,14 +30,13 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     check_steps((end - start) // zone.step, MOST_ROWS)
     whole = app.signals.signals(entity, start=start, end=end)
     found = whole.thinned(query.points) if query.by == "mean" else whole.extremes(query.points)
-    status = app.store.statuses([zone.id]).get(zone.id)
-    own = entity_content(entity, status)
+    status = app.store.status(zone.id)
+    own, shared = status.entity(entity.id), status.reconstruction
     steps = threshold_steps(
         app.store,
         entity,
-        {"predictor": own.get("predictor"), "autoencoder": own.get("encoder")},
+        {"predictor": own.predictor, "autoencoder": own.encoder},
     )
-    shared = (status.content.get("reconstruction") if status else None) or {}
     return SignalAnswer(
         entity=entity.id,
         unit=entity.unit,
@@ -47,8 +46,8 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
         forecast=numbers(found.forecast),
         error=numbers(found.error),
         reconstruction=numbers(found.reconstruction),
-        threshold=own.get("threshold"),
-        reconstruction_threshold=shared.get("threshold"),
+        threshold=own.component.threshold,
+        reconstruction_threshold=shared.component.threshold if shared else None,
         thresholds=list(map(ThresholdStep.of, steps["predictor"])),
         reconstruction_thresholds=list(map(ThresholdStep.of, steps["autoencoder"])),
     )

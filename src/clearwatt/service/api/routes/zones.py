@@ -13,6 +13,7 @@ from clearwatt.service.api.schemas.base import Accepted, Id
 from clearwatt.service.api.schemas.zones import NewZone, SomeSettings, ZoneAnswer, ZoneList
 from clearwatt.service.records import Zone
 from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.status import ZoneStatus
 
 router = APIRouter(tags=["zones"])
 
@@ -43,7 +44,10 @@ def list_zones(app: App) -> ZoneList:
     return ZoneList(
         zones=[
             ZoneAnswer.of(
-                zone, statuses.get(name), entities=counts[name], journal=heads.get(name, 0)
+                zone,
+                statuses.get(name) or ZoneStatus(name),
+                entities=counts[name],
+                journal=heads.get(name, 0),
             )
             for name, zone in sorted(roster.zones.items())
         ]
@@ -84,7 +88,7 @@ def _zone(app: AppContext, new: NewZone) -> Zone:
 def _answer(app: AppContext, zone: Zone) -> ZoneAnswer:
     return ZoneAnswer.of(
         zone,
-        app.store.statuses([zone.id]).get(zone.id),
+        app.store.status(zone.id),
         entities=len(app.registry.of_zone(zone.id)),
         journal=app.store.heads().get(zone.id, 0),
     )

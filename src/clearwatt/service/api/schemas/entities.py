@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 from pydantic.config import JsonDict
 
 from clearwatt.service.api.schemas.base import LARGEST, Id, Incoming, Name, Outgoing, Page, Stamp
-from clearwatt.service.records import Entity, Plain, Status
+from clearwatt.service.records import Entity
+from clearwatt.service.status import EntityPhase, EntityStatus
 from clearwatt.service.times import optional_text, text
 
 MOST_ENTITIES = 10_000
 """Entities of one request."""
 
 Kind = Literal["generator", "consumer", "residual"]
-State = Literal["waiting", "warming up", "learning", "held", "awaiting approval"]
 
 _EXAMPLE: JsonDict = {
     "id": "park-7",
@@ -68,7 +69,7 @@ class EntityQuery(Page):
 
     zone: Id | None = None
     kind: Kind | None = None
-    state: State | None = None
+    state: EntityPhase | None = None
     q: str | None = Field(default=None, max_length=200, description="Part of an id or a name")
     sort: Literal["id", "-id", "name", "-name", "error", "-error", "state", "-state"] = Field(
         default="id", description="error is the live error of the last day; - is descending"
@@ -127,7 +128,7 @@ class EntityRecord(Outgoing):
 class EntityAnswer(EntityRecord):
     """An entity and where it stands."""
 
-    state: State
+    state: EntityPhase
     predictor: str | None = Field(description="The version in service")
     encoder: str | None = Field(description="The version of the representation in service")
     candidate: str | None = Field(description="The version that awaits approval")
@@ -146,35 +147,31 @@ class EntityAnswer(EntityRecord):
     interval: LiveInterval
 
     @classmethod
-    def of(cls, entity: Entity, content: Plain) -> EntityAnswer:
-        """An entity with where it stands (`entity_content`)."""
-        windows = content.get("exclusions", [])
+    def of(cls, entity: Entity, status: EntityStatus) -> EntityAnswer:
+        """An entity and its status."""
+        component = status.component
         return cls(
             **_record(entity),
-            state=content.get("state", "waiting"),
-            predictor=content.get("predictor"),
-            encoder=content.get("encoder"),
-            candidate=content.get("candidate"),
-            held=content.get("held", False),
-            approval=content.get("approval", False),
-            threshold=content.get("threshold"),
-            novel=content.get("novel", 0),
-            familiar=content.get("familiar", 0),
-            novelty_capacity=content.get("capacity"),
-            updates=content.get("updates", 0),
-            last_update=optional_text(content.get("last_update")),
-            judged=content.get("judged", 0),
-            quarantined=content.get("quarantined", 0),
-            exclusions=[Window(start=text(start), end=text(end)) for start, end in windows],
-            live=LiveError(**content.get("live", {})),
-            interval=LiveInterval(**(content.get("interval") or {})),
+            state=status.state,
+            predictor=status.predictor,
+            encoder=status.encoder,
+            candidate=status.candidate,
+            held=status.held,
+            approval=component.approval,
+            threshold=component.threshold,
+            novel=component.novel,
+            familiar=component.familiar,
+            novelty_capacity=component.capacity,
+            updates=component.updates,
+            last_update=optional_text(status.last_update),
+            judged=status.judged,
+            quarantined=status.quarantined,
+            exclusions=[
+                Window(start=text(start), end=text(end)) for start, end in status.exclusions
+            ],
+            live=LiveError(**asdict(status.live)),
+            interval=LiveInterval(**asdict(status.interval)),
         )
-
-
-def entity_content(entity: Entity, status: Status | None) -> Plain:
-    """What the status of its zone says of an entity."""
-    content: Plain = status.content["entities"].get(entity.id, {}) if status else {}
-    return content
 
 
 def _record(entity: Entity) -> dict[str, Any]:

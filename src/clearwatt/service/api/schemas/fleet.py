@@ -72,7 +72,8 @@ class FleetEntity(Outgoing):
     @classmethod
     def of(cls, member: Member) -> FleetEntity:
         """As a member of the fleet stands."""
-        entity, content = member.entity, member.content
+        entity, status = member.entity, member.status
+        component = status.component
         return cls(
             id=entity.id,
             name=entity.name,
@@ -81,14 +82,14 @@ class FleetEntity(Outgoing):
             unit=entity.unit,
             state=member.state,
             alerts=[AlertAnswer(kind=kind, message=message) for kind, message in member.alerts],
-            rmse_day=member.live.get("rmse_day"),
-            rmse_week=member.live.get("rmse_week"),
-            spark=content.get("spark", []),
-            novel=content.get("novel", 0),
-            familiar=content.get("familiar", 0),
-            novelty_capacity=content.get("capacity"),
-            updates=content.get("updates", 0),
-            last_update=optional_text(content.get("last_update")),
+            rmse_day=status.live.rmse_day,
+            rmse_week=status.live.rmse_week,
+            spark=list(status.spark),
+            novel=component.novel,
+            familiar=component.familiar,
+            novelty_capacity=component.capacity,
+            updates=component.updates,
+            last_update=optional_text(status.last_update),
         )
 
 

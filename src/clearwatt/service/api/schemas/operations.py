@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from clearwatt.service.api.schemas.base import Outgoing, Stamp
-from clearwatt.service.records import Status
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.times import optional_text
 
 
@@ -23,17 +23,16 @@ class ZoneGlance(Outgoing):
     error: str | None
 
     @classmethod
-    def of(cls, zone: str, status: Status | None, journal: int) -> ZoneGlance:
-        """By its status, if it was ever folded, and the length of its journal."""
-        content = status.content if status else {}
+    def of(cls, status: ZoneStatus, journal: int) -> ZoneGlance:
+        """From a zone's status and the length of its journal."""
         return cls(
-            id=zone,
-            state=content.get("state", "waiting"),
-            until=optional_text(content.get("until")),
-            watermark=optional_text(content.get("watermark")),
-            pending_rows=content.get("pending_rows", 0),
-            journal_behind=journal - (status.position if status else 0),
-            error=content.get("error"),
+            id=status.zone,
+            state=status.state,
+            until=optional_text(status.until),
+            watermark=optional_text(status.watermark),
+            pending_rows=status.pending_rows,
+            journal_behind=journal - status.position,
+            error=status.error,
         )
 
 

@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
 from clearwatt.service.api.schemas.base import Id, Incoming, Name, Outgoing, Stamp
-from clearwatt.service.records import Status, Zone
+from clearwatt.service.records import Zone
 from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.times import optional_text
 
 DAY = 86_400
@@ -95,28 +96,28 @@ class ZoneAnswer(Outgoing):
     error: str | None = Field(description="Why it does not go on, if it does not")
 
     @classmethod
-    def of(cls, zone: Zone, status: Status | None, *, entities: int, journal: int) -> ZoneAnswer:
+    def of(cls, zone: Zone, status: ZoneStatus, *, entities: int, journal: int) -> ZoneAnswer:
         """A zone as it is registered, as far as it was folded."""
-        content = dict(status.content) if status else {}
+        shared = status.reconstruction
         return cls(
             id=zone.id,
             name=zone.name,
             step=zone.step,
             variables=list(zone.variables),
             timezone=zone.timezone,
-            settings=content.get("settings") or ZoneSettings.read(dict(zone.settings)).plain(),
+            settings=dict(status.settings) or ZoneSettings.read(dict(zone.settings)).plain(),
             entities=entities,
-            state=content.get("state", "waiting"),
-            until=optional_text(content.get("until")),
-            watermark=optional_text(content.get("watermark")),
-            pending_rows=content.get("pending_rows", 0),
-            steps=content.get("steps", 0),
-            retained_bytes=content.get("retained_bytes", 0),
-            encoder=content.get("encoder"),
-            reconstruction=content.get("reconstruction"),
+            state=status.state,
+            until=optional_text(status.until),
+            watermark=optional_text(status.watermark),
+            pending_rows=status.pending_rows,
+            steps=status.steps,
+            retained_bytes=status.retained_bytes,
+            encoder=status.encoder,
+            reconstruction=None if shared is None else shared.to_json(),
             journal=journal,
-            position=status.position if status else 0,
-            error=content.get("error"),
+            position=status.position,
+            error=status.error,
         )
 
 

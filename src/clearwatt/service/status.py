@@ -1,0 +1,248 @@
+"""The status of a zone and of its entities: what forecasts, metrics and pages read.
+
+The learner builds it, the store writes it as JSON (`ZoneStatus.to_json`) and reads it back
+(`ZoneStatus.from_json`). A key that this version does not have is ignored and a missing one has its
+default, so that statuses of earlier versions can be read. docs/service.md lists the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar
+
+Plain = Mapping[str, Any]
+ZonePhase = Literal["waiting", "warming up", "learning", "held"]
+EntityPhase = Literal["waiting", "warming up", "learning", "held", "awaiting approval"]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveErrors:
+    """Errors of live forecasts over the last day and week, in the entity's unit; None: no reading.
+
+    ``n_day`` and ``n_week`` count the readings that were compared.
+    """
+
+    n_day: int = 0
+    rmse_day: float | None = None
+    mae_day: float | None = None
+    n_week: int = 0
+    rmse_week: float | None = None
+    mae_week: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalQuality:
+    """Share of the last week's readings inside the 90 % interval, and its mean width."""
+
+    n_week: int = 0
+    coverage_week: float | None = None
+    width_week: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentStatus:
+    """Threshold, buffers and updates of a component; ``capacity`` None: there is no model yet."""
+
+    threshold: float | None = None
+    novel: int = 0
+    familiar: int = 0
+    capacity: int | None = None
+    updates: int = 0
+    approval: bool = False
+
+    @property
+    def fill(self) -> float:
+        """Fill of the novelty buffer; at 1 an update begins."""
+        return self.novel / self.capacity if self.capacity else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReconstructionStatus:
+    """The shared autoencoder and its mean error over the last day."""
+
+    component: ComponentStatus
+    error_day: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values, with the component's on the same level."""
+        return {**_values(self.component), "error_day": self.error_day}
+
+    @classmethod
+    def from_json(cls, content: Plain) -> ReconstructionStatus:
+        """Inverse of `to_json`."""
+        return cls(_record(ComponentStatus, content), content.get("error_day"))
+
+
+@dataclass(frozen=True, slots=True)
+class EntityStatus:
+    """The status of an entity.
+
+    ``predictor``, ``encoder`` and ``candidate`` are version ids; ``candidate`` awaits approval.
+    ``judged`` counts readings compared with a forecast, ``spark`` is the error of each of the last
+    seven days, the oldest first. ``exclusions`` are (start, end) in seconds. ``received`` counts
+    readings that wait for the warm-up.
+    """
+
+    state: EntityPhase = "waiting"
+    predictor: str | None = None
+    encoder: str | None = None
+    candidate: str | None = None
+    judged: int = 0
+    live: LiveErrors = LiveErrors()
+    spark: tuple[float | None, ...] = ()
+    interval: IntervalQuality = IntervalQuality()
+    last_update: int | None = None
+    component: ComponentStatus = ComponentStatus()
+    held: bool = False
+    exclusions: tuple[tuple[int, int], ...] = ()
+    quarantined: int = 0
+    received: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values; the keys of a model are left out while there is none."""
+        model = self._model_json()
+        if self.predictor is None and model == _NO_MODEL:
+            model = {"predictor": None}
+        return {
+            "state": self.state,
+            **model,
+            "held": self.held,
+            "exclusions": [list(window) for window in self.exclusions],
+            "quarantined": self.quarantined,
+            "received": self.received,
+        }
+
+    def _model_json(self) -> dict[str, Any]:
+        return {
+            "predictor": self.predictor,
+            "encoder": self.encoder,
+            "candidate": self.candidate,
+            "judged": self.judged,
+            "live": _values(self.live),
+            "spark": list(self.spark),
+            "interval": _values(self.interval),
+            "last_update": self.last_update,
+            **_values(self.component),
+        }
+
+    @classmethod
+    def from_json(cls, content: Plain) -> EntityStatus:
+        """Inverse of `to_json`."""
+        return cls(
+            state=content.get("state", "waiting"),
+            predictor=content.get("predictor"),
+            encoder=content.get("encoder"),
+            candidate=content.get("candidate"),
+            judged=content.get("judged", 0),
+            live=_record(LiveErrors, content.get("live")),
+            spark=tuple(content.get("spark") or ()),
+            interval=_record(IntervalQuality, content.get("interval")),
+            last_update=content.get("last_update"),
+            component=_record(ComponentStatus, content),
+            held=content.get("held", False),
+            exclusions=tuple((start, end) for start, end in content.get("exclusions", ())),
+            quarantined=content.get("quarantined", 0),
+            received=content.get("received", 0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneStatus:
+    """The status of a zone after applying its journal up to ``position``.
+
+    ``generation`` grows by one with each change of deployed models. ``until`` is the time of the
+    last row learned from, ``watermark`` that of the newest reading. ``scaling`` and ``settings``
+    are JSON values (`clearwatt.service.scaling`, `clearwatt.service.settings`), ``intervals`` is
+    the revision of the zone's intervals. ``error`` says why learning fails; None: it does not.
+    """
+
+    zone: str
+    position: int = 0
+    generation: int = 0
+    state: ZonePhase = "waiting"
+    until: int | None = None
+    watermark: int | None = None
+    pending_rows: int = 0
+    steps: int = 0
+    retained_bytes: int = 0
+    scaling: Plain | None = None
+    columns: tuple[str, ...] = ()
+    settings: Plain = field(default_factory=dict)
+    encoder: str | None = None
+    reconstruction: ReconstructionStatus | None = None
+    intervals: int | None = None
+    entities: Mapping[str, EntityStatus] = field(default_factory=dict)
+    error: str | None = None
+
+    def entity(self, name: str) -> EntityStatus:
+        """The status of an entity; one that the learner has not seen yet is waiting."""
+        return self.entities.get(name) or EntityStatus()
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values without zone, position and generation, which are columns of the store."""
+        shared = self.reconstruction
+        content = {
+            "state": self.state,
+            "until": self.until,
+            "watermark": self.watermark,
+            "pending_rows": self.pending_rows,
+            "steps": self.steps,
+            "retained_bytes": self.retained_bytes,
+            "scaling": self.scaling,
+            "columns": list(self.columns),
+            "settings": self.settings,
+            "encoder": self.encoder,
+            "reconstruction": None if shared is None else shared.to_json(),
+            "intervals": self.intervals,
+            "entities": {name: entity.to_json() for name, entity in self.entities.items()},
+        }
+        return content if self.error is None else {**content, "error": self.error}
+
+    @classmethod
+    def from_json(
+        cls, content: Plain, *, zone: str, position: int = 0, generation: int = 0
+    ) -> ZoneStatus:
+        """Inverse of `to_json`."""
+        shared = content.get("reconstruction")
+        entities = content.get("entities") or {}
+        return cls(
+            zone=zone,
+            position=position,
+            generation=generation,
+            state=content.get("state", "waiting"),
+            until=content.get("until"),
+            watermark=content.get("watermark"),
+            pending_rows=content.get("pending_rows", 0),
+            steps=content.get("steps", 0),
+            retained_bytes=content.get("retained_bytes", 0),
+            scaling=content.get("scaling"),
+            columns=tuple(content.get("columns") or ()),
+            settings=content.get("settings") or {},
+            encoder=content.get("encoder"),
+            reconstruction=ReconstructionStatus.from_json(shared) if shared else None,
+            intervals=content.get("intervals"),
+            entities={name: EntityStatus.from_json(each) for name, each in entities.items()},
+            error=content.get("error"),
+        )
+
+
+_Flat = TypeVar("_Flat", LiveErrors, IntervalQuality, ComponentStatus)
+
+
+_NAMES = {
+    kind: tuple(each.name for each in fields(kind))
+    for kind in (LiveErrors, IntervalQuality, ComponentStatus)
+}
+
+
+def _values(record: LiveErrors | IntervalQuality | ComponentStatus) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in _NAMES[type(record)]}
+
+
+def _record(kind: type[_Flat], content: Plain | None) -> _Flat:
+    content = content or {}
+    return kind(**{name: content[name] for name in _NAMES[kind] if name in content})
+
+
+_NO_MODEL = EntityStatus()._model_json()
