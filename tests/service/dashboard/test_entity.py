@@ -114,7 +114,8 @@ def test_names_stay_text(web, plant):
 def test_buttons_are_those_that_make_sense_now(web, plant):
     assert "/v1/entities/e0/hold" in page(web)
     assert "/v1/entities/e0/resume" not in page(web)
-    with_status(plant, held=True, approval=True, candidate="predictor:e0:7")
+    asked = replace(plant.status().entity("e0").component, approval=True)
+    with_status(plant, held=True, component=asked, candidate="predictor:e0:7")
     shown = page(web)
     assert "/v1/entities/e0/resume" in shown
     assert "/v1/entities/e0/hold" not in shown
