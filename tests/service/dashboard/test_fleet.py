@@ -12,15 +12,15 @@ from clearwatt.service.records import Entity, Outcome, Zone
 from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors, ZoneStatus
 
 EVIL = "<script>alert(1)</script>"
-LEARNING = {"state": "learning", "predictor": "predictor:x:1", "updates": 2, "familiar": 40}
 
 
 def status_of(day, week, *, novel=10, updated=NOW, **own):
     status = EntityStatus(
         "learning",
+        "predictor:x:1",
         live=LiveErrors(n_day=96, rmse_day=day, n_week=672, rmse_week=week),
         spark=(week,) * 6 + (day,),
-        component=ComponentStatus(novel=novel, capacity=100),
+        component=ComponentStatus(novel=novel, familiar=40, capacity=100, updates=2),
         last_update=updated,
     )
     return replace(status, **own)
