@@ -9,7 +9,7 @@ import torch
 
 from clearwatt.clear.component import ModelVersion
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import pack_version, unpack_version
+from clearwatt.clear.model_saving import pack_version, unpack_version
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, RecentReplay

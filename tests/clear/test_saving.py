@@ -1,5 +1,6 @@
 """The digest of an instance: equal for equal states, different for any other."""
 
+import json
 from copy import deepcopy
 from dataclasses import replace
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from clearwatt.clear import instance as instance_module
+from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
+from clearwatt.packing import from_plain, to_plain
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, RecentReplay
 from clearwatt.testing.scenario import SHORT, observe, scenario, start
 
@@ -77,3 +80,10 @@ def test_taking_a_digest_leaves_the_instance_alone():
     assert instance.digest() == instance.digest()
     assert len(instance.inputs) == held
     assert instance.observe(data.x[70:], data.y[70:, :1])
+
+
+def test_events_come_back_equal():
+    events = observe(start(FineTune())).events
+    assert events
+    for event in events:
+        assert from_plain(UpdateEvent, json.loads(json.dumps(to_plain(event)))) == event

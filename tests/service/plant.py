@@ -12,7 +12,7 @@ import pandas as pd
 
 from clearwatt.clear.component import ClearSettings, Component, Model
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import pack_version
+from clearwatt.clear.model_saving import pack_version
 from clearwatt.data.scaling import Extrema, Scaling
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.records import (

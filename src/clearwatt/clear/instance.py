@@ -39,7 +39,7 @@ from clearwatt.clear.loop import (
     run_predictors,
 )
 from clearwatt.clear.rollback import Rollback
-from clearwatt.clear.saving import origin_of, pack_instance, restore_instance, without_seconds
+from clearwatt.clear.saving import pack_instance, restore_instance, unpack_origin, without_seconds
 from clearwatt.clear.synchronous import Pair, run_pairs
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import Saved, digest_of, load_state, save_state
@@ -345,7 +345,7 @@ class Instance:
     ) -> Instance:
         """Like `load`, from a state that has been read already."""
         try:
-            origin = origin_of(
+            origin = unpack_origin(
                 saved.values,
                 saved.tensors,
                 strategy=strategy,

@@ -1,33 +1,29 @@
-"""A whole instance as plain values and tensors, and back: what `Instance.save` keeps."""
+"""An instance as plain values and tensors, and back: what `Instance.save` writes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-import torch
-
+from clearwatt.arrays import Float32Array, Int64Array
 from clearwatt.clear.component import ClearSettings, Component, Model
-from clearwatt.clear.events import UpdateEvent
-from clearwatt.clear.inputs import InputStore
-from clearwatt.clear.snapshot import (
-    Tensors,
-    Values,
-    model_of,
+from clearwatt.clear.component_saving import (
     pack_component,
-    pack_event,
     pack_settings,
     restore_component,
-    tensors_below,
-    unpack_event,
     unpack_settings,
 )
+from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.inputs import InputStore
+from clearwatt.clear.model_saving import unpack_model
+from clearwatt.packing import Packed, Tensors, Values, pack, tensors_below, unpack, with_prefix
 from clearwatt.strategies import Strategy
 from clearwatt.training.networks import Network
 
 
-class Persistent(Protocol):
-    """What there is of an instance to keep."""
+class InstanceParts(Protocol):
+    """The attributes of an instance that are saved."""
 
     settings: ClearSettings
     inputs: InputStore
@@ -37,8 +33,29 @@ class Persistent(Protocol):
     events: tuple[UpdateEvent, ...]
 
 
+class InputRows(NamedTuple):
+    """Row numbers (n) and inputs (n x d)."""
+
+    rows: Int64Array
+    values: Float32Array
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceState:
+    """What is saved of an instance; the tensors of its components are stored beside it."""
+
+    settings: Values
+    width: int
+    next_row: int
+    step: int
+    events: tuple[UpdateEvent, ...]
+    components: dict[str, Values]
+    entities: list[int | str | None]
+    inputs: InputRows
+
+
 class Origin(NamedTuple):
-    """What an instance is made from before its state is filled in."""
+    """What an instance is made from before its state is restored."""
 
     settings: ClearSettings
     width: int
@@ -47,33 +64,33 @@ class Origin(NamedTuple):
     names: Sequence[int | str]
 
 
-def pack_instance(instance: Persistent) -> tuple[Values, Tensors]:
-    """Everything an instance needs to go on; input rows nobody refers to are left out."""
-    packed = {name: pack_component(part) for name, part in _parts(instance).items()}
-    tensors = {
-        f"{name}.{key}": tensor for name, (_, own) in packed.items() for key, tensor in own.items()
-    }
-    rows, values = instance.inputs.needed(part.held.rows for part in _parts(instance).values())
-    tensors["inputs.rows"] = torch.from_numpy(rows.copy())
-    tensors["inputs.values"] = torch.from_numpy(values.copy())
-    return {
-        "settings": pack_settings(instance.settings),
-        "width": instance.inputs.width,
-        "next_row": instance.inputs.next_row,
-        "step": instance.step,
-        "events": [pack_event(event) for event in instance.events],
-        "components": {name: values for name, (values, _) in packed.items()},
-        "entities": [part.entity for part in instance.predictors],
-    }, tensors
+def pack_instance(instance: InstanceParts) -> Packed:
+    """Everything an instance needs to continue; input rows without references are left out."""
+    parts = _components(instance)
+    packed = {name: pack_component(part) for name, part in parts.items()}
+    state = InstanceState(
+        settings=pack_settings(instance.settings),
+        width=instance.inputs.width,
+        next_row=instance.inputs.next_row,
+        step=instance.step,
+        events=instance.events,
+        components={name: each.values for name, each in packed.items()},
+        entities=[part.entity for part in instance.predictors],
+        inputs=InputRows(*instance.inputs.needed(part.held.rows for part in parts.values())),
+    )
+    values, tensors = pack(state)
+    for name, each in packed.items():
+        tensors |= with_prefix(f"{name}.", each.tensors)
+    return Packed(values, tensors)
 
 
 def without_seconds(values: Values) -> Values:
-    """The values without what the wall clock said, which no two runs share."""
+    """The values without training times, which differ from run to run."""
     timeless = [{**event, "seconds": None} for event in values["events"]]
     return {**values, "events": timeless}
 
 
-def origin_of(
+def unpack_origin(
     values: Values,
     tensors: Tensors,
     *,
@@ -81,36 +98,31 @@ def origin_of(
     autoencoder: Network | None = None,
     predictor: Network | None = None,
 ) -> Origin:
-    """ClearSettings, networks and names; the arguments are the user's own, if not built in."""
+    """Settings, networks and names; the arguments are the user's own, if not built in."""
     saved = values["components"]
-    models = [
-        model_of(saved[name], tensors_below(tensors, f"{name}."), predictor)
-        for name in (f"predictor-{i}" for i in range(len(values["entities"])))
-    ]
-    shared = tensors_below(tensors, "autoencoder-0.")
+
+    def model(name: str, own: Network | None) -> Model:
+        return unpack_model(saved[name], tensors_below(tensors, f"{name}."), own)
+
     return Origin(
         settings=unpack_settings(values["settings"], strategy),
         width=values["width"],
-        autoencoder=model_of(saved["autoencoder-0"], shared, autoencoder),
-        predictors=models,
+        autoencoder=model("autoencoder-0", autoencoder),
+        predictors=[model(f"predictor-{i}", predictor) for i in range(len(values["entities"]))],
         names=values["entities"],
     )
 
 
-def restore_instance(instance: Persistent, values: Values, tensors: Tensors) -> None:
+def restore_instance(instance: InstanceParts, values: Values, tensors: Tensors) -> None:
     """Put a saved state into an instance made from its `Origin`."""
-    for name, component in _parts(instance).items():
-        own = tensors_below(tensors, f"{name}.")
-        restore_component(component, values["components"][name], own)
-    instance.inputs.restore(
-        tensors["inputs.rows"].numpy(),
-        tensors["inputs.values"].numpy(),
-        next_row=values["next_row"],
-    )
-    instance.step = values["step"]
-    instance.events = tuple(unpack_event(event) for event in values["events"])
+    own = {name: value for name, value in values.items() if name != "extra"}
+    state = unpack(InstanceState, own, tensors)
+    for name, component in _components(instance).items():
+        restore_component(component, state.components[name], tensors_below(tensors, f"{name}."))
+    instance.inputs.restore(state.inputs.rows, state.inputs.values, next_row=state.next_row)
+    instance.step, instance.events = state.step, state.events
 
 
-def _parts(instance: Persistent) -> Mapping[str, Component]:
+def _components(instance: InstanceParts) -> Mapping[str, Component]:
     parts = {f"autoencoder-{i}": part for i, part in enumerate(instance.autoencoders)}
     return parts | {f"predictor-{i}": part for i, part in enumerate(instance.predictors)}

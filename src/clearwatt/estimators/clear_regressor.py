@@ -21,12 +21,12 @@ from clearwatt.clear.calibration import Calibration, InForce
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import tensors_below
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.estimators.targets import checked_targets, names_of, require_measured, require_same
 from clearwatt.files import Saved, load_state
 from clearwatt.intervals import LEVELS, Limits, checked_limits, plain_limits
+from clearwatt.packing import tensors_below
 from clearwatt.strategies import RecentReplay, Strategy, strategy_by_name
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import (

@@ -14,9 +14,10 @@ import torch
 
 from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import pack_network, tensors_below, unpack_network
+from clearwatt.clear.model_saving import pack_network, unpack_network
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
+from clearwatt.packing import tensors_below
 from clearwatt.strategies import Frozen
 from clearwatt.training.networks import Network, Params
 

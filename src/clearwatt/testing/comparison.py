@@ -9,9 +9,9 @@ import torch
 
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import Component
+from clearwatt.clear.component_saving import pack_component
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import pack_component
 
 
 def components(instance: Instance) -> dict[str, Component]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.clear.calibration import InForce, columns_of
 from clearwatt.clear.component import Component
-from clearwatt.clear.snapshot import unpack_version
+from clearwatt.clear.model_saving import unpack_version
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late

@@ -9,7 +9,7 @@ from typing import Any
 
 from clearwatt.clear.component import Component
 from clearwatt.clear.events import UpdateEvent
-from clearwatt.clear.snapshot import pack_version
+from clearwatt.clear.model_saving import pack_version
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.folding.status import zone_status
 from clearwatt.service.folding.zone_state import ZoneState

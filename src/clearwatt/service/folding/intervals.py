@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from clearwatt.arrays import Float32Array, Float64Array
-from clearwatt.clear.snapshot import tensors_below
 from clearwatt.intervals import Calibrator, Window
+from clearwatt.packing import tensors_below
 from clearwatt.service.folding.live import DAY
 from clearwatt.service.records import IntervalSheet
 from clearwatt.service.status import IntervalQuality

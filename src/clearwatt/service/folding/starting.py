@@ -12,7 +12,7 @@ import numpy as np
 from clearwatt.clear.calibration import InForce, columns_of
 from clearwatt.clear.component import Model
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import model_of, pack_network
+from clearwatt.clear.model_saving import pack_network, unpack_model
 from clearwatt.data.quality import Reason
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
@@ -107,7 +107,7 @@ class Brought:
     def _read(self, name: str) -> Model:
         saved = load_state(self.folder / name)
         try:
-            return model_of(saved.values, saved.tensors, None)
+            return unpack_model(saved.values, saved.tensors, None)
         except (KeyError, TypeError) as error:
             raise StateError(f"{self.folder / name} holds no model ({error!r})") from error
 

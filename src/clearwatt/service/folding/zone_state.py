@@ -13,12 +13,12 @@ import torch
 
 from clearwatt.clear.component import Component
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.snapshot import tensors_below
 from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Scaling
 from clearwatt.data.schema import Entity as Described
 from clearwatt.data.schema import Kind
 from clearwatt.files import Saved, load_state, save_state
+from clearwatt.packing import tensors_below
 from clearwatt.service.folding.intervals import ZoneIntervals
 from clearwatt.service.folding.live import Live
 from clearwatt.service.folding.rows import Rows

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from clearwatt.clear.component import Model
-from clearwatt.clear.snapshot import model_of
+from clearwatt.clear.model_saving import unpack_model
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.files import Saved
 from clearwatt.service.records import Event, Version
@@ -59,7 +59,7 @@ class Library:
     def _read(self, version: Version) -> Model:
         saved = self._files.read(version.path)
         try:
-            return model_of(saved.values, saved.tensors, None)
+            return unpack_model(saved.values, saved.tensors, None)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"{version.path} is no model ({error!r})") from error
 
