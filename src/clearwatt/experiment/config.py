@@ -1,13 +1,15 @@
-"""What an experiment is: data, networks, grid, training; from a preset, a TOML file, options."""
+"""The configuration of an experiment, from a preset, a TOML file and options."""
 
 from __future__ import annotations
 
+import json
 import tomllib
-import types
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from clearwatt.clear.component import ClearSettings
 from clearwatt.errors import ConfigurationError
@@ -16,27 +18,21 @@ from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
 from clearwatt.experiment.protocol import Phases
 from clearwatt.training.fleet import UPDATE, Training
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-D = TypeVar("D", bound="DataclassInstance")
-Hint = Any
-"""A type as `get_type_hints` gives it, which has no type itself."""
 ALL: Literal["all"] = "all"
 BASELINE = Training(epochs=100, patience=10)
-"""How Baseline_U trains: it sees 6.5 times the warm-up's samples, which makes 650 of its epochs."""
+"""Training of Baseline_U. It has 6.5 times the samples of the warm-up, so 100 epochs are 650."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that decides on the numbers; the defaults are the paper's.
+    """Everything that the numbers depend on; the defaults are the paper's.
 
     Args:
         data: "simulated", a name of the catalogue or a folder.
-        entities: "all", how many (of all kinds in turn), or which.
-        without: entities that are left out of these.
+        entities: "all", a number (taken from all kinds in turn), or names.
+        without: entities to leave out.
         instances: keys of the paper's instances.
-        seed: of all that is random in the models; data are what they are.
+        seed: of everything random in the models, not of the data.
         delay: steps until a measurement is known, at least 1; None for one day.
         phases: lengths of the phases; None for the paper's shares of the data set.
         networks: candidates of the warm-up (Table 1).
@@ -44,7 +40,7 @@ class Experiment:
         warmup: training of the warm-up models.
         update: training of an update.
         baseline: training of Baseline_U.
-        preset: which of the presets it was made from, if any.
+        preset: name of the preset it is based on, if any.
     """
 
     data: str = "simulated"
@@ -72,11 +68,11 @@ class Experiment:
                 "measurement of a step does not forecast it"
             )
         for name in ("instances", "entities"):
-            _refuse_doubles(name, getattr(self, name))
+            _refuse_repeats(name, getattr(self, name))
         for part in (self.networks, self.grid):
             for each in fields(part):
-                _refuse_doubles(each.name, getattr(part, each.name))
-        # Refuses what makes no sense now, and not in a worker hours later.
+                _refuse_repeats(each.name, getattr(part, each.name))
+        # Invalid values must fail now, not in a worker hours later.
         for configuration in self.configurations:
             self.settings(configuration)
         self.networks.check()
@@ -91,7 +87,7 @@ class Experiment:
         )
 
     def settings(self, configuration: Configuration) -> ClearSettings:
-        """How an instance with this configuration learns."""
+        """Settings of an instance with this configuration."""
         return ClearSettings(
             strategy=configuration.strategy,
             novelty_capacity=configuration.novelty_capacity,
@@ -116,92 +112,85 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def adjusted(experiment: Experiment, values: Mapping[str, object], where: str) -> Experiment:
-    """The experiment with some values replaced; `where` tells a reader of errors their source.
+    """The experiment with some values replaced, tables within tables.
 
-    Capacities that are given are meant as they are: they are not scaled.
+    Capacities that are given are not scaled.
+
+    Args:
+        experiment: the values that are not replaced.
+        values: as in a TOML file; unknown keys and wrong types are errors.
+        where: source of the values, for error messages.
     """
-    changed = _replaced(experiment, values, where, "")
+    merged = _merge(experiment.to_dict(), values, where)
     grid = values.get("grid")
     if isinstance(grid, Mapping) and "novelty_capacity" in grid and "capacity_scale" not in grid:
-        return replace(changed, grid=replace(changed.grid, capacity_scale=1.0))
-    return changed
+        merged["grid"]["capacity_scale"] = 1.0
+    adapter = TypeAdapter(Experiment)
+    try:
+        # In JSON's strict mode lists become tuples, but text and booleans do not become numbers.
+        return adapter.validate_json(json.dumps(merged, default=str), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if "error" in first.get("ctx", {}):  # raised by a dataclass of ours, with a clear message
+            raise first["ctx"]["error"] from error
+        mistake = _explain(first["loc"], merged, adapter.json_schema())
+        raise ConfigurationError(f"{where}: {mistake}") from error
 
 
-def _replaced(record: D, values: Mapping[str, object], where: str, table: str) -> D:
-    """A dataclass with fields replaced, tables within tables; unknown keys are errors."""
-    hints = get_type_hints(type(record))
-    changes: dict[str, Any] = {}
+def _merge(
+    current: Mapping[str, Any], values: Mapping[str, object], where: str, table: str = ""
+) -> dict[str, Any]:
+    """The current values, some replaced; a table that is not among them must be given whole."""
+    merged = dict(current)
     for key, value in values.items():
         name = f"{table}{key}"
-        if key not in hints:
+        if key not in current:
             raise ConfigurationError(
-                f"{where}: unknown key {name!r}; known here: {', '.join(hints)}"
+                f"{where}: unknown key {name!r}; known here: {', '.join(current)}"
             )
-        current = getattr(record, key)
-        if isinstance(value, Mapping) and is_dataclass(current) and not isinstance(current, type):
-            changes[key] = _replaced(current, value, where, f"{name}.")
+        if isinstance(value, Mapping) and isinstance(current[key], Mapping):
+            merged[key] = _merge(current[key], value, where, f"{name}.")
+        elif isinstance(value, Mapping) and key == "phases":
+            merged[key] = _merge(asdict(Phases()), value, where, f"{name}.")
+            if missing := [each for each in merged[key] if each not in value]:
+                give = ", ".join(merged[key])
+                raise ConfigurationError(f"{where}: {name}.{missing[0]} is missing; give {give}")
         else:
-            changes[key] = _converted(value, hints[key], f"{where}: {name}")
-    return replace(record, **changes)
+            merged[key] = value
+    return merged
 
 
-def _converted(value: object, hint: Hint, name: str) -> object:
-    """The value as the type wants it."""
-    kind: object = get_origin(hint)
-    if kind in (Union, types.UnionType):
-        return _first_that_fits(value, get_args(hint), name)
-    if kind is Literal and value in get_args(hint):
-        return value
-    if kind is tuple and isinstance(value, list | tuple):
-        return tuple(_converted(each, get_args(hint)[0], name) for each in value)
-    if is_dataclass(hint) and isinstance(value, Mapping):
-        return _whole(hint, value, name)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(hint, type) and isinstance(value, hint) and not isinstance(value, bool):
-        return value
-    raise ConfigurationError(f"{name} is {value!r}; it must be {_described(hint)}")
+def _explain(place: Sequence[str | int], value: object, schema: Mapping[str, Any]) -> str:
+    """What is wrong with the value at a place, by the JSON schema of all values."""
+    expected, names = schema, []
+    for part in place:
+        if isinstance(value, Mapping) and part in value:
+            expected, value = expected["properties"][part], value[str(part)]
+            if "$ref" in expected:
+                expected = schema["$defs"][expected["$ref"].rpartition("/")[2]]
+            names.append(str(part))
+        elif isinstance(value, list | tuple) and isinstance(part, int):
+            expected, value = expected.get("items", {}), value[part]
+    return f"{'.'.join(names)} is {value!r}; it must be {_describe(expected)}"
 
 
-def _first_that_fits(value: object, hints: tuple[Hint, ...], name: str) -> object:
-    for hint in hints:
-        if is_dataclass(hint) and isinstance(value, Mapping):
-            return _whole(hint, value, name)
-        try:
-            return _converted(value, hint, name)
-        except ConfigurationError:
-            continue
-    wanted = " or ".join(_described(hint) for hint in hints if hint is not type(None))
-    raise ConfigurationError(f"{name} is {value!r}; it must be {wanted}")
+def _describe(schema: Mapping[str, Any]) -> str:
+    """A type of a JSON schema in words."""
+    if "anyOf" in schema:
+        return " or ".join(_describe(each) for each in schema["anyOf"] if each != {"type": "null"})
+    if "const" in schema or "enum" in schema:
+        return " or ".join(map(repr, schema.get("enum") or [schema["const"]]))
+    if schema.get("type") == "array":
+        return f"a list of {_describe(schema['items']).removeprefix('a ')}s"
+    names = {"integer": "a whole number", "number": "a number", "string": "text"}
+    return names.get(schema.get("type", ""), "a table")
 
 
-def _whole(hint: Hint, values: Mapping[str, object], name: str) -> object:
-    """A table that must be given in full, because a part of it would mean nothing."""
-    hints = get_type_hints(hint)
-    if missing := [key for key in hints if key not in values]:
-        raise ConfigurationError(f"{name}.{missing[0]} is missing; give {', '.join(hints)}")
-    if unknown := [key for key in values if key not in hints]:
-        raise ConfigurationError(
-            f"{name}: unknown key {unknown[0]!r}; known here: {', '.join(hints)}"
-        )
-    return hint(**{key: _converted(values[key], hints[key], f"{name}.{key}") for key in hints})
-
-
-def _described(hint: Hint) -> str:
-    kind: object = get_origin(hint)
-    if kind is tuple:
-        return f"a list of {_described(get_args(hint)[0])}s".replace("a list of a ", "a list of ")
-    if kind is Literal:
-        return " or ".join(map(repr, get_args(hint)))
-    names = {int: "a whole number", float: "a number", str: "text"}
-    return names.get(hint, "a table" if is_dataclass(hint) else str(hint))
-
-
-def _refuse_doubles(name: str, values: object) -> None:
+def _refuse_repeats(name: str, values: object) -> None:
     if not isinstance(values, tuple):
         return
     if not values:
         raise ConfigurationError(f"{name} is empty; give at least one")
-    doubles = [value for value in values if values.count(value) > 1]
-    if doubles:
-        raise ConfigurationError(f"{name} holds {doubles[0]!r} twice; give each once")
+    repeats = [value for value in values if values.count(value) > 1]
+    if repeats:
+        raise ConfigurationError(f"{name} holds {repeats[0]!r} twice; give each once")
