@@ -10,8 +10,8 @@ import pytest
 
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
-from clearwatt.cli.adoption import adopt
 from clearwatt.cli.finished_run import read_finished_run
+from clearwatt.cli.model_import import import_run
 from clearwatt.compute import executor
 from clearwatt.data import Dataset, Entity, Kind
 from clearwatt.data.features import prepare
@@ -89,7 +89,10 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
     brought = read_finished_run(folder, instance=instance, data=str(data))
     store = open_store(tmp_path / "clearwatt.db")
     try:
-        assert adopt(brought, store, tmp_path, defaults={"lateness": 7200}) == ["north", "south"]
+        assert import_run(brought, store, tmp_path, defaults={"lateness": 7200}) == [
+            "north",
+            "south",
+        ]
         for zone, warm in zip(store.zones(), brought.zones, strict=True):
             fold, outcome = folded(store, tmp_path, zone)
             assert [event.kind for event in outcome.events if event.key.startswith("command")] == [
@@ -128,9 +131,9 @@ def test_the_same_command_again_brings_nothing_twice(finished, tmp_path):
     brought = read_finished_run(folder, instance="RecentReplay", data=str(data))
     store = open_store(tmp_path / "clearwatt.db")
     try:
-        adopt(brought, store, tmp_path, defaults={})
+        import_run(brought, store, tmp_path, defaults={})
         heads = store.heads()
-        assert adopt(brought, store, tmp_path, defaults={"lateness": 60}) == []
+        assert import_run(brought, store, tmp_path, defaults={"lateness": 60}) == []
         assert store.heads() == heads
     finally:
         store.close()

@@ -1,4 +1,4 @@
-"""``clearwatt backup`` and ``clearwatt restore``: a service's data, saved while it runs."""
+"""``clearwatt backup`` and ``clearwatt restore``: save and restore a service's data."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 def register(commands: Commands) -> None:
     """Add the commands to the parser."""
     save = commands.add_parser(
-        "backup", help="save a service's data, also while it runs", allow_abbrev=False
+        "backup", help="save the data of a service, which may be running", allow_abbrev=False
     )
     add_store_options(save)
-    save.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="a new folder")
+    save.add_argument(
+        "--to", type=Path, required=True, metavar="FOLDER", help="new folder to write to"
+    )
     save.set_defaults(run=back_up)
     load = commands.add_parser(
-        "restore", help="put a backup into an empty data directory", allow_abbrev=False
+        "restore", help="restore a backup to an empty data directory", allow_abbrev=False
     )
-    load.add_argument("folder", type=Path, metavar="FOLDER", help="what 'backup' wrote")
+    load.add_argument("folder", type=Path, metavar="FOLDER", help="folder written by 'backup'")
     add_store_options(load)
     load.set_defaults(run=restore)
     for command in (save, load):
@@ -40,7 +42,7 @@ def register(commands: Commands) -> None:
 
 
 def back_up(options: argparse.Namespace) -> None:
-    """Save everything and print what was saved."""
+    """Back up and print a summary."""
     with opened_store(options) as store, progress(f"backing up {options.data_dir}"):
         from clearwatt.service.backup import back_up as save
 
@@ -49,7 +51,7 @@ def back_up(options: argparse.Namespace) -> None:
 
 
 def restore(options: argparse.Namespace) -> None:
-    """Check a backup, put it into place and print what it holds."""
+    """Check a backup, restore it and print a summary."""
     require_service()
     from clearwatt.service.backup import restore as load
 

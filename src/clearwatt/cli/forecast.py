@@ -1,4 +1,4 @@
-"""``clearwatt forecast``: ask a running service for forecasts."""
+"""``clearwatt forecast``: print forecasts of a running service."""
 
 from __future__ import annotations
 
@@ -24,23 +24,28 @@ if TYPE_CHECKING:
 def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "forecast", help="ask a running service for forecasts", allow_abbrev=False
+        "forecast", help="print forecasts of a running service", allow_abbrev=False
     )
     parser.add_argument(
-        "--url", default=ADDRESS, metavar="URL", help=f"the service (default {ADDRESS})"
+        "--url", default=ADDRESS, metavar="URL", help=f"address of the service (default {ADDRESS})"
     )
     add_token_option(parser)
     parser.add_argument(
-        "--entity", nargs="+", action="extend", required=True, metavar="NAME", help="of whom"
+        "--entity",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="NAME",
+        help="entities to forecast",
     )
-    parser.add_argument("--start", metavar="TIME", help="from then on (default: now)")
-    parser.add_argument("--end", metavar="TIME", help="until then (default: 48 hours on)")
+    parser.add_argument("--start", metavar="TIME", help="first time (default: now)")
+    parser.add_argument("--end", metavar="TIME", help="time to stop before (default: in 48 hours)")
     parser.add_argument(
         "--levels",
         nargs="*",
         type=float,
         metavar="SHARE",
-        help="quantiles beside each value, as 0.05 0.95; none for no quantiles "
+        help="levels of the quantiles to print, such as 0.05 0.95; nothing: no quantiles "
         "(default: 0.05 0.1 0.25 0.5 0.75 0.9 0.95)",
     )
     add_json_option(parser)
@@ -48,7 +53,7 @@ def register(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a table per entity, with quantiles and where each value comes from."""
+    """Print a table per entity with values, quantiles and sources."""
     require_service()
     from clearwatt.service.client import Client
 

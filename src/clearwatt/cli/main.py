@@ -1,4 +1,4 @@
-"""The entry point: one parser, and every failure told in one sentence."""
+"""Entry point of the command line: the parser of all commands, and error messages."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a mistake in the arguments like any other: one sentence, exit code 2."""
+    """Argument parser that reports errors like the commands: one sentence, exit code 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(USER_ERROR, f"clearwatt: {message}; see '{self.prog} --help'\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+    """The parser of all commands."""
     parser: argparse.ArgumentParser = _Parser(
         prog="clearwatt", description="Power forecasts that keep learning.", allow_abbrev=False
     )
@@ -51,13 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _run(arguments)
     except BrokenPipeError:
-        return _settle(BROKEN_PIPE)
+        return _flush(BROKEN_PIPE)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except ClearwattError as error:
         return _fail(str(error), USER_ERROR)
     except MemoryError:
-        return _fail("the memory does not suffice; take less data at a time", USER_ERROR)
+        return _fail("not enough memory; use less data at a time", USER_ERROR)
     except OSError as error:
         return _fail(_explain(error), USER_ERROR)
     return 0
@@ -68,16 +68,16 @@ def _run(arguments: Sequence[str] | None) -> None:
         options = build_parser().parse_args(arguments)
         options.run(options)
     finally:
-        sys.stdout.flush()  # a full disk or a closed pipe must show here, not at interpreter exit
+        sys.stdout.flush()  # raises for a full disk or closed pipe here, not at interpreter exit
 
 
 def _fail(message: str, code: int) -> int:
     sys.stderr.write(f"clearwatt: {' '.join(message.split())}\n")
-    return _settle(code)
+    return _flush(code)
 
 
-def _settle(code: int) -> int:
-    """Send what stdout still holds to nowhere if it cannot be written, and return the code."""
+def _flush(code: int) -> int:
+    """Flush stdout, or discard its content if it cannot be written; returns the code."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -88,6 +88,6 @@ def _settle(code: int) -> int:
 def _explain(error: OSError) -> str:
     where = f" ({error.filename})" if error.filename else ""
     return (
-        f"the system refused{where}: {error.strerror or error}; check the path, its permissions "
-        "and the space left on the disk"
+        f"the operating system reports an error{where}: {error.strerror or error}; check the path, "
+        "its permissions and the free disk space"
     )

@@ -1,4 +1,4 @@
-"""``clearwatt replay``: play a data set into a running service as if it were live."""
+"""``clearwatt replay``: send a data set to a running service as if it were live."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 PATIENCE = 300.0
-QUIET_SECONDS = 10.0
-"""Where stderr is no terminal, a line is written at most this often."""
+LINE_INTERVAL = 10.0
+"""Minimum seconds between two lines of progress when stderr is not a terminal."""
 
 
 def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "replay", help="play a data set into a running service", allow_abbrev=False
+        "replay", help="send a data set to a running service, as if live", allow_abbrev=False
     )
     parser.add_argument(
-        "path", metavar="PATH", help="a data-set folder, a name of the catalogue, or 'simulated'"
+        "path", metavar="PATH", help="data-set folder, name in the catalogue, or 'simulated'"
     )
     parser.add_argument(
-        "--to", default=ADDRESS, metavar="URL", help=f"the service (default {ADDRESS})"
+        "--to", default=ADDRESS, metavar="URL", help=f"address of the service (default {ADDRESS})"
     )
     add_token_option(parser)
     parser.add_argument(
@@ -52,13 +52,16 @@ def register(commands: Commands) -> None:
         type=_speed,
         default=math.inf,
         metavar="N",
-        help="times real time, or 'max' (default)",
+        help="multiple of real time, or 'max' (default)",
     )
-    parser.add_argument("--start", metavar="TIME", help="leave out what lies before")
-    parser.add_argument("--end", metavar="TIME", help="leave out what lies from here on")
-    parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="only these")
+    parser.add_argument("--start", metavar="TIME", help="first time to send")
+    parser.add_argument("--end", metavar="TIME", help="time to stop before")
+    parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="send only these")
     parser.add_argument(
-        "--warmup", type=int, metavar="N", help="steps of history (default: the paper's share)"
+        "--warmup",
+        type=int,
+        metavar="N",
+        help="steps sent as history for the warm-up (default: the paper's share)",
     )
     parser.add_argument(
         "--set",
@@ -70,32 +73,40 @@ def register(commands: Commands) -> None:
         help="settings of the zones, such as novelty_capacity=500",
     )
     parser.add_argument(
-        "--shuffle-within", type=int, default=0, metavar="S", help="shuffle within so many seconds"
+        "--shuffle-within",
+        type=int,
+        default=0,
+        metavar="S",
+        help="shuffle readings within windows of S seconds",
     )
     parser.add_argument(
-        "--duplicate-share", type=float, default=0.0, metavar="X", help="send this share twice"
+        "--duplicate-share",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="share of readings to send twice",
     )
     parser.add_argument(
         "--patience",
         type=float,
         default=PATIENCE,
         metavar="S",
-        help=f"seconds to wait for a service that is away (default {PATIENCE:.0f})",
+        help=f"seconds to retry while the service does not answer (default {PATIENCE:.0f})",
     )
     add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Play the data set and print what was sent."""
+    """Run the replay and print the counts of readings sent."""
     require_service()
     from clearwatt.service.client import Client
     from clearwatt.service.client.replay import Replay
 
     plan = _plan(options)
-    dataset = _chosen(options)
+    dataset = _dataset(options)
     with Client(
-        options.to, token_of(options), patience=options.patience, waiting=_Impatience()
+        options.to, token_of(options), patience=options.patience, on_retry=_RetryNotice()
     ) as client:
         last = _show(Replay(client, dataset, plan).run())
     facts = {
@@ -126,7 +137,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     )
 
 
-def _chosen(options: argparse.Namespace) -> Dataset:
+def _dataset(options: argparse.Namespace) -> Dataset:
     from clearwatt.data import load_dataset
 
     with progress(f"loading {options.path}"):
@@ -139,20 +150,20 @@ def _chosen(options: argparse.Namespace) -> Dataset:
 
 
 def _show(steps: Iterator[Progress]) -> Progress:
-    """Go through a replay and show where it is; returns where it ended."""
-    console, told = Console(stderr=True), -math.inf
-    with console.status("asking the service where it stands") as status:
+    """Run a replay and show its progress; returns the last."""
+    console, written_at = Console(stderr=True), -math.inf
+    with console.status("asking the service for its newest readings") as status:
         last = first = next(steps)
         for last in chain([first], steps):
             if console.is_terminal:
-                status.update(_described(last))
-            elif time.monotonic() - told > QUIET_SECONDS:
-                told = time.monotonic()
-                _write(_described(last))
+                status.update(_progress_line(last))
+            elif time.monotonic() - written_at > LINE_INTERVAL:
+                written_at = time.monotonic()
+                _write(_progress_line(last))
     return last
 
 
-def _described(now: Progress) -> str:
+def _progress_line(now: Progress) -> str:
     if now.stage == "warm-up":
         return f"warming up; {timedelta(seconds=round(now.elapsed))} since the start"
     from clearwatt.service.times import text
@@ -161,15 +172,15 @@ def _described(now: Progress) -> str:
     return f"{now.stage}: {text(now.time)} ({share:.0%}), {now.sent} readings at {now.rate:,.0f}/s"
 
 
-class _Impatience:
-    """Says why the service is waited for, but not at every try."""
+class _RetryNotice:
+    """Writes why a call is retried, at most once per LINE_INTERVAL."""
 
     def __init__(self) -> None:
-        self._told = -math.inf
+        self._written_at = -math.inf
 
     def __call__(self, error: ClearwattError, pause: float) -> None:
-        if time.monotonic() - self._told > QUIET_SECONDS:
-            self._told = time.monotonic()
+        if time.monotonic() - self._written_at > LINE_INTERVAL:
+            self._written_at = time.monotonic()
             _write(f"{error}; trying again")
 
 
@@ -189,7 +200,7 @@ def _speed(text: str) -> float:
 
 
 def _setting(text: str) -> tuple[str, object]:
-    """KEY=VALUE; the value as JSON has it, anything else is text."""
+    """Parse KEY=VALUE; a value that is not JSON is text."""
     name, mark, value = text.partition("=")
     if not (name and mark):
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, as novelty_capacity=500 is")

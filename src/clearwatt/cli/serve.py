@@ -1,4 +1,4 @@
-"""``clearwatt serve``: forecasts that never stop while models learn."""
+"""``clearwatt serve``: run the service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFF = "off"
 def register(commands: Commands) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "serve", help="the service: forecasts that never stop", allow_abbrev=False
+        "serve", help="run the service: forecasts over HTTP, models that learn", allow_abbrev=False
     )
     add_store_options(parser)
     _add_listening(parser)
@@ -42,22 +42,28 @@ def _add_listening(parser: argparse.ArgumentParser) -> None:
         "--port", type=int, default=8000, metavar="P", help="port (default 8000; 0: any)"
     )
     parser.add_argument(
-        "--max-body", type=int, metavar="BYTES", help="largest request (default 16 MB)"
+        "--max-body",
+        type=int,
+        metavar="BYTES",
+        help="largest accepted request body (default 16 MB)",
     )
     parser.add_argument(
-        "--rate", type=float, metavar="N", help="requests per second and caller (default 1000)"
+        "--rate", type=float, metavar="N", help="requests per second per caller (default 1000)"
     )
     parser.add_argument(
-        "--burst", type=int, metavar="N", help="requests at once and caller (default 2000)"
+        "--burst", type=int, metavar="N", help="burst of requests per caller (default 2000)"
     )
     parser.add_argument(
-        "--log-level", choices=_LEVELS, default="info", help="least level logged (default info)"
+        "--log-level", choices=_LEVELS, default="info", help="lowest level logged (default info)"
     )
 
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="trainings at once (default: cores but one)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="models trained in parallel (default: one less than the cores)",
     )
     parser.add_argument(
         "--updater",
@@ -65,38 +71,45 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         default="processes",
         help="where models are trained (default processes)",
     )
-    parser.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
+    parser.add_argument("--ray-address", metavar="A", help="address of a Ray cluster to join")
     parser.add_argument(
         "--gate",
         type=_gate,
         metavar="MARGIN",
-        help="how much worse an update may be, or 'off' (default 0.5)",
+        help="relative increase of error at which an update is rejected, or 'off' (default 0.5)",
     )
     parser.add_argument(
-        "--lateness", type=int, metavar="S", help="seconds a reading may be late (default 86400)"
+        "--lateness",
+        type=int,
+        metavar="S",
+        help="seconds to wait for late readings (default 86400)",
     )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--from", dest="run_folder", type=Path, metavar="RUN", help="start with a finished run"
+        "--from",
+        dest="run_folder",
+        type=Path,
+        metavar="RUN",
+        help="start with the models of a finished experiment",
     )
     parser.add_argument(
         "--instance",
         default="RecentReplay",
         metavar="NAME",
-        help="whose models of RUN (default RecentReplay)",
+        help="instance of RUN whose models are used (default RecentReplay)",
     )
-    parser.add_argument("--data", metavar="DATA", help="the data set RUN was run on")
+    parser.add_argument("--data", metavar="DATA", help="data set of RUN")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve until told to stop."""
+    """Run the service until it receives a signal to stop."""
     require_service()
     from clearwatt.service.serve import serve
 
     serving = _serving(options)
-    prepare = _adoption(options, serving) if options.run_folder else None
+    prepare = _import_step(options, serving) if options.run_folder else None
     serve(serving, prepare=prepare, ready=_announce)
 
 
@@ -132,10 +145,10 @@ def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:
     return defaults
 
 
-def _adoption(options: argparse.Namespace, serving: Serving) -> Callable[[Store], None]:
-    """Read the run now, so that what is wrong with it is told before anything is started."""
-    from clearwatt.cli.adoption import adopt
+def _import_step(options: argparse.Namespace, serving: Serving) -> Callable[[Store], None]:
+    """Read the run now, so that its errors are reported before anything starts."""
     from clearwatt.cli.finished_run import read_finished_run
+    from clearwatt.cli.model_import import import_run
 
     with progress(f"reading {options.run_folder}"):
         finished = read_finished_run(
@@ -143,14 +156,14 @@ def _adoption(options: argparse.Namespace, serving: Serving) -> Callable[[Store]
         )
 
     def prepare(store: Store) -> None:
-        with progress(f"entering the warm-up of {options.run_folder}"):
-            adopt(finished, store, options.data_dir, defaults=serving.web.zone_defaults)
+        with progress(f"importing the warm-up of {options.run_folder}"):
+            import_run(finished, store, options.data_dir, defaults=serving.web.zone_defaults)
 
     return prepare
 
 
 def _announce(address: str) -> None:
-    """Say where it is; whoever reads the output may have gone, which stops no service."""
+    """Print the address; a closed stdout must not stop the service."""
     try:
         print_lines([f"serving at {address} (its description: {address}/openapi.json)"])
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What the commands around the service share: where it is, and where it keeps its data."""
+"""Options shared by the commands around the service: its address, token and data directory."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _PACKAGES = ("fastapi", "uvicorn", "prometheus_client", "httpx")
 
 
 def require_service() -> None:
-    """Say which extra to install if a package of the service is absent."""
+    """Raise MissingExtraError if a package of the service is not installed."""
     for package in _PACKAGES:
         if find_spec(package) is None:
             raise MissingExtraError(package, "service")
 
 
 def add_token_option(parser: argparse.ArgumentParser) -> None:
-    """A token is better off in the environment: a command line is seen by other users."""
+    """Add --token; the environment is safer, because other users can see a command line."""
     parser.add_argument(
         "--token", metavar="TOKEN", help=f"bearer token (default: ${TOKEN_VARIABLE}, if set)"
     )
 
 
 def token_of(options: argparse.Namespace) -> str | None:
-    """The token given, or the environment's."""
+    """The token from the options or the environment."""
     return options.token or os.environ.get(TOKEN_VARIABLE) or None
 
 
 def add_store_options(parser: argparse.ArgumentParser) -> None:
-    """Where a service keeps its data."""
+    """Add --data-dir and --database."""
     parser.add_argument(
         "--data-dir", type=Path, required=True, metavar="DIR", help="the service's data directory"
     )
@@ -53,10 +53,10 @@ def add_store_options(parser: argparse.ArgumentParser) -> None:
 
 
 def database_of(options: argparse.Namespace) -> str:
-    """The address of the database: the one given, the environment's, or SQLite in DIR."""
+    """The address of the database: from the options, the environment, or SQLite in DIR."""
     given = options.database or os.environ.get(DATABASE_VARIABLE)
     if given and not given.startswith(("postgresql://", "postgres://")):
-        # The rest of it may hold a password.
+        # The rest of the address may contain a password.
         raise ConfigurationError(
             f"the database is {given.partition(':')[0]!r}:…; give postgresql://user@host/name, or "
             "nothing for SQLite in the data directory"
@@ -69,8 +69,8 @@ def opened_store(options: argparse.Namespace, *, create: bool = False) -> Iterat
     """The store of a data directory, closed with the block.
 
     Args:
-        options: with ``data_dir`` and ``database``.
-        create: make what is not there; otherwise a directory that does not exist is a mistake.
+        options: has ``data_dir`` and ``database``.
+        create: create a missing directory; otherwise it is an error.
     """
     require_service()
     from clearwatt.service.store import open_store

@@ -1,4 +1,4 @@
-"""``clearwatt token``: who may use a service, and for what."""
+"""``clearwatt token``: create, list and revoke the tokens of a service."""
 
 from __future__ import annotations
 
@@ -25,18 +25,23 @@ _ROLES = ("read", "ingest", "operate")
 
 def register(commands: Commands) -> None:
     """Add the commands to the parser."""
-    parser = commands.add_parser("token", help="who may use the service: create, list, revoke")
+    parser = commands.add_parser("token", help="create, list and revoke tokens of a service")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    create = actions.add_parser("create", help="make a token, shown once", allow_abbrev=False)
-    create.add_argument(
-        "--role", choices=_ROLES, required=True, help="read, ingest (and read), or operate (all)"
+    create = actions.add_parser(
+        "create", help="create a token; it is shown once", allow_abbrev=False
     )
-    create.add_argument("--name", required=True, metavar="NAME", help="whose it is, for the log")
+    create.add_argument(
+        "--role",
+        choices=_ROLES,
+        required=True,
+        help="read; ingest (includes read); operate (includes both)",
+    )
+    create.add_argument("--name", required=True, metavar="NAME", help="its holder, for the log")
     create.set_defaults(run=create_token)
-    listing = actions.add_parser("list", help="show tokens, not their secrets", allow_abbrev=False)
+    listing = actions.add_parser("list", help="list tokens without secrets", allow_abbrev=False)
     listing.set_defaults(run=list_tokens)
-    revoke = actions.add_parser("revoke", help="make a token worthless", allow_abbrev=False)
-    revoke.add_argument("id", metavar="ID", help="as 'clearwatt token list' shows it")
+    revoke = actions.add_parser("revoke", help="revoke a token", allow_abbrev=False)
+    revoke.add_argument("id", metavar="ID", help="id from 'clearwatt token list'")
     revoke.set_defaults(run=revoke_token)
     for action in (create, listing, revoke):
         add_store_options(action)
@@ -44,11 +49,11 @@ def register(commands: Commands) -> None:
 
 
 def create_token(options: argparse.Namespace) -> None:
-    """Make a token and print it; the data directory of a service to come may not exist yet."""
+    """Create a token and print it; creates the data directory if it does not exist."""
     with opened_store(options, create=True) as store:
-        from clearwatt.service.api.security.auth import create_token as draw
+        from clearwatt.service.api.security.auth import create_token as new_token
 
-        new = draw(options.name, options.role)
+        new = new_token(options.name, options.role)
         store.add_token(new.token)
     if options.json:
         print_json({"token": new.text, **_facts(new.token)})
@@ -57,7 +62,7 @@ def create_token(options: argparse.Namespace) -> None:
 
 
 def list_tokens(options: argparse.Namespace) -> None:
-    """Print every token without its secret."""
+    """Print all tokens without their secrets."""
     with opened_store(options) as store:
         tokens = [_facts(token) for token in store.tokens()]
     if options.json:
@@ -69,7 +74,7 @@ def list_tokens(options: argparse.Namespace) -> None:
 
 
 def revoke_token(options: argparse.Namespace) -> None:
-    """Forget a token; a running service notices within seconds."""
+    """Delete a token; a running service stops accepting it within seconds."""
     with opened_store(options) as store:
         if not store.remove_token(options.id):
             raise DataError(f"there is no token {options.id!r}; see 'clearwatt token list'")

@@ -68,7 +68,7 @@ def serving(*answers: tuple[int, dict[str, str], object]) -> Iterator[Server]:
 def test_what_may_pass_is_tried_again_as_the_service_asks(status):
     waits: list[tuple[str, float]] = []
     with serving(refusal(status, Retry_After="0.3"), refusal(status), GOOD) as server:
-        with Client(server.url, waiting=lambda e, s: waits.append((str(e), s))) as client:
+        with Client(server.url, on_retry=lambda e, s: waits.append((str(e), s))) as client:
             assert client.zones().zones == []
         assert len(server.asked) == 3
     assert waits[0] == (f"come back later ({status})", 0.3)

@@ -62,13 +62,13 @@ def test_readings_are_the_power_step_by_step(grid):
 def test_disorder_changes_the_order_and_repeats_but_loses_nothing(grid):
     readings = readings_between(grid, 0, 30)
     untidy = Disorder(within=30 * 3600, duplicate_share=0.3, seed=4)
-    arriving = untidy.applied(readings, 0)
+    arriving = untidy.apply(readings, 0)
     assert len(readings) < len(arriving) < 1.6 * len(readings)
     assert (np.diff(arriving["time"]) < 0).any()
     assert {r.tobytes() for r in arriving} == {r.tobytes() for r in readings}
-    assert untidy.applied(readings, 0).tobytes() == arriving.tobytes()
-    assert untidy.applied(readings, 1).tobytes() != arriving.tobytes()
-    assert Disorder().applied(readings, 0).tobytes() == readings.tobytes()
+    assert untidy.apply(readings, 0).tobytes() == arriving.tobytes()
+    assert untidy.apply(readings, 1).tobytes() != arriving.tobytes()
+    assert Disorder().apply(readings, 0).tobytes() == readings.tobytes()
 
 
 @pytest.mark.parametrize("given", [{"within": -1}, {"duplicate_share": 1.5}])

@@ -1,10 +1,10 @@
-"""A small client of the service: a method for each call that programs need.
+"""Client of the service: one method per call of the API.
 
     with Client("http://127.0.0.1:8000", token) as client:
         client.forecasts(["park"], start=start, end=end)
 
-Times are aware datetimes or RFC 3339 text; answers are what the API's description calls them.
-Refusals are `ServiceError` with the service's message; calls that fail for a while are repeated.
+Times are aware datetimes or RFC 3339 text; results are the API's own answer models. An error answer
+raises `ServiceError` with the service's message; temporary failures are retried.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from clearwatt.service.client.connection import (
     Connection,
     Json,
     Query,
+    RetryCallback,
     ServiceError,
     ServiceUnreachableError,
-    Waiting,
 )
 from clearwatt.service.times import text
 
 __all__ = ["Client", "Series", "ServiceError", "ServiceUnreachableError", "stamp"]
 
 Time = datetime | str
-"""An aware datetime, or text as RFC 3339 writes it."""
+"""An aware datetime, or RFC 3339 text."""
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Readings of one entity: a value per time, None where there is none."""
+    """Readings of one entity: one value per time, None for a missing one."""
 
     entity: str
     times: Sequence[Time]
@@ -65,14 +65,14 @@ class Series:
 
 
 class Client:
-    """Calls a service at ``url``.
+    """Calls the service at ``url``.
 
     Args:
-        url: where it listens, such as "http://127.0.0.1:8000".
-        token: a bearer token, if the service wants one.
+        url: address of the service, such as "http://127.0.0.1:8000".
+        token: bearer token, if the service requires one.
         timeout: seconds to wait for an answer.
-        patience: seconds to try again while the service is away, busy or full; None for ever.
-        waiting: called before each wait with what is wrong and the seconds until the next try.
+        patience: seconds to retry while the service is away, busy or full; None: no limit.
+        on_retry: called before each pause with the error and the seconds until the next try.
     """
 
     def __init__(
@@ -82,13 +82,13 @@ class Client:
         *,
         timeout: float = 60.0,
         patience: float | None = 30.0,
-        waiting: Waiting | None = None,
+        on_retry: RetryCallback | None = None,
     ) -> None:
-        self._http = Connection(url, token, timeout=timeout, patience=patience, waiting=waiting)
+        self._http = Connection(url, token, timeout=timeout, patience=patience, on_retry=on_retry)
         self.url = self._http.url
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._http.close()
 
     def __enter__(self) -> Client:
@@ -102,22 +102,22 @@ class Client:
     ) -> None:
         self.close()
 
-    # Who there is.
+    # Zones and entities.
 
     def status(self) -> StatusAnswer:
-        """Where every zone stands."""
+        """Status of every zone."""
         return StatusAnswer.model_validate(self._http.get("/v1/status"))
 
     def zones(self) -> ZoneList:
-        """Every zone."""
+        """All zones."""
         return ZoneList.model_validate(self._http.get("/v1/zones"))
 
     def zone(self, zone: str) -> ZoneAnswer:
-        """One zone, with where it stands."""
+        """One zone with its status."""
         return ZoneAnswer.model_validate(self._http.get(f"/v1/zones/{_part(zone)}"))
 
     def add_zone(self, zone: NewZone) -> ZoneAnswer:
-        """Register a zone; the same again changes nothing."""
+        """Register a zone; repeating the call changes nothing."""
         return ZoneAnswer.model_validate(self._http.post("/v1/zones", zone.model_dump(mode="json")))
 
     def entities(
@@ -128,20 +128,20 @@ class Client:
         limit: int = 100,
         offset: int = 0,
     ) -> EntityPage:
-        """Entities, a page at a time, with their total."""
+        """One page of entities, with the total count."""
         query: Query = {"zone": zone, "state": state, "limit": limit, "offset": offset}
         return EntityPage.model_validate(self._http.get("/v1/entities", query))
 
     def entity(self, entity: str) -> EntityAnswer:
-        """One entity, with where it stands."""
+        """One entity with its status."""
         return EntityAnswer.model_validate(self._http.get(f"/v1/entities/{_part(entity)}"))
 
     def add_entities(self, entities: Sequence[NewEntity]) -> Registered:
-        """Register entities; the same again changes nothing."""
+        """Register entities; repeating the call changes nothing."""
         content = {"entities": [entity.model_dump(mode="json") for entity in entities]}
         return Registered.model_validate(self._http.post("/v1/entities", content))
 
-    # What comes in.
+    # Weather forecasts and readings.
 
     def send_weather(
         self,
@@ -151,7 +151,7 @@ class Client:
         times: Sequence[Time],
         values: Mapping[str, Sequence[float | None]],
     ) -> WeatherReceipt:
-        """Send a weather forecast of a zone, one list of values per variable."""
+        """Send a weather forecast of a zone: one list of values per variable."""
         content = {
             "zone": zone,
             "issued_at": stamp(issued_at),
@@ -163,9 +163,10 @@ class Client:
     def send_measurements(
         self, series: Sequence[Series], *, on_error: Literal["reject", "skip"] = "reject"
     ) -> BatchReceipt:
-        """Send readings; returned is what became of them (new, duplicates, corrections).
+        """Send readings; returns the numbers of new, duplicate and correcting ones.
 
-        With "reject" one bad reading refuses all of them, with "skip" it is left out and named.
+        With "reject" one invalid reading rejects the whole batch; with "skip" invalid readings are
+        left out and listed in the receipt.
         """
         columns = [
             {
@@ -179,11 +180,11 @@ class Client:
         return BatchReceipt.model_validate(self._http.post("/v1/measurements", content))
 
     def measurements(self, entity: str, *, start: Time, end: Time) -> MeasurementSeries:
-        """Readings of an entity as they stand, start <= time < end."""
+        """Current readings of an entity with start <= time < end."""
         query = {"entity": entity, "start": stamp(start), "end": stamp(end)}
         return MeasurementSeries.model_validate(self._http.get("/v1/measurements", query))
 
-    # What goes out.
+    # Forecasts.
 
     def forecasts(
         self,
@@ -193,9 +194,9 @@ class Client:
         end: Time | None = None,
         levels: Sequence[float] | None = None,
     ) -> ForecastList:
-        """Forecasts of entities, start <= time < end, with their sources and model versions.
+        """Forecasts of entities with start <= time < end, with sources and model versions.
 
-        They come with quantiles: the usual ones, those of the levels given, or with () none.
+        ``levels`` selects the quantiles; None: the service's default levels, (): no quantiles.
         """
         query: Query = {
             "entity": list(entities),
@@ -209,14 +210,14 @@ class Client:
     def zone_forecasts(
         self, zone: str, *, start: Time | None = None, end: Time | None = None
     ) -> ForecastList:
-        """Forecasts of all entities of a zone."""
+        """Forecasts of every entity of a zone."""
         query = {"zone": zone, "start": _stamp(start), "end": _stamp(end)}
         return ForecastList.model_validate(self._http.get("/v1/forecasts", query))
 
     def vintages(
         self, entity: str, *, start: Time, end: Time, issued_before: Time | None = None
     ) -> VintageList:
-        """Which model said what when about start <= time < end."""
+        """Forecasts issued in the past for start <= time < end, with their models."""
         query = {
             "entity": entity,
             "start": stamp(start),
@@ -226,7 +227,7 @@ class Client:
         return VintageList.model_validate(self._http.get("/v1/forecasts/vintages", query))
 
     def signals(self, entity: str, *, start: Time, end: Time, points: int = 1000) -> SignalAnswer:
-        """What the models saw of an entity: readings, forecasts, errors, thresholds."""
+        """Readings, forecasts, errors and thresholds of an entity over time."""
         query: Query = {
             "entity": entity,
             "start": stamp(start),
@@ -235,7 +236,7 @@ class Client:
         }
         return SignalAnswer.model_validate(self._http.get("/v1/signals", query))
 
-    # Explain, hold, undo.
+    # Events, models and commands.
 
     def warmup(
         self,
@@ -245,9 +246,9 @@ class Client:
         start: Time | None = None,
         end: Time | None = None,
     ) -> Accepted:
-        """Let an entity, or every waiting entity of a zone, learn from its history."""
-        given = {"start": _stamp(start), "end": _stamp(end)}
-        content = {name: time for name, time in given.items() if time is not None}
+        """Train the first model of an entity, or of every waiting entity of a zone."""
+        window = {"start": _stamp(start), "end": _stamp(end)}
+        content = {name: time for name, time in window.items() if time is not None}
         return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/warmup", content))
 
     def events(
@@ -259,7 +260,7 @@ class Client:
         after: int | None = None,
         limit: int = 100,
     ) -> EventPage:
-        """What happened: the newest first, or from a number on if ``after`` is given."""
+        """Events, newest first; with ``after`` those after that number, oldest first."""
         query: Query = {
             "zone": zone,
             "entity": entity,
@@ -270,7 +271,7 @@ class Client:
         return EventPage.model_validate(self._http.get("/v1/events", query))
 
     def models(self, *, zone: str | None = None, entity: str | None = None) -> VersionPage:
-        """Model versions, the newest first."""
+        """Model versions, newest first."""
         return VersionPage.model_validate(
             self._http.get("/v1/models", {"zone": zone, "entity": entity})
         )
@@ -280,67 +281,67 @@ class Client:
         return VersionAnswer.model_validate(self._http.get(f"/v1/models/{_part(version)}"))
 
     def activate(self, version: str) -> Accepted:
-        """Put a version into service: a roll-back, or the approval of one that awaits it."""
+        """Deploy a version: a roll-back, or the approval of a candidate."""
         return Accepted.model_validate(self._http.post(f"/v1/models/{_part(version)}/activate"))
 
     def reject(self, version: str) -> Accepted:
-        """Refuse a version that awaits approval."""
+        """Reject a version that awaits approval."""
         return Accepted.model_validate(self._http.post(f"/v1/models/{_part(version)}/reject"))
 
     def change_settings(self, zone: str, settings: Mapping[str, Any]) -> Accepted:
-        """Change how a zone learns; what is left out stays as it is."""
+        """Change settings of a zone; those not given stay as they are."""
         return Accepted.model_validate(
             self._http.put(f"/v1/zones/{_part(zone)}/settings", settings)
         )
 
     def hold(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
-        """Stop learning; forecasts go on."""
+        """Pause learning; forecasts continue."""
         return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/hold"))
 
     def resume(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
-        """Learn again."""
+        """Resume learning."""
         return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/resume"))
 
     def approval(
         self, *, required: bool, entity: str | None = None, zone: str | None = None
     ) -> Accepted:
-        """Say whether a person must approve before a new model is deployed."""
+        """Set whether a person must approve new models before they are deployed."""
         return Accepted.model_validate(
             self._http.put(f"{_owner(entity, zone)}/approval", {"required": required})
         )
 
     def exclude(self, entity: str, *, start: Time, end: Time, reason: str) -> Accepted:
-        """Forget start <= time < end and never learn from it."""
+        """Exclude start <= time < end from learning, also from what was learned before."""
         content = {"start": stamp(start), "end": stamp(end), "reason": reason}
         return Accepted.model_validate(
             self._http.post(f"/v1/entities/{_part(entity)}/exclusions", content)
         )
 
     def exclusions(self, entity: str) -> list[Window]:
-        """Times an entity does not learn from."""
+        """Windows that an entity does not learn from."""
         return self.entity(entity).exclusions
 
     def quarantine(self, *, entity: str | None = None, limit: int = 100) -> QuarantinePage:
-        """Readings that failed the quality checks, with the reason."""
+        """Readings that failed a quality check, with the reason."""
         return QuarantinePage.model_validate(
             self._http.get("/v1/quarantine", {"entity": entity, "limit": limit})
         )
 
     def release(self, readings: Sequence[tuple[str, Time]]) -> AcceptedList:
-        """Let quarantined readings (entity, time) be learned from after all."""
+        """Accept quarantined readings (entity, time) for learning."""
         return AcceptedList.model_validate(
             self._http.post("/v1/quarantine/release", _readings(readings))
         )
 
     def drop(self, readings: Sequence[tuple[str, Time]]) -> AcceptedList:
-        """Confirm that quarantined readings (entity, time) are wrong."""
+        """Discard quarantined readings (entity, time)."""
         return AcceptedList.model_validate(
             self._http.post("/v1/quarantine/drop", _readings(readings))
         )
 
 
 def stamp(time: Time) -> str:
-    """A time as the API wants it; text is taken as it is."""
+    """A time as RFC 3339 text; text is returned unchanged."""
     if isinstance(time, str):
         return time
     if time.tzinfo is None:
@@ -353,7 +354,11 @@ def _stamp(time: Time | None) -> str | None:
 
 
 def _numbers(values: Sequence[float | None]) -> list[float | None]:
-    """As JSON can say them: NaN is no reading, and an infinity is a mistake."""
+    """Values as JSON numbers; NaN becomes None.
+
+    Raises:
+        DataError: If a value is infinite.
+    """
     numbers = [None if value is None or math.isnan(value) else float(value) for value in values]
     if any(number is not None and math.isinf(number) for number in numbers):
         raise DataError("an infinite value cannot be sent; leave it out or send None")
@@ -361,7 +366,7 @@ def _numbers(values: Sequence[float | None]) -> list[float | None]:
 
 
 def _part(name: str) -> str:
-    """A name as one part of a path, whatever it contains."""
+    """A name, quoted as one segment of a path."""
     return quote(name, safe="")
 
 

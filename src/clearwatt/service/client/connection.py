@@ -1,11 +1,10 @@
-"""One HTTP connection to the service: failures told in a sentence, passing ones tried again."""
+"""HTTP connection to the service that retries temporary failures."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraError
@@ -15,9 +14,10 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Query = Mapping[str, str | int | float | list[str] | None]
-Waiting = Callable[[ClearwattError, float], None]
+RetryCallback = Callable[[ClearwattError, float], None]
+"""Called with the error and the seconds until the next try."""
 
-PASSING = frozenset(
+TEMPORARY = frozenset(
     {
         HTTPStatus.TOO_MANY_REQUESTS,
         HTTPStatus.BAD_GATEWAY,
@@ -26,14 +26,14 @@ PASSING = frozenset(
         HTTPStatus.INSUFFICIENT_STORAGE,
     }
 )
-"""Answers that may be different in a while. Every call of the API may be repeated safely."""
+"""Statuses worth a retry; every call of the API may be repeated safely."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
 LONGEST_RETRY_AFTER = 60.0
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class ServiceError(ClearwattError):
-    """The service refused; ``status`` is the HTTP status, ``code`` the service's own word."""
+    """An error answer: HTTP ``status``, the service's error ``code`` and ``details``."""
 
     def __init__(
         self, message: str, *, status: int, code: str = "unknown", details: object = None
@@ -43,18 +43,18 @@ class ServiceError(ClearwattError):
 
 
 class ServiceUnreachableError(ClearwattError):
-    """The service does not answer at its address."""
+    """No service answers at the address."""
 
 
-class _Passing(NamedTuple):
-    """A failure that may pass, with the seconds the service asks to wait."""
+class _TemporaryFailure(NamedTuple):
+    """A failure worth a retry after at least ``pause`` seconds."""
 
-    failure: ClearwattError
-    after: float
+    error: ClearwattError
+    pause: float
 
 
 class Connection:
-    """Sends requests to one service and gives back what it answers, as JSON values."""
+    """Sends requests to one service and returns its answers as JSON values."""
 
     def __init__(
         self,
@@ -63,37 +63,26 @@ class Connection:
         *,
         timeout: float,
         patience: float | None,
-        waiting: Waiting | None,
+        on_retry: RetryCallback | None,
     ) -> None:
         self.url = url.rstrip("/")
-        self._patience, self._waiting = patience, waiting
+        self._patience, self._on_retry = patience, on_retry
         self._http = _http_client(self.url, token, timeout)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._http.close()
 
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def get(self, path: str, query: Query | None = None) -> Json:
-        """Ask for something; parameters that are None are left out."""
+        """GET a path; parameters that are None are left out."""
         return self._call("GET", path, query=query)
 
     def post(self, path: str, content: Mapping[str, Any] | None = None) -> Json:
-        """Send something."""
+        """POST a JSON object."""
         return self._call("POST", path, content=content)
 
     def put(self, path: str, content: Mapping[str, Any]) -> Json:
-        """Set something."""
+        """PUT a JSON object."""
         return self._call("PUT", path, content=content)
 
     def _call(
@@ -107,44 +96,44 @@ class Connection:
         began = time.monotonic()
         wait = FIRST_WAIT
         while True:
-            answer = self._once(method, path, query=query, content=content)
+            answer = self._request(method, path, query=query, content=content)
             if isinstance(answer, dict):
                 return answer
-            failure, pause = answer.failure, max(wait, answer.after)
+            error, pause = answer.error, max(wait, answer.pause)
             if self._patience is not None and time.monotonic() + pause > began + self._patience:
-                raise failure
-            if self._waiting is not None:
-                self._waiting(failure, pause)
+                raise error
+            if self._on_retry is not None:
+                self._on_retry(error, pause)
             time.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _once(
+    def _request(
         self,
         method: str,
         path: str,
         *,
         query: Query | None,
         content: Mapping[str, Any] | None,
-    ) -> Json | _Passing:
+    ) -> Json | _TemporaryFailure:
         import httpx
 
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
         try:
             response = self._http.request(method, path, params=parameters, json=content)
         except httpx.TransportError as error:
-            return _Passing(self._unreachable(error), after=0.0)
+            return _TemporaryFailure(self._unreachable(error), pause=0.0)
         if response.is_success:
             return _json(response)
-        refusal = _refusal(response)
-        if response.status_code not in PASSING:
-            raise refusal
-        return _Passing(refusal, after=_retry_after(response))
+        failure = _service_error(response)
+        if response.status_code not in TEMPORARY:
+            raise failure
+        return _TemporaryFailure(failure, pause=_retry_after(response))
 
     def _unreachable(self, error: Exception) -> ServiceUnreachableError:
-        what = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         return ServiceUnreachableError(
-            f"no service answers at {self.url} ({what}); start it with 'clearwatt serve' or check "
-            "the address"
+            f"no service answers at {self.url} ({reason}); start it with 'clearwatt serve' or "
+            "check the address"
         )
 
 
@@ -159,9 +148,9 @@ def _http_client(url: str, token: str | None, timeout: float) -> httpx.Client:
         )
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        # A proxy of the environment would be asked for this machine, too, and never finds it.
-        here = httpx.URL(url).host in LOOPBACK
-        return httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=not here)
+        # A proxy from the environment cannot reach the loopback address of this machine.
+        local = httpx.URL(url).host in LOOPBACK
+        return httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=not local)
     except (httpx.InvalidURL, UnicodeError) as error:
         raise ConfigurationError(f"{url!r} is not a usable address: {error}") from error
 
@@ -169,7 +158,7 @@ def _http_client(url: str, token: str | None, timeout: float) -> httpx.Client:
 def _retry_after(response: httpx.Response) -> float:
     try:
         seconds = float(response.headers.get("Retry-After", "0"))
-    except ValueError:  # HTTP also allows a date there; the service never sends one
+    except ValueError:  # HTTP also allows a date here; the service never sends one
         return 0.0
     return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
 
@@ -187,7 +176,7 @@ def _json(response: httpx.Response) -> Json:
     return answer
 
 
-def _refusal(response: httpx.Response) -> ServiceError:
+def _service_error(response: httpx.Response) -> ServiceError:
     status = response.status_code
     try:
         error = response.json()["error"]

@@ -1,4 +1,4 @@
-"""A data set as it would have been delivered: weather issues and readings, in order of arrival."""
+"""Weather issues and readings of a data set, in the order in which they would have arrived."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import pandas as pd
 from clearwatt.data import Dataset
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import READING, Readings, WeatherIssue, Zone
-from clearwatt.service.records import Entity as Registered
+from clearwatt.service.records import Entity as EntityRecord
 
 ISSUE_HOUR = 6
-"""A weather forecast is issued at this hour (UTC) and reaches to the end of the following day."""
+"""Hour of issue (UTC) of a weather forecast, which reaches to the end of the next day."""
 DAY = 86_400
 
 Seconds = npt.NDArray[np.int64]
 
 
 def seconds(times: pd.Index[pd.Timestamp]) -> Seconds:
-    """Times as whole seconds since 1970."""
+    """Times in whole seconds since 1970."""
     return pd.DatetimeIndex(times).as_unit("s").asi8.astype(np.int64)
 
 
 def zones_of(dataset: Dataset, settings: dict[str, object] | None = None) -> list[Zone]:
-    """The zones of a data set, to be registered."""
+    """The zones of a data set as records to register."""
     step = int(dataset.step.total_seconds())
     return [
         Zone(
@@ -41,10 +41,10 @@ def zones_of(dataset: Dataset, settings: dict[str, object] | None = None) -> lis
     ]
 
 
-def entities_of(dataset: Dataset) -> list[Registered]:
-    """The entities of a data set, to be registered, in the order of its columns."""
+def entities_of(dataset: Dataset) -> list[EntityRecord]:
+    """The entities of a data set as records to register, in the order of its columns."""
     return [
-        Registered(
+        EntityRecord(
             id=entity.name,
             zone=entity.zone,
             kind=entity.kind.value,
@@ -58,19 +58,19 @@ def entities_of(dataset: Dataset) -> list[Registered]:
 
 
 def weather_issues(dataset: Dataset) -> list[WeatherIssue]:
-    """What each zone's weather service would have issued, in order of issue.
+    """One weather forecast per zone and day, in order of issue.
 
-    Once a day a forecast is issued that reaches from then to the end of the following day. It ends
-    with the midnight after that, so that the last hour of the day can be interpolated as in the
-    experiment. The first issue also holds whatever lies before it.
+    A forecast reaches from its issue to the end of the next day. It includes the midnight after
+    that, so that the last hour of the day can be interpolated as in the experiment. The first issue
+    also contains everything before it.
     """
     issues = [issue for zone in dataset.zones for issue in _issues(zone, dataset.weather[zone])]
     return sorted(issues, key=lambda issue: (issue.issued_at, issue.zone))
 
 
 def _issues(zone: str, frame: pd.DataFrame) -> Iterator[WeatherIssue]:
-    known = frame.notna().any(axis=1).to_numpy()
-    times, values = seconds(frame.index)[known], frame.to_numpy(dtype=np.float32)[known]
+    present = frame.notna().any(axis=1).to_numpy()
+    times, values = seconds(frame.index)[present], frame.to_numpy(dtype=np.float32)[present]
     if not len(times):
         return
     first = int(times[0]) // DAY * DAY - DAY
@@ -85,7 +85,7 @@ def _issues(zone: str, frame: pd.DataFrame) -> Iterator[WeatherIssue]:
 
 @dataclass(frozen=True)
 class Disorder:
-    """How untidily readings arrive: shuffled within a while, a share of them twice."""
+    """Simulated faults of delivery: readings shuffled ``within`` seconds, a share sent twice."""
 
     within: int = 0
     duplicate_share: float = 0.0
@@ -101,8 +101,8 @@ class Disorder:
                 f"the share of duplicates is {self.duplicate_share}; give a number from 0 to 1"
             )
 
-    def applied(self, readings: Readings, window: int) -> Readings:
-        """The readings of a window as they arrive; the same window is always the same."""
+    def apply(self, readings: Readings, window: int) -> Readings:
+        """The readings of a window in order of arrival; depends only on seed and window."""
         rng = np.random.default_rng([self.seed, window])
         twice = rng.random(len(readings)) < self.duplicate_share
         arriving = np.concatenate([readings, readings[twice]])
@@ -110,9 +110,9 @@ class Disorder:
 
 
 def readings_between(dataset: Dataset, first: int, stop: int) -> Readings:
-    """The readings of steps first to stop, step by step; entities by their column.
+    """The readings of steps first <= step < stop, in order of steps; entities by column number.
 
-    A step without a reading is delivered as NaN: it says that none will come.
+    A missing reading is delivered as NaN, which tells the service not to wait for it.
     """
     power = dataset.power.iloc[first:stop].to_numpy(dtype=np.float64)
     steps, entities = power.shape

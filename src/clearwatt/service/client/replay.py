@@ -1,7 +1,7 @@
-"""Playing a data set into a running service as if it were live.
+"""Replay of a data set into a running service, as if it were live.
 
-The service is asked where it stands first, and whatever it has already is recognised by it, so a
-replay that was stopped goes on where it was.
+A replay first asks the service for its newest readings, so an interrupted one continues from there;
+the service recognises readings it already has.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from clearwatt.service.client.deliveries import (
     zones_of,
 )
 from clearwatt.service.records import Readings, WeatherIssue
-from clearwatt.service.times import seconds as parsed
+from clearwatt.service.times import seconds as parse_seconds
 from clearwatt.service.times import text, texts
 
 Stage = Literal["history", "warm-up", "live"]
 
 WARMUP_SHARE = 10_000 / 67_764
-"""Of a data set, as in the paper."""
+"""Share of a data set used for the warm-up, as in the paper."""
 MOST_READINGS = 5_000
-"""Readings a request holds at most."""
+"""Upper limit of readings per request."""
 TICK = 0.1
-"""Seconds between requests at least, where steps come faster than that."""
+"""Minimum seconds between requests; faster steps are sent together."""
 POLL = 0.5
-"""Seconds between two looks at a warm-up."""
-REGISTERED_AT_ONCE = 1_000
+"""Seconds between two queries for the progress of a warm-up."""
+ENTITIES_PER_REQUEST = 1_000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a data set is played.
+    """Settings of a replay.
 
     Args:
-        speed: how many times faster than real time; infinite for as fast as the service takes it.
-        warmup: leading steps that are sent as history to learn from; None for the paper's share.
-        disorder: how untidily readings arrive.
-        settings: how its zones learn, where they differ from the service's own settings.
+        speed: multiple of real time; infinite: as fast as the service accepts.
+        warmup: number of leading steps sent as history for the warm-up; None: the paper's share.
+        disorder: simulated faults of delivery.
+        settings: zone settings that differ from the service's defaults.
     """
 
     speed: float = math.inf
@@ -68,7 +68,7 @@ class Plan:
             raise ConfigurationError(f"speed is {self.speed}; give a number above 0, or 'max'")
 
     def history(self, steps: int) -> int:
-        """How many leading steps of a data set are its history."""
+        """Number of leading steps used as history."""
         length = round(steps * WARMUP_SHARE) if self.warmup is None else self.warmup
         if not 0 <= length <= steps:
             raise ConfigurationError(
@@ -77,7 +77,7 @@ class Plan:
         return length
 
     def steps_at_once(self, step: int, entities: int) -> int:
-        """How many steps are sent together."""
+        """Number of steps sent in one request."""
         if math.isinf(self.speed):
             return max(1, MOST_READINGS // entities)
         return max(1, math.ceil(self.speed * TICK / step))
@@ -85,7 +85,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a replay is: the time of the data set reached, and what was sent so far."""
+    """Progress of a replay: position in the data set and counts of readings sent."""
 
     stage: Stage
     time: int
@@ -104,7 +104,7 @@ class Progress:
 
 
 class Replay:
-    """Registers a data set's zones and entities, sends its history, has it learned, plays on."""
+    """Registers a data set, sends its history, requests the warm-up, then sends the rest."""
 
     def __init__(self, client: Client, dataset: Dataset, plan: Plan) -> None:
         self._client, self._dataset, self._plan = client, dataset, plan
@@ -116,10 +116,10 @@ class Replay:
         self._counts = {"sent": 0, "new": 0, "duplicates": 0, "corrections": 0}
 
     def run(self) -> Iterator[Progress]:
-        """Play; yields after everything that was sent."""
+        """Run the replay; yields its progress after each request."""
         self._began = time.monotonic()
         self._register()
-        first = self._resumed_at()
+        first = self._first_step()
         self._skip_weather(first)
         yield from self._play("history", first, self._history)
         yield from self._warm_up()
@@ -149,21 +149,21 @@ class Replay:
             )
             for entity in entities_of(self._dataset)
         ]
-        for first in range(0, len(entities), REGISTERED_AT_ONCE):
-            self._client.add_entities(entities[first : first + REGISTERED_AT_ONCE])
+        for first in range(0, len(entities), ENTITIES_PER_REQUEST):
+            self._client.add_entities(entities[first : first + ENTITIES_PER_REQUEST])
 
-    def _resumed_at(self) -> int:
-        """The first step to send: a while before the newest reading of the zone furthest back."""
+    def _first_step(self) -> int:
+        """The first step to send: a margin before the newest reading of the slowest zone."""
         marks = [self._client.zone(zone).watermark for zone in self._dataset.zones]
-        known = [parsed(mark) for mark in marks if mark is not None]
-        if len(known) < len(marks):
+        newest_times = [parse_seconds(mark) for mark in marks if mark is not None]
+        if len(newest_times) < len(marks):
             return 0
-        # A step may have been cut in two by the end of a request, and its window be shuffled.
-        newest = min(known) - max(DAY, 2 * self._plan.disorder.within)
+        # The last request may have ended within a step, and its window may have been shuffled.
+        newest = min(newest_times) - max(DAY, 2 * self._plan.disorder.within)
         return int(np.searchsorted(self._times, newest))
 
     def _skip_weather(self, first: int) -> None:
-        """Leave out what was issued, and so sent, well before the readings to go on with."""
+        """Leave out weather issued, and therefore sent, well before the first step."""
         since = int(self._times[first]) - 3 * DAY if first < len(self._times) else math.inf
         while first and self._issues and self._issues[0].issued_at < since:
             self._issues.popleft()
@@ -172,13 +172,13 @@ class Replay:
         together = self._steps_at_once(stage)
         began, start = time.monotonic(), first
         while first < stop:
-            # Windows lie on the same clock in every run, so that each is shuffled the same.
+            # Windows start at multiples of their length, so that every run shuffles them alike.
             until = min((first // together + 1) * together, stop)
             if stage == "live":
-                self._await(began, int(self._times[until - 1] - self._times[start]) + self._step)
+                self._wait(began, int(self._times[until - 1] - self._times[start]) + self._step)
             self._send_weather(until)
             readings = readings_between(self._dataset, first, until)
-            self._send_readings(self._plan.disorder.applied(readings, first // together))
+            self._send_readings(self._plan.disorder.apply(readings, first // together))
             yield self._progress(stage, until - 1)
             first = until
 
@@ -187,13 +187,13 @@ class Replay:
         together = plan.steps_at_once(self._step, len(self._dataset.entities))
         return max(together, -(-self._plan.disorder.within // self._step))
 
-    def _await(self, began: float, streamed: int) -> None:
-        """Wait until so many seconds of the stream have passed at the speed wanted."""
+    def _wait(self, began: float, streamed: int) -> None:
+        """Wait until ``streamed`` seconds of data are due at the speed of the plan."""
         due = began + streamed / self._plan.speed
         time.sleep(max(0.0, due - time.monotonic()))
 
     def _send_weather(self, until: int) -> None:
-        """Send what was issued by the end of the last step before ``until``."""
+        """Send the weather issued by the end of the last step before ``until``."""
         now = int(self._times[until - 1]) + self._step
         while self._issues and self._issues[0].issued_at <= now:
             self._send_issue(self._issues.popleft())
@@ -215,29 +215,29 @@ class Replay:
                 self._counts[name] += getattr(receipt, name)
 
     def _warm_up(self) -> Iterator[Progress]:
-        """Have every entity without a model learn from its history, and wait for it."""
+        """Request the warm-up of every entity without a model, and wait for it."""
         if not self._history:
             return
-        pending = [zone for zone in self._dataset.zones if self._waits(zone)]
+        pending = [zone for zone in self._dataset.zones if self._needs_warmup(zone)]
         commands = [self._client.warmup(zone=zone) for zone in pending]
         while commands := [command for command in commands if not self._is_done(command)]:
             yield self._progress("warm-up", self._history - 1)
             time.sleep(POLL)
 
-    def _waits(self, zone: str) -> bool:
+    def _needs_warmup(self, zone: str) -> bool:
         return self._client.entities(zone=zone, state="waiting", limit=1).total > 0
 
     def _is_done(self, command: Accepted) -> bool:
         kinds = ("warmup", "command refused")
         for event in self._client.events(zone=command.zone, kinds=kinds).events:
             if event.key == command.event:
-                if event.kind == "command refused" and not self._learns(command.zone):
+                if event.kind == "command refused" and not self._has_models(command.zone):
                     raise DataError(f"zone {command.zone!r} cannot warm up: {event.message}")
                 return True
         return False
 
-    def _learns(self, zone: str) -> bool:
-        """Whether a zone has models; entities without a history may stay behind."""
+    def _has_models(self, zone: str) -> bool:
+        """Whether a zone has models; entities without history may have none."""
         return self._client.zone(zone).encoder is not None
 
     def _progress(self, stage: Stage, at: int) -> Progress:
@@ -252,7 +252,7 @@ class Replay:
 
 
 def _series(readings: Readings, names: tuple[str, ...]) -> list[Series]:
-    """Readings by entity, each in the order in which they arrive."""
+    """Readings grouped by entity, each group in order of arrival."""
     order = np.argsort(readings["entity"], kind="stable")
     readings = readings[order]
     cuts = np.flatnonzero(np.diff(readings["entity"])) + 1

@@ -1,4 +1,4 @@
-"""A finished experiment becomes the warm-up of a service, in its store and its data directory."""
+"""Import of a finished experiment into a service: its models, history and settings."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store.base import Store
 
 ACTOR = "clearwatt serve --from"
-BROUGHT = "brought"
+IMPORT_FOLDER = "brought"
 STEPS_AT_ONCE = 500
 
 
-def adopt(
+def import_run(
     run: FinishedRun, store: Store, data_dir: Path, *, defaults: Mapping[str, Any]
 ) -> list[str]:
-    """Register a run's zones, enter their history and have its models put into service.
+    """Register a run's zones, store their history and request the deployment of its models.
 
-    Zones that were brought before are left as they are, so that a service can always be started
-    with the same command.
+    Zones that were imported before stay as they are, so a service can be restarted with the same
+    command.
 
     Args:
         run: the finished run.
-        store: of the service, which is not running yet.
-        data_dir: of the service.
-        defaults: settings of zones where the run does not say.
+        store: store of the service, which is not running yet.
+        data_dir: data directory of the service.
+        defaults: zone settings that the run does not define.
 
     Returns:
-        The zones that are new.
+        The names of the zones imported now.
     """
     new = []
     for zone in run.zones:
-        folder = f"{BROUGHT}/{run.identity}/{quote(zone.name, safe='')}"
-        if not _is_adopted(store, zone.name, folder):
-            _keep_models(zone, data_dir / folder)
-            _enter(zone, store, {**defaults, **run.settings(zone)})
-            _command(zone, store, folder)
+        folder = f"{IMPORT_FOLDER}/{run.identity}/{quote(zone.name, safe='')}"
+        if not _is_imported(store, zone.name, folder):
+            _save_models(zone, data_dir / folder)
+            _register_zone(zone, store, {**defaults, **run.settings(zone)})
+            _add_command(zone, store, folder)
             new.append(zone.name)
     return new
 
 
-def _is_adopted(store: Store, zone: str, folder: str) -> bool:
-    """Whether the journal of a zone holds the command; it is among its first entries."""
+def _is_imported(store: Store, zone: str, folder: str) -> bool:
+    """Whether the journal of a zone contains the command; it is among its first entries."""
     after = 0
     while entries := store.journal(zone, after=after, limit=200):
         for entry in entries:
@@ -68,7 +68,7 @@ def _is_adopted(store: Store, zone: str, folder: str) -> bool:
     return False
 
 
-def _keep_models(zone: WarmZone, folder: Path) -> None:
+def _save_models(zone: WarmZone, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     zone.scaling.save(folder / "scaling.json")
     keep_model(folder, zone.autoencoder)
@@ -76,8 +76,8 @@ def _keep_models(zone: WarmZone, folder: Path) -> None:
         keep_model(folder, model, entity=name)
 
 
-def _enter(zone: WarmZone, store: Store, settings: Mapping[str, Any]) -> None:
-    """Register the zone and its entities, and send what the warm-up was trained on."""
+def _register_zone(zone: WarmZone, store: Store, settings: Mapping[str, Any]) -> None:
+    """Register the zone and its entities, and store the weather and readings of the warm-up."""
     plain = ZoneSettings.read(dict(settings)).plain()
     for each in zones_of(zone.history, plain):
         store.add_zone(each)
@@ -86,10 +86,10 @@ def _enter(zone: WarmZone, store: Store, settings: Mapping[str, Any]) -> None:
     for issue in weather_issues(zone.history):
         if issue.issued_at <= end:
             store.add_weather(issue, at=now)
-    _send_readings(zone, store, entities, at=now)
+    _add_readings(zone, store, entities, at=now)
 
 
-def _send_readings(zone: WarmZone, store: Store, entities: Sequence[Entity], *, at: float) -> None:
+def _add_readings(zone: WarmZone, store: Store, entities: Sequence[Entity], *, at: float) -> None:
     by_name = {entity.id: entity.number for entity in entities}
     numbers = np.array([by_name[name] for name in zone.history.names], np.int32)
     for first in range(0, len(zone.history.times), STEPS_AT_ONCE):
@@ -98,7 +98,7 @@ def _send_readings(zone: WarmZone, store: Store, entities: Sequence[Entity], *, 
         store.add_readings(readings, at=at)
 
 
-def _command(zone: WarmZone, store: Store, folder: str) -> None:
+def _add_command(zone: WarmZone, store: Store, folder: str) -> None:
     end = int(seconds(zone.history.times)[-1])
     arguments = {"folder": folder, "end": end}
     store.add_command(Command("adopt", zone.name, None, arguments, ACTOR, time.time()))
