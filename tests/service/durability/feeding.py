@@ -11,7 +11,7 @@ from tests.service.processes import until
 from tests.service.running import PATIENCE, settled
 
 from clearwatt.service.client import Client, ServiceError, ServiceUnreachableError
-from clearwatt.service.client.connection import PASSING
+from clearwatt.service.client.connection import TEMPORARY
 
 from .delivery import Request
 
@@ -79,7 +79,7 @@ class Feeder:
         except ServiceUnreachableError:
             return False
         except ServiceError as error:
-            if error.status not in PASSING:
+            if error.status not in TEMPORARY:
                 raise
             self.refusals.add(error.status)
             return False
