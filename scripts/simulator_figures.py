@@ -17,9 +17,9 @@ from rich.table import Table
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.schema import Kind
 from clearwatt.data.simulate import simulate_grid
-from clearwatt.data.simulate.clock import Site
 from clearwatt.data.simulate.drift import grid_changes, resolve_factors
 from clearwatt.data.simulate.grid import START
+from clearwatt.data.simulate.site import Site
 from clearwatt.data.simulate.world import World, create_world
 
 STEPS = 67_764

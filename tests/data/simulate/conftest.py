@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
-from clearwatt.data.simulate.clock import Clock, Site
 from clearwatt.data.simulate.drift import Changes, grid_changes, resolve_factors
+from clearwatt.data.simulate.site import Site, SiteClock
 from clearwatt.data.simulate.world import World, create_world
 
 YEAR = 365 * 96
@@ -27,7 +27,7 @@ def undisturbed() -> Changes:
 
 @pytest.fixture
 def clock():
-    def build(start: str, periods: int, freq: str = "15min") -> Clock:
-        return Clock(Site(), pd.date_range(start, periods=periods, freq=freq, tz="UTC"))
+    def build(start: str, periods: int, freq: str = "15min") -> SiteClock:
+        return SiteClock(Site(), pd.date_range(start, periods=periods, freq=freq, tz="UTC"))
 
     return build

@@ -2,14 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.data.simulate.drift import Change, Changes, plan, resolve_factors
-from clearwatt.data.simulate.roster import roster
+from clearwatt.data.simulate.drift import Change, Changes, entity_changes, resolve_factors
+from clearwatt.data.simulate.entity_specs import entity_specs
 from clearwatt.data.simulate.rules import DRIFT_NAMES, RULES
 from clearwatt.errors import ConfigurationError
 
 
 def change(**overrides):
-    given = {"start": 10, "ramp": 4, "end": None, "planned": 0.5, "strength": 0.5} | overrides
+    given = {"start": 10, "ramp": 4, "end": None, "nominal": 0.5, "strength": 0.5} | overrides
     return Change(what="tariff", entity="x", description="", **given)
 
 
@@ -34,17 +34,17 @@ def test_the_log_tells_from_and_to():
 
 def test_a_drift_that_does_not_strike_is_zero():
     assert (Changes(5, {}).effect("tariff") == 0).all()
-    assert Changes(5, {}).planned("tariff") == 0
+    assert Changes(5, {}).nominal("tariff") == 0
 
 
 def test_factors_default_to_one_and_scale_the_strength_only():
     ordinary, double = resolve_factors(None), resolve_factors({"tariff": 2})
     assert set(ordinary) == set(DRIFT_NAMES) and set(ordinary.values()) == {1.0}
-    member = next(m for m in roster(95) if m.subtype == "household_block")
-    once = plan(member, ordinary, steps=5000, seed=0).by_name["tariff"]
-    twice = plan(member, double, steps=5000, seed=0).by_name["tariff"]
+    member = next(m for m in entity_specs(95) if m.subtype == "household_block")
+    once = entity_changes(member, ordinary, steps=5000, seed=0).by_name["tariff"]
+    twice = entity_changes(member, double, steps=5000, seed=0).by_name["tariff"]
     assert twice.strength == 2 * once.strength
-    assert (twice.planned, twice.start, twice.ramp) == (once.planned, once.start, once.ramp)
+    assert (twice.nominal, twice.start, twice.ramp) == (once.nominal, once.start, once.ramp)
 
 
 @pytest.mark.parametrize("factor", [-0.1, float("nan"), float("inf"), "2", None])
@@ -65,7 +65,9 @@ def test_an_unknown_drift_is_refused_with_the_known_names():
 def test_every_drift_strikes_someone_in_every_grid(entities):
     factors = resolve_factors(None)
     struck = {
-        what for m in roster(entities) for what in plan(m, factors, steps=9000, seed=5).by_name
+        what
+        for m in entity_specs(entities)
+        for what in entity_changes(m, factors, steps=9000, seed=5).by_name
     }
     assert struck == {rule.what for rule in RULES}
 
@@ -74,8 +76,8 @@ def test_nothing_but_wear_strikes_during_the_papers_warm_up():
     factors, steps = resolve_factors(None), 67_764
     starts = [
         (c.what, c.start)
-        for m in roster(95)
-        for c in plan(m, factors, steps=steps, seed=0).by_name.values()
+        for m in entity_specs(95)
+        for c in entity_changes(m, factors, steps=steps, seed=0).by_name.values()
     ]
     slow = {"soiling", "degradation", "heat_pumps", "electric_vehicles"}
     assert min(start for what, start in starts if what not in slow) > 10_000

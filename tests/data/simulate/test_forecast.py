@@ -3,9 +3,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from clearwatt.data.simulate.clock import Clock
 from clearwatt.data.simulate.forecast import lead_growth
-from clearwatt.data.simulate.sun import sun_over
+from clearwatt.data.simulate.site import SiteClock
+from clearwatt.data.simulate.sun import sun_at
 from clearwatt.data.simulate.weather import Weather, diagnose, synoptic_anomalies
 
 # Day-ahead errors (root mean square) as the field reports them for central Europe.
@@ -20,9 +20,9 @@ REALISTIC = {
 @pytest.fixture(scope="module")
 def truth(year):
     """What happens, as coarsely as a weather model sees it."""
-    hourly = Clock(year.clock.site, year.hours)
+    hourly = SiteClock(year.clock.site, year.hours)
     anomalies = synoptic_anomalies(year.seed, len(year.hours))
-    return diagnose(anomalies, hourly, sun_over(hourly), per_hour=1)
+    return diagnose(anomalies, hourly, sun_at(hourly), per_hour=1)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from clearwatt.data.simulate.gaps import missing
+from clearwatt.data.simulate.gaps import missing_readings
 
 
 def runs(lost):
@@ -9,7 +9,7 @@ def runs(lost):
 
 
 def test_few_readings_are_missing_most_gaps_short_some_long():
-    lost = [missing(f"entity {i}", 67_764, seed=0) for i in range(95)]
+    lost = [missing_readings(f"entity {i}", 67_764, seed=0) for i in range(95)]
     assert 0.001 < np.mean(lost) < 0.005
     lengths = np.concatenate([runs(each) for each in lost])
     assert np.median(lengths) <= 4
@@ -17,6 +17,6 @@ def test_few_readings_are_missing_most_gaps_short_some_long():
 
 
 def test_gaps_are_each_entitys_own():
-    assert (missing("a", 9999, seed=0) == missing("a", 9999, seed=0)).all()
-    assert (missing("a", 9999, seed=0) != missing("b", 9999, seed=0)).any()
-    assert (missing("a", 9999, seed=0) != missing("a", 9999, seed=1)).any()
+    assert (missing_readings("a", 9999, seed=0) == missing_readings("a", 9999, seed=0)).all()
+    assert (missing_readings("a", 9999, seed=0) != missing_readings("b", 9999, seed=0)).any()
+    assert (missing_readings("a", 9999, seed=0) != missing_readings("a", 9999, seed=1)).any()

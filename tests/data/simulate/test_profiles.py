@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clearwatt.data.simulate.profiles import demand_profiles, school_holidays
-from clearwatt.data.simulate.sun import sun_over
+from clearwatt.data.simulate.sun import sun_at
 
 
 def test_every_profile_lies_between_zero_and_one(year):
@@ -16,14 +16,14 @@ def test_every_profile_lies_between_zero_and_one(year):
 def test_demandlib_leaves_the_warning_filters_alone(clock):
     before = list(warnings.filters)
     week = clock("2023-05-01", 96)
-    demand_profiles(week, sun_over(week))
+    demand_profiles(week, sun_at(week))
     assert list(warnings.filters) == before
 
 
 def test_an_office_keeps_its_local_hours_over_the_clock_change(clock):
     def rise(start):
         week = clock(start, 96)
-        office = demand_profiles(week, sun_over(week))["g1"]
+        office = demand_profiles(week, sun_at(week))["g1"]
         return week.hour[np.argmax(np.diff(office))], week.times.hour[np.argmax(np.diff(office))]
 
     winter_local, winter_utc = rise("2023-03-20 23:00")

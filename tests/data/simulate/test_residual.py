@@ -3,8 +3,8 @@ import pytest
 
 from clearwatt.data.schema import Kind
 from clearwatt.data.simulate.drift import Change, Changes
+from clearwatt.data.simulate.entity_specs import SUBTYPES
 from clearwatt.data.simulate.residual import SUBSTATIONS, residual_load
-from clearwatt.data.simulate.roster import SUBTYPES
 
 
 def test_every_subtype_of_the_roster_has_a_substation():

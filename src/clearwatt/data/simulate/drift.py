@@ -1,7 +1,7 @@
-"""How the grid changes: what strikes whom, from when to when, how strongly; known in advance.
+"""The drifts of a grid: which entity they affect, from when to when, and how strongly.
 
-What is drawn depends on the seed, the drift and the entity alone, so scaling one drift or
-switching it off changes nothing else.
+Random draws depend only on the seed, the drift and the entity. So scaling one drift, or switching
+it off, changes nothing else.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from clearwatt.arrays import Float64Array
 from clearwatt.data.schema import Drift
-from clearwatt.data.simulate.randomness import Floats, stream
-from clearwatt.data.simulate.roster import Member
+from clearwatt.data.simulate.entity_specs import EntitySpec
+from clearwatt.data.simulate.randomness import random_stream
 from clearwatt.data.simulate.rules import (
     DRIFT_NAMES,
     NWP_CHANGE,
@@ -33,7 +34,7 @@ STEPS_PER_DAY = 96
 class Change:
     """One drift of one entity, or of the whole grid, in steps of the simulated span.
 
-    ``planned`` is its strength at factor 1, ``strength`` the one that acts.
+    ``nominal`` is the strength at factor 1, ``strength`` that at the configured factor.
     """
 
     what: str
@@ -41,18 +42,18 @@ class Change:
     start: int
     ramp: int
     end: int | None
-    planned: float
+    nominal: float
     strength: float
     description: str
 
-    def effect(self, n: int) -> Floats:
-        """Return the acting strength (n): it grows over the ramp and is 0 again after the end."""
+    def effect(self, n: int) -> Float64Array:
+        """The strength at each step (n): it grows over the ramp and is 0 after the end."""
         steps = np.arange(n)
         done = np.clip((steps - self.start + 1) / max(self.ramp, 1), 0.0, 1.0)
         return self.strength * (done if self.end is None else np.where(steps < self.end, done, 0.0))
 
     def record(self, times: pd.DatetimeIndex) -> Drift:
-        """Return the entry of the drift log."""
+        """The entry of the drift log."""
         end = None if self.end is None or self.end >= len(times) else times[self.end]
         return Drift(
             what=self.what,
@@ -66,28 +67,34 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The drifts of one entity over a span of ``steps``; one that does not strike is zero."""
+    """The drifts of one entity over ``steps`` steps; the effect of an absent drift is zero."""
 
     steps: int
     by_name: Mapping[str, Change]
 
-    def effect(self, what: str) -> Floats:
-        """Return the acting strength of a drift (n)."""
+    def effect(self, what: str) -> Float64Array:
+        """The strength of a drift at each step (n)."""
         change = self.by_name.get(what)
         return np.zeros(self.steps) if change is None else change.effect(self.steps)
 
-    def planned(self, what: str) -> float:
-        """Return a drift's strength at factor 1, whatever its factor: the grid is built for it."""
+    def nominal(self, what: str) -> float:
+        """The strength of a drift at factor 1, which the capacity is designed for."""
         change = self.by_name.get(what)
-        return 0.0 if change is None else change.planned
+        return 0.0 if change is None else change.nominal
+
+    def capacity_share(self) -> Float64Array:
+        """The capacity in use (n) relative to the full one, after additions and retirements."""
+        added = 1.0 + self.effect("capacity_added")
+        built = added / (1.0 + self.nominal("capacity_added"))
+        return built * np.clip(1.0 - self.effect("capacity_retired"), 0.0, 1.0)
 
     def log(self, times: pd.DatetimeIndex) -> list[Drift]:
-        """Return the log entries of the drifts that act."""
+        """The log entries of the drifts with a strength above zero."""
         return [change.record(times) for change in self.by_name.values() if change.strength > 0.0]
 
 
 def resolve_factors(drifts: Mapping[str, float] | None) -> dict[str, float]:
-    """Return the factor of every drift, 1 where ``drifts`` does not say.
+    """The factor of every drift, 1 where ``drifts`` has none.
 
     Raises:
         ConfigurationError: If a name is unknown, or a factor negative or not finite.
@@ -111,14 +118,16 @@ def _is_factor(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value) and value >= 0.0
 
 
-def plan(member: Member, factors: Mapping[str, float], *, steps: int, seed: int) -> Changes:
-    """Return the drifts that strike ``member``."""
-    changes = (_draw(rule, member, factors[rule.what], steps=steps, seed=seed) for rule in RULES)
+def entity_changes(
+    spec: EntitySpec, factors: Mapping[str, float], *, steps: int, seed: int
+) -> Changes:
+    """The drifts of one entity."""
+    changes = (_draw(rule, spec, factors[rule.what], steps=steps, seed=seed) for rule in RULES)
     return Changes(steps, {change.what: change for change in changes if change is not None})
 
 
 def grid_changes(factors: Mapping[str, float], *, steps: int) -> Changes:
-    """Return the drifts of the whole grid."""
+    """The drifts of the whole grid."""
     seasons, nwp = factors[SEASONS], factors[NWP_CHANGE]
     start = int(NWP_CHANGE_START * steps)
     return Changes(
@@ -134,24 +143,24 @@ def grid_changes(factors: Mapping[str, float], *, steps: int) -> Changes:
     )
 
 
-def _draw(rule: Rule, member: Member, factor: float, *, steps: int, seed: int) -> Change | None:
-    rng = stream(seed, "drift", rule.what, member.name)
+def _draw(rule: Rule, spec: EntitySpec, factor: float, *, steps: int, seed: int) -> Change | None:
+    rng = random_stream(seed, "drift", rule.what, spec.name)
     chance, when, size, length = rng.random(4).tolist()
-    first = member.number == 1 and member.kind == rule.always
-    if member.subtype not in rule.subtypes or not (first or chance < rule.share):
+    first = spec.number == 1 and spec.kind == rule.always
+    if spec.subtype not in rule.subtypes or not (first or chance < rule.share):
         return None
     start = int(_between(rule.start, when) * steps)
     days = None if rule.days is None else _between(rule.days, length)
-    planned = _between(rule.strength, size)
+    nominal = _between(rule.strength, size)
     return Change(
         what=rule.what,
-        entity=member.name,
+        entity=spec.name,
         start=start,
         ramp=steps - start if rule.ramp_days is None else int(rule.ramp_days * STEPS_PER_DAY),
         end=None if days is None else start + int(days * STEPS_PER_DAY),
-        planned=planned,
-        strength=planned * factor,
-        description=rule.description.format(percent=f"{planned * factor:.1%}"),
+        nominal=nominal,
+        strength=nominal * factor,
+        description=rule.description.format(percent=f"{nominal * factor:.1%}"),
     )
 
 

@@ -1,22 +1,22 @@
-"""Readings that never came: short losses of contact and a few longer failures of a meter."""
+"""Missing readings: short communication losses and a few longer meter failures."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from clearwatt.data.simulate.profiles import Flags
-from clearwatt.data.simulate.randomness import stream
+from clearwatt.arrays import BoolArray
+from clearwatt.data.simulate.randomness import random_stream
 
-# Per 1000 readings, and mean lengths in readings; together about 0.3 % are missing.
+# Gaps per 1000 readings, and their mean lengths in readings; about 0.3 % are missing in all.
 SHORT_PER_1000 = 0.45
 SHORT_LENGTH = 3.0
 LONG_PER_1000 = 0.02
 LONG_LENGTH = 80.0
 
 
-def missing(name: str, steps: int, *, seed: int) -> Flags:
-    """Return which readings (n) of an entity are missing."""
-    rng = stream(seed, name, "gaps")
+def missing_readings(name: str, steps: int, *, seed: int) -> BoolArray:
+    """Whether each reading (n) of an entity is missing."""
+    rng = random_stream(seed, name, "gaps")
     lost = np.zeros(steps, dtype=np.bool_)
     for per_1000, mean in ((SHORT_PER_1000, SHORT_LENGTH), (LONG_PER_1000, LONG_LENGTH)):
         count = rng.poisson(steps * per_1000 / 1000.0)

@@ -1,4 +1,4 @@
-"""The simulated regional grid: one call, one data set, with the log of everything that drifted."""
+"""The simulated regional grid: a data set with the log of its drifts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.schema import Drift, Entity, Kind
-from clearwatt.data.simulate.clock import Site
 from clearwatt.data.simulate.consumers import CONSUMERS, consumer_load
 from clearwatt.data.simulate.dispatchable import biogas_plant, river_station
-from clearwatt.data.simulate.drift import Changes, grid_changes, plan, resolve_factors
-from clearwatt.data.simulate.gaps import missing
+from clearwatt.data.simulate.drift import Changes, entity_changes, grid_changes, resolve_factors
+from clearwatt.data.simulate.entity_specs import EntitySpec, entity_specs
+from clearwatt.data.simulate.gaps import missing_readings
 from clearwatt.data.simulate.pv_park import park_layout, pv_park
-from clearwatt.data.simulate.randomness import Floats, stream
+from clearwatt.data.simulate.randomness import random_stream
 from clearwatt.data.simulate.residual import SUBSTATIONS, residual_load
-from clearwatt.data.simulate.roster import Member, roster
+from clearwatt.data.simulate.site import Site
 from clearwatt.data.simulate.weather import Weather
 from clearwatt.data.simulate.wind import farm_turbine, wind_farm
 from clearwatt.data.simulate.world import STEP, World, create_world
@@ -27,7 +28,7 @@ from clearwatt.errors import ConfigurationError
 
 START = "2022-11-01"
 MINIMUM_STEPS = 96
-# Years for which the calendars of holidays are meant.
+# Years that the holiday calendars cover.
 YEARS = range(1990, 2101)
 ZONE = "region"
 PLANT_SIZES_KW = {
@@ -48,22 +49,22 @@ def simulate_grid(
 ) -> Dataset:
     """Simulate a regional grid with drift, shaped like the paper's.
 
-    The same arguments give the same bytes. A smaller grid holds the same entities as a larger one.
+    The same arguments give the same bytes. The entities of a smaller grid are also in a larger one.
 
     Args:
-        entities: Number of entities; generators, consumers and residual loads come 7 : 59 : 29.
+        entities: Number of entities; generators, consumers and residual loads are 7 : 59 : 29.
         steps: Number of quarter-hours.
         seed: Seed of everything random, at least 0.
         start: First instant, on a quarter-hour; UTC unless it carries an offset.
-        drifts: Factor per drift: 0 switches it off, 1 (the default) leaves it, more strengthens
+        drifts: Factor per drift: 0 switches it off, 1 is the default, a larger one strengthens
             it. Switching one off changes nothing else.
 
     Returns:
         The data set: power in kW per quarter-hour, day-ahead weather forecasts per hour, and the
-        log of all drifts that act.
+        log of all drifts that are not switched off.
 
     Raises:
-        ConfigurationError: If an argument is outside what it may be.
+        ConfigurationError: If an argument is out of range.
     """
     _require_whole("entities", entities, least=1)
     _require_whole("steps", steps, least=MINIMUM_STEPS)
@@ -73,52 +74,54 @@ def simulate_grid(
     factors = resolve_factors(drifts)
     shared = grid_changes(factors, steps=steps)
     world = create_world(first, steps, changes=shared, site=Site(), seed=seed)
-    members = [_simulate(member, world, factors) for member in roster(entities)]
-    log = [*shared.log(world.clock.times), *(d for m in members for d in m.drifts)]
-    power = {member.entity.name: member.power for member in members}
+    simulated = [_simulate(spec, world, factors) for spec in entity_specs(entities)]
+    log = [*shared.log(world.clock.times), *(drift for each in simulated for drift in each.drifts)]
+    power = {each.entity.name: each.power for each in simulated}
     return Dataset(
         name=f"simulated-{seed}",
         power=pd.DataFrame(power, index=world.clock.times),
         weather={ZONE: weather_frame(world.forecast, world.hours)},
-        entities=tuple(member.entity for member in members),
+        entities=tuple(each.entity for each in simulated),
         drifts=tuple(sorted(log, key=lambda drift: (drift.start, drift.what, drift.entity or ""))),
         about=_about(seed),
     )
 
 
 def weather_frame(weather: Weather, hours: pd.DatetimeIndex) -> pd.DataFrame:
-    """Return the weather as a float32 frame, one column per variable."""
+    """The weather as a float32 frame, one column per variable."""
     columns = {f.name: getattr(weather, f.name).astype(np.float32) for f in fields(weather)}
     return pd.DataFrame(columns, index=pd.DatetimeIndex(hours, name="time"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Simulated:
+class _SimulatedEntity:
+    """One entity with its power (n) and its drifts."""
+
     entity: Entity
-    power: np.ndarray[tuple[int], np.dtype[np.float32]]
+    power: Float32Array
     drifts: list[Drift]
 
 
-def _simulate(member: Member, world: World, factors: Mapping[str, float]) -> _Simulated:
+def _simulate(spec: EntitySpec, world: World, factors: Mapping[str, float]) -> _SimulatedEntity:
     steps, seed = len(world.clock.times), world.seed
-    changes = plan(member, factors, steps=steps, seed=seed)
-    capacity = _capacity(member, seed)
-    standing = 1.0 - np.clip(changes.effect("outage"), 0.0, 1.0)
+    changes = entity_changes(spec, factors, steps=steps, seed=seed)
+    capacity = _capacity(spec, seed)
+    available = 1.0 - np.clip(changes.effect("outage"), 0.0, 1.0)
     metered = 1.0 - np.clip(changes.effect("meter_rescaled"), 0.0, 1.0)
-    power = capacity * _output(member, world, changes) * standing * metered
-    power[missing(member.name, steps, seed=seed)] = np.nan
-    return _Simulated(
-        Entity(member.name, member.kind, capacity, ZONE, _extra(member, seed)),
+    power = capacity * _output(spec, world, changes) * available * metered
+    power[missing_readings(spec.name, steps, seed=seed)] = np.nan
+    return _SimulatedEntity(
+        Entity(spec.name, spec.kind, capacity, ZONE, _extra(spec, seed)),
         power.astype(np.float32),
         changes.log(world.clock.times),
     )
 
 
-def _output(member: Member, world: World, changes: Changes) -> Floats:
-    name, subtype = member.name, member.subtype
-    if member.kind is Kind.CONSUMER:
+def _output(spec: EntitySpec, world: World, changes: Changes) -> Float64Array:
+    name, subtype = spec.name, spec.subtype
+    if spec.kind is Kind.CONSUMER:
         return consumer_load(name, CONSUMERS[subtype], world, changes)
-    if member.kind is Kind.RESIDUAL:
+    if spec.kind is Kind.RESIDUAL:
         return residual_load(name, SUBSTATIONS[subtype], world, changes)
     if subtype == "pv":
         return pv_park(name, world, changes)
@@ -127,23 +130,23 @@ def _output(member: Member, world: World, changes: Changes) -> Floats:
     return biogas_plant(name, world) if subtype == "biogas" else river_station(name, world)
 
 
-def _extra(member: Member, seed: int) -> Mapping[str, str]:
-    extra = {"subtype": member.subtype, "unit": "kW"}
-    if member.subtype == "pv":
-        extra["technology"] = f"fixed panels, {park_layout(member.name, seed)}"
-    elif member.subtype == "wind":
-        extra["technology"] = farm_turbine(member.name, seed).kind
+def _extra(spec: EntitySpec, seed: int) -> Mapping[str, str]:
+    extra = {"subtype": spec.subtype, "unit": "kW"}
+    if spec.subtype == "pv":
+        extra["technology"] = f"fixed panels, {park_layout(spec.name, seed)}"
+    elif spec.subtype == "wind":
+        extra["technology"] = farm_turbine(spec.name, seed).kind
     return MappingProxyType(extra)
 
 
-def _capacity(member: Member, seed: int) -> float:
-    if member.kind is Kind.CONSUMER:
-        low, high = CONSUMERS[member.subtype].size_kw
-    elif member.kind is Kind.RESIDUAL:
-        low, high = SUBSTATIONS[member.subtype].size_kw
+def _capacity(spec: EntitySpec, seed: int) -> float:
+    if spec.kind is Kind.CONSUMER:
+        low, high = CONSUMERS[spec.subtype].size_kw
+    elif spec.kind is Kind.RESIDUAL:
+        low, high = SUBSTATIONS[spec.subtype].size_kw
     else:
-        low, high = PLANT_SIZES_KW[member.subtype]
-    drawn = np.exp(stream(seed, member.name, "capacity").uniform(np.log(low), np.log(high)))
+        low, high = PLANT_SIZES_KW[spec.subtype]
+    drawn = np.exp(random_stream(seed, spec.name, "capacity").uniform(np.log(low), np.log(high)))
     return float(round(drawn / 5.0) * 5)
 
 

@@ -1,4 +1,4 @@
-"""Solar panels by pvlib: transposition, cell temperature, modules and inverter."""
+"""Solar panels with pvlib: transposition, cell temperature, modules and inverter."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import dataclass
 import numpy as np
 from pvlib import iam, inverter, irradiance, pvsystem, temperature
 
-from clearwatt.data.simulate.randomness import Floats
+from clearwatt.arrays import Float64Array
 from clearwatt.data.simulate.sun import Sun
 from clearwatt.data.simulate.weather import Weather
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
-    """Panels that face one way: degrees from horizontal, degrees clockwise from north."""
+class PanelArray:
+    """Panels of one orientation: degrees from horizontal, degrees clockwise from north."""
 
     tilt: float
     azimuth: float
 
 
-SOUTH = (Array(15.0, 180.0),)
-SOUTH_EAST = (Array(15.0, 140.0),)
-SOUTH_WEST = (Array(15.0, 220.0),)
-ROOFS = (Array(35.0, 180.0), Array(35.0, 100.0), Array(35.0, 260.0))
+SOUTH = (PanelArray(15.0, 180.0),)
+SOUTH_EAST = (PanelArray(15.0, 140.0),)
+SOUTH_WEST = (PanelArray(15.0, 220.0),)
+ROOFS = (PanelArray(35.0, 180.0), PanelArray(35.0, 100.0), PanelArray(35.0, 260.0))
 
 
-def panel_output(layout: tuple[Array, ...], sun: Sun, weather: Weather) -> Floats:
-    """Return the mean output (n) of equally large arrays, as a share of their rated power."""
+def panel_output(layout: tuple[PanelArray, ...], sun: Sun, weather: Weather) -> Float64Array:
+    """The mean output (n) of equally large arrays, as a share of their rated power."""
     outputs = [_array_output(array, sun, weather) for array in layout]
     return np.asarray(np.mean(outputs, axis=0), dtype=np.float64)
 
 
-def _array_output(array: Array, sun: Sun, weather: Weather) -> Floats:
+def _array_output(array: PanelArray, sun: Sun, weather: Weather) -> Float64Array:
     sky = irradiance.get_total_irradiance(
         array.tilt,
         array.azimuth,

@@ -1,4 +1,4 @@
-"""Shapes of demand over the day, the week and the year, in local time; each has peak 1.
+"""Demand profiles over the day, the week and the year in local time; each has peak 1.
 
 The BDEW standard load profiles come from demandlib; shifts, schools and street lights, for which
 there is no standard profile, are built here.
@@ -15,17 +15,22 @@ import pandas as pd
 from demandlib import bdew
 from numpy.typing import NDArray
 
-from clearwatt.data.simulate.clock import Clock, Site, easter_sunday, public_holidays, years
-from clearwatt.data.simulate.randomness import Floats
+from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.data.simulate.site import (
+    Site,
+    SiteClock,
+    calendar_years,
+    easter_sunday,
+    public_holidays,
+)
 from clearwatt.data.simulate.sun import Sun
 
 QUARTERS_PER_DAY = 96
-Flags = NDArray[np.bool_]
 Mix = Mapping[str, float]
 
 
-def demand_profiles(clock: Clock, sun: Sun) -> Mapping[str, Floats]:
-    """Return every shape by name (n each), at least 0 and at most 1."""
+def demand_profiles(clock: SiteClock, sun: Sun) -> Mapping[str, Float64Array]:
+    """Every profile by name (n each), between 0 and 1."""
     hour, weekday = clock.hour, clock.weekday
     working = weekday < 5
     return {
@@ -41,48 +46,50 @@ def demand_profiles(clock: Clock, sun: Sun) -> Mapping[str, Floats]:
     }
 
 
-def mixed(mix: Mix, profiles: Mapping[str, Floats]) -> Floats:
-    """Return the sum of the profiles (n), each weighted by its share in ``mix``."""
+def mix_profiles(mix: Mix, profiles: Mapping[str, Float64Array]) -> Float64Array:
+    """The sum of the profiles (n), each weighted by its share in ``mix``."""
     return np.asarray(sum(s * profiles[name] for name, s in mix.items()), dtype=np.float64)
 
 
-def standard_profiles(clock: Clock) -> dict[str, Floats]:
-    """Return the BDEW standard load profiles (n each), by their names in lower case."""
+def standard_profiles(clock: SiteClock) -> dict[str, Float64Array]:
+    """The BDEW standard load profiles (n each), by their names in lower case."""
     local = clock.local
-    frames = [_standard_year(clock, year) for year in years(local)]
+    frames = [_standard_year(clock, year) for year in calendar_years(local)]
     whole = pd.concat(frames)
     position = np.asarray((local - whole.index[0]) // pd.Timedelta(minutes=15), dtype=np.int64)
     picked = whole.iloc[position]
     return {str(name): picked[name].to_numpy(dtype=np.float64) for name in picked.columns}
 
 
-def _standard_year(clock: Clock, year: int) -> pd.DataFrame:
-    free = public_holidays(clock.site, years=[year])
-    # demandlib turns every warning of the process into an error; keep that inside.
+def _standard_year(clock: SiteClock, year: int) -> pd.DataFrame:
+    holidays = public_holidays(clock.site, years=[year])
+    # demandlib changes the warning filters of the process; restore them afterwards.
     with warnings.catch_warnings():
-        frame = bdew.ElecSlp(year, holidays=free).get_profiles()
+        frame = bdew.ElecSlp(year, holidays=holidays).get_profiles()
     frame = pd.DataFrame(frame).drop(columns="h0")
     index = pd.DatetimeIndex(frame.index)
     slot = np.asarray(index.hour * 4 + index.minute // 15)
-    sunday = index.normalize().isin(pd.DatetimeIndex(free))
+    sunday = index.normalize().isin(pd.DatetimeIndex(holidays))
     day = np.where(sunday, 6, np.asarray(index.weekday))
     typical = frame.groupby(day * QUARTERS_PER_DAY + slot).transform("mean")
     scaled: pd.DataFrame = (typical + clock.seasons * (frame - typical)) / frame.max()
     return scaled
 
 
-def school_holidays(clock: Clock) -> Flags:
-    """Return the school holidays (n), close to those of the site's state."""
+def school_holidays(clock: SiteClock) -> BoolArray:
+    """Whether each time (n) is in school holidays, close to those of the site's state."""
     local = clock.local
     days = local.normalize()
     off = np.zeros(len(days), dtype=np.bool_)
-    for first, last in (p for year in years(local) for p in _school_breaks(clock.site, year)):
+    for first, last in (
+        p for year in calendar_years(local) for p in _school_breaks(clock.site, year)
+    ):
         off |= np.asarray((days >= pd.Timestamp(first)) & (days <= pd.Timestamp(last)))
     return off
 
 
-def closures(clock: Clock) -> Floats:
-    """Return how far businesses are closed for holidays (n): 1 at Christmas, less in August."""
+def closures(clock: SiteClock) -> Float64Array:
+    """The share of business that is closed for holidays (n): 1 at Christmas, less in August."""
     local = clock.local
     month, day = np.asarray(local.month), np.asarray(local.day)
     christmas = ((month == 12) & (day >= 23)) | ((month == 1) & (day <= 5))
@@ -101,12 +108,12 @@ def _school_breaks(site: Site, year: int) -> list[tuple[date, date]]:
     ]
 
 
-def _window(hour: Floats, start: float, end: float) -> Floats:
-    # Machines come up within an hour and stop a little faster.
+def _window(hour: Float64Array, start: float, end: float) -> Float64Array:
+    # Machines start within an hour and stop a little faster.
     return np.clip(np.minimum((hour - start) / 1.0, (end - hour) / 0.75), 0.0, 1.0)
 
 
-def _production_week(hour: Floats, weekday: NDArray[np.int64]) -> Flags:
+def _production_week(hour: Float64Array, weekday: NDArray[np.int64]) -> BoolArray:
     # From the early shift on Monday to the end of the night shift on Saturday.
     since_monday = weekday * 24.0 + hour
     return (since_monday >= 6.0) & (since_monday < 5 * 24.0 + 6.0)

@@ -1,4 +1,4 @@
-"""Residual loads: what a substation sees of all that is not metered behind it.
+"""Residual loads: the unmetered load behind a substation.
 
 Households, trade and farms, minus rooftop PV, plus heat pumps and electric vehicles.
 """
@@ -10,17 +10,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearwatt.data.simulate.consumers import electrified, headroom, size, tariff_shift
-from clearwatt.data.simulate.drift import STEPS_PER_DAY, Changes
+from clearwatt.arrays import Float64Array
+from clearwatt.data.simulate.consumers import (
+    electrification_load,
+    headroom,
+    load_noise,
+    tariff_shift,
+)
+from clearwatt.data.simulate.drift import Changes
 from clearwatt.data.simulate.electrification import electric_vehicles, heat_pumps
-from clearwatt.data.simulate.profiles import mixed
-from clearwatt.data.simulate.randomness import Floats, stream, wander
+from clearwatt.data.simulate.profiles import mix_profiles
+from clearwatt.data.simulate.randomness import random_stream
 from clearwatt.data.simulate.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class Substation:
-    """What lies behind a substation, in shares of its capacity."""
+    """The composition of the load behind a substation, in shares of its capacity."""
 
     mix: Mapping[str, float]
     rooftop: tuple[float, float]
@@ -51,22 +57,22 @@ SUBSTATIONS: Mapping[str, Substation] = {
 }
 
 
-def residual_load(name: str, station: Substation, world: World, changes: Changes) -> Floats:
-    """Return the load of a substation (n), as a share of its capacity; negative: it feeds back."""
-    rng = stream(world.seed, name, "design")
+def residual_load(name: str, station: Substation, world: World, changes: Changes) -> Float64Array:
+    """The load of a substation (n), as a share of its capacity; negative if it feeds back."""
+    rng = random_stream(world.seed, name, "design")
     rooftop = rng.uniform(*station.rooftop)
-    people = mixed(station.mix, world.profiles)
+    base = mix_profiles(station.mix, world.profiles)
     demand = (
-        people * tariff_shift(world, changes)
+        base * tariff_shift(world, changes)
         + station.heat_pumps * heat_pumps(world)
         + station.electric_vehicles * electric_vehicles(world)
     )
-    net = 0.91 * demand * _unrest(name, world) - rooftop * world.rooftop
-    return headroom(changes) * (net * size(changes) + electrified(world, changes))
+    net = 0.91 * demand * _fluctuations(name, world) - rooftop * world.rooftop
+    return headroom(changes) * (
+        net * changes.capacity_share() + electrification_load(world, changes)
+    )
 
 
-def _unrest(name: str, world: World) -> Floats:
-    n = world.closures.size
-    days = wander(stream(world.seed, name, "days"), n, timescale=3.0 * STEPS_PER_DAY)
-    minutes = wander(stream(world.seed, name, "minutes"), n, timescale=3.0)
-    return np.exp(0.05 * days + 0.08 * minutes)
+def _fluctuations(name: str, world: World) -> Float64Array:
+    slow, fast = load_noise(name, world, fast_timescale=3.0)
+    return np.exp(0.05 * slow + 0.08 * fast)

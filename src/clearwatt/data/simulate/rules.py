@@ -1,11 +1,11 @@
-"""The catalogue of drifts: whom each may strike, when and how strongly."""
+"""The catalogue of drifts: which entities each affects, when and how strongly."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from clearwatt.data.schema import Kind
-from clearwatt.data.simulate.roster import SUBTYPES
+from clearwatt.data.simulate.entity_specs import SUBTYPES
 
 PV = ("pv",)
 GENERATORS = tuple(SUBTYPES[Kind.GENERATOR])
@@ -16,11 +16,12 @@ FACTORIES = ("workshop", "factory_two_shift", "factory_three_shift")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Whom a drift strikes, when, how strongly.
+    """Which entities a drift affects, when and how strongly.
 
-    ``share`` of the ``subtypes`` are struck, the first entity of kind ``always`` in any case.
-    ``start`` is a range in shares of the span, ``ramp_days`` how long the change takes (0: a step,
-    ``None``: to the end of the span), ``days`` how long it lasts (``None``: for good).
+    It affects a ``share`` of the entities of the ``subtypes``, and always the first entity of kind
+    ``always``. ``start`` is a range in shares of the span, ``ramp_days`` the duration of the change
+    (0: a step, ``None``: to the end of the span), ``days`` the duration of the drift (``None``:
+    permanent).
     """
 
     what: str
@@ -32,6 +33,20 @@ class Rule:
     start: tuple[float, float] = (0.0, 0.0)
     ramp_days: float | None = 0.0
     days: tuple[float, float] | None = None
+
+
+def _adoption(what: str, description: str, consumers: tuple[str, ...]) -> Rule:
+    """A new technology that consumers and residual loads adopt up to the end of the span."""
+    return Rule(
+        what,
+        description,
+        (*consumers, *RESIDUALS),
+        share=0.7,
+        strength=(0.15, 0.35),
+        always=Kind.RESIDUAL,
+        start=(0.1, 0.2),
+        ramp_days=None,
+    )
 
 
 RULES: tuple[Rule, ...] = (
@@ -61,25 +76,15 @@ RULES: tuple[Rule, ...] = (
         always=Kind.RESIDUAL,
         start=(0.3, 0.9),
     ),
-    Rule(
+    _adoption(
         "heat_pumps",
         "heat pumps add up to {percent} of the connected capacity on the coldest days",
-        ("household_block", "school", *RESIDUALS),
-        0.7,
-        (0.15, 0.35),
-        always=Kind.RESIDUAL,
-        start=(0.1, 0.2),
-        ramp_days=None,
+        ("household_block", "school"),
     ),
-    Rule(
+    _adoption(
         "electric_vehicles",
         "charging electric vehicles adds up to {percent} of the connected capacity",
-        ("household_block", "office", "supermarket", *RESIDUALS),
-        0.7,
-        (0.15, 0.35),
-        always=Kind.RESIDUAL,
-        start=(0.1, 0.2),
-        ramp_days=None,
+        ("household_block", "office", "supermarket"),
     ),
     Rule(
         "tariff",
@@ -122,8 +127,8 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-# Two drifts strike the grid as a whole: the annual cycle, and a new model at the weather service,
-# which comes at this share of the span.
+# Two drifts affect the whole grid: the annual cycle, and a new weather model, which is introduced
+# at this share of the span.
 SEASONS = "seasons"
 NWP_CHANGE = "nwp_change"
 NWP_CHANGE_START = 0.55

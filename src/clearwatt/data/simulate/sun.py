@@ -1,4 +1,4 @@
-"""The sun above the site: position and clear-sky irradiance, by pvlib."""
+"""The sun at the site: position and clear-sky irradiance, with pvlib."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from pvlib import atmosphere, clearsky, irradiance, solarposition
 
-from clearwatt.data.simulate.clock import Clock
-from clearwatt.data.simulate.randomness import Floats
+from clearwatt.arrays import Float64Array
+from clearwatt.data.simulate.site import SiteClock
 
 # Atmospheric turbidity of central Germany, yearly mean (SoDa / Remund et al.).
 LINKE_TURBIDITY = 3.6
@@ -17,17 +17,17 @@ LINKE_TURBIDITY = 3.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sun:
-    """Sun at n instants: angles in degrees, irradiance in W/m²."""
+    """The sun at n instants: angles in degrees, irradiance in W/m²."""
 
-    zenith: Floats
-    azimuth: Floats
-    day: Floats
-    extraterrestrial: Floats
-    clear_ghi: Floats
+    zenith: Float64Array
+    azimuth: Float64Array
+    day: Float64Array
+    extraterrestrial: Float64Array
+    clear_ghi: Float64Array
 
 
-def sun_over(clock: Clock) -> Sun:
-    """Return the sun at every instant of ``clock``; its declination scales with the seasons."""
+def sun_at(clock: SiteClock) -> Sun:
+    """The sun at every instant of ``clock``; its declination scales with the seasons."""
     site = clock.site
     day = np.asarray(clock.times.dayofyear, dtype=np.float64)
     declination = clock.seasons * solarposition.declination_spencer71(day)
@@ -46,13 +46,15 @@ def sun_over(clock: Clock) -> Sun:
     )
 
 
-def _hour_angle(times: pd.DatetimeIndex, longitude: float, day: Floats) -> Floats:
+def _hour_angle(times: pd.DatetimeIndex, longitude: float, day: Float64Array) -> Float64Array:
     equation = solarposition.equation_of_time_spencer71(day)
     return np.asarray(solarposition.hour_angle(times, longitude, equation), dtype=np.float64)
 
 
-def _clear_ghi(zenith: Floats, altitude: float, extraterrestrial: Floats) -> Floats:
-    # Airmass is undefined below the horizon; there the irradiance is zero anyway.
+def _clear_ghi(
+    zenith: Float64Array, altitude: float, extraterrestrial: Float64Array
+) -> Float64Array:
+    # Airmass is undefined below the horizon, where the irradiance is zero.
     above = np.minimum(zenith, 89.9)
     airmass = atmosphere.get_absolute_airmass(
         atmosphere.get_relative_airmass(above), atmosphere.alt2pres(altitude)

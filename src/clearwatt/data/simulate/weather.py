@@ -1,8 +1,8 @@
-"""The weather: slow synoptic anomalies, and what they mean under the sun of the hour.
+"""The weather: slow synoptic anomalies, and the variables derived from them and the sun.
 
 The anomalies are autocorrelated and correlated with each other (high pressure is calm and clear).
-``diagnose`` turns them into the thirteen variables; it is used for the weather that happens and,
-on perturbed anomalies, for the forecast, so both are physically consistent.
+``diagnose`` derives the thirteen variables from them, both for the real weather and, with perturbed
+anomalies, for the forecast. So both are physically consistent.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from math import gamma
 import numpy as np
 from pvlib import irradiance
 
-from clearwatt.data.simulate.clock import Clock
-from clearwatt.data.simulate.randomness import Floats, smooth, stream, wander
+from clearwatt.arrays import Float64Array
+from clearwatt.data.simulate.randomness import random_stream, red_noise, smooth
+from clearwatt.data.simulate.site import SiteClock
 from clearwatt.data.simulate.sun import Sun
 
 WEIBULL_SHAPE = 2.1
@@ -25,18 +26,18 @@ LOGISTIC = 1.702
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anomalies:
-    """Departures from the climate (n), each about standard normal."""
+    """Departures from the climate (n), each approximately standard normal."""
 
-    pressure: Floats
-    temperature: Floats
-    wind: Floats
-    cloud: Floats
-    humidity: Floats
-    shower: Floats
+    pressure: Float64Array
+    temperature: Float64Array
+    wind: Float64Array
+    cloud: Float64Array
+    humidity: Float64Array
+    shower: Float64Array
 
-    def shifted(self, by: Anomalies) -> Anomalies:
-        """Return these anomalies plus ``by``, field by field."""
-        sums = {f.name: getattr(self, f.name) + getattr(by, f.name) for f in fields(self)}
+    def plus(self, other: Anomalies) -> Anomalies:
+        """The sum with other anomalies, field by field."""
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         return replace(self, **sums)
 
 
@@ -44,26 +45,26 @@ class Anomalies:
 class Weather:
     """The thirteen weather variables (n each); field names carry the units."""
 
-    temperature_2m_c: Floats
-    dew_point_2m_c: Floats
-    relative_humidity_2m_pct: Floats
-    pressure_msl_hpa: Floats
-    wind_speed_10m_ms: Floats
-    wind_speed_100m_ms: Floats
-    wind_gust_10m_ms: Floats
-    cloud_cover_pct: Floats
-    cloud_cover_low_pct: Floats
-    ghi_wm2: Floats
-    dni_wm2: Floats
-    dhi_wm2: Floats
-    precipitation_mm: Floats
+    temperature_2m_c: Float64Array
+    dew_point_2m_c: Float64Array
+    relative_humidity_2m_pct: Float64Array
+    pressure_msl_hpa: Float64Array
+    wind_speed_10m_ms: Float64Array
+    wind_speed_100m_ms: Float64Array
+    wind_gust_10m_ms: Float64Array
+    cloud_cover_pct: Float64Array
+    cloud_cover_low_pct: Float64Array
+    ghi_wm2: Float64Array
+    dni_wm2: Float64Array
+    dhi_wm2: Float64Array
+    precipitation_mm: Float64Array
 
 
 def synoptic_anomalies(seed: int, hours: int) -> Anomalies:
-    """Return the hourly anomalies a weather model can see (hours each)."""
+    """The hourly anomalies that a weather model resolves (hours each)."""
 
-    def process(name: str, timescale: float) -> Floats:
-        return wander(stream(seed, "weather", name), hours, timescale=timescale)
+    def process(name: str, timescale: float) -> Float64Array:
+        return red_noise(random_stream(seed, "weather", name), hours, timescale=timescale)
 
     pressure = process("pressure", 70.0)
     return Anomalies(
@@ -77,11 +78,11 @@ def synoptic_anomalies(seed: int, hours: int) -> Anomalies:
 
 
 def turbulence(seed: int, n: int, *, per_hour: int) -> Anomalies:
-    """Return the anomalies too fine for a weather model (n each), sampled ``per_hour`` times."""
+    """The anomalies below the resolution of a weather model (n each, ``per_hour`` an hour)."""
 
-    def process(name: str, hours: float, strength: float) -> Floats:
-        rng = stream(seed, "turbulence", name)
-        return strength * wander(rng, n, timescale=hours * per_hour)
+    def process(name: str, hours: float, strength: float) -> Float64Array:
+        rng = random_stream(seed, "turbulence", name)
+        return strength * red_noise(rng, n, timescale=hours * per_hour)
 
     return Anomalies(
         pressure=np.zeros(n),
@@ -94,24 +95,24 @@ def turbulence(seed: int, n: int, *, per_hour: int) -> Anomalies:
 
 
 def refine(anomalies: Anomalies, *, per_hour: int, n: int, offset: int = 0) -> Anomalies:
-    """Return hourly anomalies interpolated to n samples, ``offset`` samples after the first."""
+    """Hourly anomalies interpolated to n samples, ``offset`` samples after the first."""
     at = (np.arange(n) + offset) / per_hour
     hours = np.arange(anomalies.pressure.size)
     fine = {f.name: np.interp(at, hours, getattr(anomalies, f.name)) for f in fields(anomalies)}
     return replace(anomalies, **fine)
 
 
-def diagnose(anomalies: Anomalies, clock: Clock, sun: Sun, *, per_hour: int) -> Weather:
-    """Return the weather (n) that ``anomalies`` make under ``sun``."""
+def diagnose(anomalies: Anomalies, clock: SiteClock, sun: Sun, *, per_hour: int) -> Weather:
+    """The weather (n) that follows from ``anomalies`` and ``sun``."""
     winter = clock.winter()
-    cloud = _share(1.35 * (anomalies.cloud + 0.22 + 0.3 * winter))
+    cloud = _logistic(1.35 * (anomalies.cloud + 0.22 + 0.3 * winter))
     ghi, dni, dhi = _irradiance(cloud, sun)
     base, temperature = _temperature(anomalies, clock, ghi, per_hour=per_hour)
     spread = 2.2 + 4.0 * (1.0 - cloud) - 1.5 * anomalies.humidity
     dew_point = np.minimum(base - 1.0 - np.maximum(spread, 0.3), temperature - 0.1)
     wind_100m = wind_speed(anomalies.wind, mean=MEAN_WIND_100M * (1.0 + 0.14 * winter))
     wind_10m = wind_100m * 0.1 ** _shear(ghi, wind_100m)
-    low = _share(1.35 * (anomalies.cloud - 0.2 + 0.25 * anomalies.humidity + 0.3 * winter))
+    low = _logistic(1.35 * (anomalies.cloud - 0.2 + 0.25 * anomalies.humidity + 0.3 * winter))
     rain = np.maximum(anomalies.cloud + 0.4 * anomalies.shower - 1.0, 0.0)
     return Weather(
         temperature_2m_c=temperature,
@@ -130,18 +131,18 @@ def diagnose(anomalies: Anomalies, clock: Clock, sun: Sun, *, per_hour: int) -> 
     )
 
 
-def wind_speed(anomaly: Floats, *, mean: Floats | float) -> Floats:
-    """Return Weibull-distributed wind speeds of the given mean from a normal anomaly."""
+def wind_speed(anomaly: Float64Array, *, mean: Float64Array | float) -> Float64Array:
+    """Weibull-distributed wind speeds of the given mean, from a normal anomaly."""
     log_exceedance = -np.logaddexp(0.0, LOGISTIC * anomaly)
     scale = mean / gamma(1.0 + 1.0 / WEIBULL_SHAPE)
     return np.asarray(scale * (-log_exceedance) ** (1.0 / WEIBULL_SHAPE), dtype=np.float64)
 
 
-def _share(anomaly: Floats) -> Floats:
+def _logistic(anomaly: Float64Array) -> Float64Array:
     return np.asarray(1.0 / (1.0 + np.exp(-LOGISTIC * anomaly)), dtype=np.float64)
 
 
-def _irradiance(cloud: Floats, sun: Sun) -> tuple[Floats, Floats, Floats]:
+def _irradiance(cloud: Float64Array, sun: Sun) -> tuple[Float64Array, Float64Array, Float64Array]:
     # Kasten and Czeplak (1980), with a softer exponent for mixed layers.
     ghi = sun.clear_ghi * (1.0 - 0.76 * cloud**2.6)
     split = irradiance.erbs(ghi, sun.zenith, sun.day)
@@ -151,21 +152,21 @@ def _irradiance(cloud: Floats, sun: Sun) -> tuple[Floats, Floats, Floats]:
 
 
 def _temperature(
-    anomalies: Anomalies, clock: Clock, ghi: Floats, *, per_hour: int
-) -> tuple[Floats, Floats]:
-    # Warm air lags the sun by a month over the year and by about three hours over the day.
+    anomalies: Anomalies, clock: SiteClock, ghi: Float64Array, *, per_hour: int
+) -> tuple[Float64Array, Float64Array]:
+    # Air temperature lags the sun by a month over the year and by three hours over the day.
     base = 8.2 - 6.8 * clock.winter(lag_days=32.0) + 3.7 * anomalies.temperature
     heated = smooth(smooth(ghi, 2.0 * per_hour), 2.0 * per_hour)
     return base, base + 13.0 * heated / 1000.0
 
 
-def _relative_humidity(temperature: Floats, dew_point: Floats) -> Floats:
-    def vapour(celsius: Floats) -> Floats:
+def _relative_humidity(temperature: Float64Array, dew_point: Float64Array) -> Float64Array:
+    def vapour(celsius: Float64Array) -> Float64Array:
         return np.exp(17.625 * celsius / (243.04 + celsius))
 
     return 100.0 * vapour(dew_point) / vapour(temperature)
 
 
-def _shear(ghi: Floats, wind_100m: Floats) -> Floats:
-    # A sunny day mixes the air; a calm clear night decouples the ground from the wind aloft.
+def _shear(ghi: Float64Array, wind_100m: Float64Array) -> Float64Array:
+    # Sunshine mixes the air; on calm clear nights the wind near the ground decouples.
     return 0.27 - 0.13 * np.tanh(ghi / 200.0) - 0.05 * np.tanh((wind_100m - 6.0) / 4.0)

@@ -1,4 +1,4 @@
-"""Who is in the grid: kinds in the paper's proportion, each with its subtype and name."""
+"""The entities of the simulated grid: kinds in the paper's proportion, subtypes and names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clearwatt.data.schema import Kind
 # The paper's grid: 7 generators, 59 consumers, 29 residual loads.
 KINDS: Mapping[Kind, int] = {Kind.GENERATOR: 7, Kind.CONSUMER: 59, Kind.RESIDUAL: 29}
 
-# Weights; where a small grid cannot hold all, those first in the table come first.
+# Weights. A grid too small for all subtypes has those that come first here.
 SUBTYPES: Mapping[Kind, Mapping[str, int]] = {
     Kind.GENERATOR: {"pv": 3, "wind": 2, "biogas": 1, "hydro": 1},
     Kind.CONSUMER: {
@@ -37,8 +37,8 @@ SUBTYPES: Mapping[Kind, Mapping[str, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One entity of the simulated grid; ``number`` counts from 1 within its kind."""
+class EntitySpec:
+    """Name, kind and subtype of one entity; ``number`` counts from 1 within its kind."""
 
     name: str
     kind: Kind
@@ -46,16 +46,16 @@ class Member:
     number: int
 
 
-def roster(entities: int) -> tuple[Member, ...]:
-    """Return the members of a grid of ``entities``; a smaller grid's are also in a larger one."""
+def entity_specs(entities: int) -> tuple[EntitySpec, ...]:
+    """The entities of a grid; those of a smaller grid are also in a larger one."""
     return tuple(
-        member for kind, count in _kinds(entities).items() for member in _members(kind, count)
+        spec for kind, count in _kind_counts(entities).items() for spec in _kind_specs(kind, count)
     )
 
 
-def _kinds(entities: int) -> dict[Kind, int]:
+def _kind_counts(entities: int) -> dict[Kind, int]:
     if entities < len(KINDS):
-        # Too few for one of each: the most frequent kinds.
+        # Too few for one of each kind: the most frequent ones.
         ranked = sorted(KINDS, key=lambda kind: -KINDS[kind])[:entities]
         return {kind: 1 for kind in KINDS if kind in ranked}
     total = sum(KINDS.values())
@@ -68,15 +68,17 @@ def _kinds(entities: int) -> dict[Kind, int]:
     return counts
 
 
-def _members(kind: Kind, count: int) -> list[Member]:
+def _kind_specs(kind: Kind, count: int) -> list[EntitySpec]:
     weights = SUBTYPES[kind]
     total = sum(weights.values())
-    seen: Counter[str] = Counter()
-    members = []
+    counts: Counter[str] = Counter()
+    specs = []
     for number in range(1, count + 1):
-        owed = {name: weight * number / total - seen[name] for name, weight in weights.items()}
-        # Whoever has not been there yet goes first, so that small grids are varied.
-        subtype = max(owed, key=lambda name: (seen[name] == 0 and number <= len(owed), owed[name]))
-        seen[subtype] += 1
-        members.append(Member(f"{subtype}_{seen[subtype]:02d}", kind, subtype, number))
-    return members
+        lack = {name: weight * number / total - counts[name] for name, weight in weights.items()}
+        # Subtypes that are still absent come first, so that small grids are varied.
+        subtype = max(
+            lack, key=lambda name: (counts[name] == 0 and number <= len(lack), lack[name])
+        )
+        counts[subtype] += 1
+        specs.append(EntitySpec(f"{subtype}_{counts[subtype]:02d}", kind, subtype, number))
+    return specs

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clearwatt.data.simulate.randomness import Floats
+from clearwatt.arrays import Float64Array
 
 DAYS_PER_YEAR = 365.2425
 # Coldest day of the year by the sun alone: the winter solstice.
@@ -19,7 +19,7 @@ SOLSTICE = 355.0
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The one point the grid lies around; ``state`` decides on public holidays."""
+    """The location of the grid; ``state`` determines the public holidays."""
 
     latitude: float = 51.31
     longitude: float = 9.48
@@ -29,10 +29,10 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clock:
-    """Instants (n) with what people and the sun make of them.
+class SiteClock:
+    """Instants (n) with the local time, calendar and season at a site.
 
-    ``seasons`` scales the annual cycle: 1 is the real one, 0 an eternal equinox.
+    ``seasons`` scales the annual cycle: 1 is the real one, 0 a permanent equinox.
     """
 
     site: Site
@@ -41,11 +41,11 @@ class Clock:
 
     @property
     def local(self) -> pd.DatetimeIndex:
-        """Wall-clock time at the site, naive."""
+        """Local time at the site, without time zone."""
         return self.times.tz_convert(self.site.timezone).tz_localize(None)
 
     @property
-    def hour(self) -> Floats:
+    def hour(self) -> Float64Array:
         """Hour of the local day, 0 <= hour < 24, with fraction."""
         local = self.local
         return np.asarray(local.hour + local.minute / 60.0, dtype=np.float64)
@@ -56,27 +56,27 @@ class Clock:
         local = self.local
         weekday = np.asarray(local.weekday, dtype=np.int64)
         days = local.normalize()
-        public = pd.DatetimeIndex(public_holidays(self.site, years=years(local)))
+        public = pd.DatetimeIndex(public_holidays(self.site, years=calendar_years(local)))
         return np.where(days.isin(public), 6, weekday)
 
-    def winter(self, *, lag_days: float = 0.0) -> Floats:
-        """Return +1 at the winter solstice and -1 in summer, ``lag_days`` later, scaled."""
+    def winter(self, *, lag_days: float = 0.0) -> Float64Array:
+        """+1 at the winter solstice and -1 in summer, ``lag_days`` later, times ``seasons``."""
         day = np.asarray(self.times.dayofyear + self.times.hour / 24.0, dtype=np.float64)
         phase = 2.0 * np.pi * (day - SOLSTICE - lag_days) / DAYS_PER_YEAR
         return self.seasons * np.cos(phase)
 
 
-def years(local: pd.DatetimeIndex) -> list[int]:
-    """Return the calendar years that ``local`` touches."""
+def calendar_years(local: pd.DatetimeIndex) -> list[int]:
+    """The calendar years from the first to the last of ``local``."""
     return list(range(int(local[0].year), int(local[-1].year) + 1))
 
 
 def public_holidays(site: Site, *, years: list[int]) -> list[date]:
-    """Return the public holidays at ``site``, sorted."""
+    """The public holidays at ``site``, sorted."""
     return sorted(holidays.country_holidays("DE", subdiv=site.state, years=years))
 
 
 def easter_sunday(site: Site, year: int) -> date:
-    """Return Easter Sunday of ``year``."""
+    """Easter Sunday of ``year``."""
     calendar = holidays.country_holidays("DE", subdiv=site.state, years=year, language="en_US")
     return calendar.get_named("Good Friday")[0] + timedelta(days=2)
