@@ -37,14 +37,15 @@ from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clock import Clock
 from clearwatt.data import Dataset, load_dataset, simulate_grid
 from clearwatt.errors import ClearwattError
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.intervals import Swap, issued, judged, swaps_of
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.intervals import score_intervals
+from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.plan import chosen_entities
 from clearwatt.experiment.protocol import Zone, divide
-from clearwatt.intervals import Calibrator, physical_limits
+from clearwatt.intervals import Calibrator, ModelSwap, physical_limits, replay_quantiles
 from clearwatt.strategies import RecentReplay
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import Autoencoder, Predictor
@@ -80,7 +81,7 @@ class Trace:
     warm_y: Float64Array
     warm_forecasts: Float64Array
     limits: Float64Array
-    swaps: tuple[Swap, ...]
+    swaps: tuple[ModelSwap, ...]
 
     def start(self) -> Calibrator:
         """A calibrator that has seen the warm-up."""
@@ -226,24 +227,12 @@ def trace(
 ) -> Trace:
     """What is kept of a streamed zone."""
     x, at, live = zone.updating.x, zone.updating.at, []
-    swaps: list[Swap] = []
+    swaps: list[ModelSwap] = []
     for column, (name, head) in enumerate(zip(zone.entities, heads, strict=True)):
         own = [each for each in deployed if each.event.entity in (None, name)]
-        live.append(
-            live_forecasts(
-                x, autoencoder=encoder, predictor=head, deployments=own, delay=day, at=at
-            )
-        )
-        swaps += swaps_of(
-            column,
-            x,
-            autoencoder=encoder,
-            predictor=head,
-            deployments=own,
-            delay=day,
-            day=day,
-            at=at,
-        )
+        timeline = ModelTimeline(encoder, head, own, Clock(day, delay=day), at)
+        live.append(timeline.forecasts(x))
+        swaps += timeline.swaps(column, x)
     members = [dataset.entity(name) for name in zone.entities]
     limits = [
         physical_limits(m.kind, rated=None if m.capacity is None else 1.0, readings=readings)
@@ -274,7 +263,7 @@ def write(file: Path, zones: Sequence[Trace]) -> None:
         for at, swap in enumerate(zone.swaps):
             said[at, longest - len(swap.forecasts) :] = swap.forecasts
         content[f"{number}.said"] = said
-        places = [(s.place, s.known, s.column, len(s.forecasts)) for s in zone.swaps]
+        places = [(s.start, s.known, s.column, len(s.forecasts)) for s in zone.swaps]
         content[f"{number}.swaps"] = np.array(places, np.int64).reshape(-1, 4)
     np.savez_compressed(file, zones=len(zones), day=zones[0].day, **content)
 
@@ -285,7 +274,9 @@ def read(file: Path) -> list[Trace]:
             Trace(
                 day=int(content["day"]),
                 swaps=tuple(
-                    Swap(int(place[0]), int(place[1]), int(place[2]), said[len(said) - place[3] :])
+                    ModelSwap(
+                        int(place[0]), int(place[1]), int(place[2]), said[len(said) - place[3] :]
+                    )
                     for place, said in zip(
                         content[f"{number}.swaps"], content[f"{number}.said"], strict=True
                     )
@@ -299,7 +290,8 @@ def read(file: Path) -> list[Trace]:
 def summary(name: str, zones: Sequence[Trace]) -> Row:
     """Calibrate every zone and compare."""
     said = [
-        issued(zone.start(), zone.forecasts, zone.y, at=zone.at, swaps=zone.swaps) for zone in zones
+        replay_quantiles(zone.start(), zone.forecasts, zone.y, at=zone.at, swaps=zone.swaps)
+        for zone in zones
     ]
     pairs = list(zip(zones, said, strict=True))
     found = [figures for pair in pairs for figures in entity_figures(*pair)]
@@ -326,7 +318,7 @@ def summary(name: str, zones: Sequence[Trace]) -> Row:
 
 
 def updates_of(zone: Trace, column: int) -> list[int]:
-    places = {s.place for s in zone.swaps if s.column == column and s.place < len(zone.at)}
+    places = {s.start for s in zone.swaps if s.column == column and s.start < len(zone.at)}
     return [int(zone.at[place]) for place in sorted(places)]
 
 
@@ -335,7 +327,7 @@ def updates_after(zone: Trace, quantiles: Float64Array) -> Float64Array:
     found = []
     for column in range(zone.y.shape[1]):
         for step in updates_of(zone, column):
-            scores = judged(
+            scores = score_intervals(
                 zone.y[:, column],
                 quantiles[:, column],
                 at=zone.at,
@@ -352,7 +344,7 @@ def entity_figures(zone: Trace, quantiles: Float64Array) -> list[dict[str, float
     tails, symmetric = (split_conformal(zone, tails=tails) for tails in (True, False))
     found = []
     for column in range(zone.y.shape[1]):
-        scores = judged(
+        scores = score_intervals(
             zone.y[:, column],
             quantiles[:, column],
             at=zone.at,

@@ -27,7 +27,7 @@ from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.metrics import (
     LiveError,
     fitting_error,
@@ -151,12 +151,7 @@ class ApproachRun:
     ) -> Outcome:
         data, instance = self.data, self.instance
         power = [y[:, at] for y in data.y]
-        live = live_forecasts(
-            data.x[1],
-            autoencoder=self.models.autoencoder,
-            predictor=self.models.predictors[at],
-            deployments=own,
-        )
+        timeline = ModelTimeline(self.models.autoencoder, self.models.predictors[at], own)
         return Outcome(
             approach=self.name,
             entity=data.entities[at],
@@ -166,7 +161,7 @@ class ApproachRun:
             autoencoder=score(
                 data.x, [each[0] for each in final], self.initial[at][0], steps(own, "autoencoder")
             ),
-            live=live_error(power[1], live),
+            live=live_error(power[1], timeline.forecasts(data.x[1])),
             retained_bytes=instance.predictors[at].retained_bytes
             + instance.autoencoder_of(at).retained_bytes,
             update_seconds=sum(each.event.seconds for each in own),

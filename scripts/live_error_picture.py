@@ -19,7 +19,7 @@ from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.live import ModelTimeline
 from clearwatt.strategies import Frozen, RecentReplay
 from clearwatt.training.networks import Autoencoder, Predictor
 from clearwatt.training.streams import drive
@@ -61,9 +61,7 @@ def main() -> None:
             predictors=heads,
         )
         deployed = drive(instance.stream(x[WARMUP:], y[WARMUP:]))
-        forecast = live_forecasts(
-            x[WARMUP:], autoencoder=autoencoder, predictor=heads[0], deployments=deployed
-        )
+        forecast = ModelTimeline(autoencoder, heads[0], deployed).forecasts(x[WARMUP:])
         lines.append(Line(weekly(y[WARMUP:, 0] - forecast), colour, name))
         events = [each.event for each in deployed if each.event.accepted]
         updates += [event.step for event in events if event.component == "predictor"]

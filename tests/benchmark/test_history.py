@@ -34,7 +34,7 @@ def test_rounds_forecast_every_step_once_and_hand_every_sample_over_once(hills):
 
 
 def test_a_round_lasts_so_many_steps_of_the_clock_also_across_a_gap(hills):
-    clock = hills.clock[hills.first :]
+    clock = hills.at[hills.first :]
     assert np.diff(clock).max() > 1
     for each in hills.rounds(DAY):
         own = clock[each.steps]
@@ -43,8 +43,8 @@ def test_a_round_lasts_so_many_steps_of_the_clock_also_across_a_gap(hills):
 
 def test_lagged_power_is_that_of_the_clock(hills):
     lagged = hills.lagged(DAY)[:, 0]
-    power = dict(zip(hills.clock.tolist(), hills.measured[:, 0].tolist(), strict=True))
-    for step, at in enumerate(hills.clock.tolist()):
+    power = dict(zip(hills.at.tolist(), hills.measured[:, 0].tolist(), strict=True))
+    for step, at in enumerate(hills.at.tolist()):
         assert lagged[step] == pytest.approx(power.get(at - DAY, np.nan), nan_ok=True)
 
 

@@ -6,8 +6,9 @@ import pytest
 from clearwatt.clear.component import Model
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.loop import Deployment
+from clearwatt.clock import Clock
 from clearwatt.errors import ConfigurationError
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.live import ModelTimeline
 from clearwatt.training.networks import Autoencoder, Predictor
 
 AUTOENCODER = Autoencoder(4, 8, 2, 3)
@@ -37,13 +38,16 @@ EVENT = UpdateEvent(
 
 
 def forecasts(deployments, delay=5, encoder=0, head=1, at=None):
-    return live_forecasts(
-        X,
-        autoencoder=Model(AUTOENCODER, AUTOENCODER.initialise([encoder])),
-        predictor=Model(PREDICTOR, PREDICTOR.initialise([head])),
-        deployments=deployments,
-        delay=delay,
-        at=at,
+    return timeline(deployments, delay, encoder, head, at).forecasts(X)
+
+
+def timeline(deployments, delay=5, encoder=0, head=1, at=None):
+    return ModelTimeline(
+        Model(AUTOENCODER, AUTOENCODER.initialise([encoder])),
+        Model(PREDICTOR, PREDICTOR.initialise([head])),
+        deployments,
+        Clock(day=3, delay=delay),
+        at,
     )
 
 
@@ -90,3 +94,19 @@ def test_an_update_too_late_to_serve_changes_nothing():
 def test_a_measurement_is_not_known_before_its_forecast(delay):
     with pytest.raises(ConfigurationError, match=f"delay is {delay}"):
         forecasts([], delay=delay)
+
+
+def test_a_swap_has_the_forecasts_of_the_new_model_for_the_days_before():
+    late, later = (
+        Deployment(replace(EVENT, step=step), PREDICTOR.initialise([2])) for step in (10, 30)
+    )
+    swaps = list(timeline([late, later]).swaps(1, X))
+    assert [(swap.start, swap.known, swap.column) for swap in swaps] == [(14, 10, 1), (34, 30, 1)]
+    for swap, rows in zip(swaps, (slice(0, 10), slice(9, 30)), strict=True):
+        assert swap.forecasts.dtype == np.float64
+        np.testing.assert_allclose(swap.forecasts, forecasts([], head=2)[rows], rtol=1e-5)
+
+
+def test_an_update_that_was_rejected_does_not_serve():
+    rejected = Deployment(replace(EVENT, accepted=False), PREDICTOR.initialise([1]))
+    assert len(timeline([rejected]).periods) == 1

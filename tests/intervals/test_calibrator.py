@@ -206,7 +206,7 @@ def test_a_saved_calibrator_goes_on_as_if_it_had_never_stopped(world):
     calibrator.observe(*(each[325:333] for each in rows))
     values, saved = calibrator.state()
     kept = {name: array.copy() for name, array in saved.items()}
-    again = Calibrator.restored(json.loads(json.dumps(values)), kept)
+    again = Calibrator.from_state(json.loads(json.dumps(values)), kept)
     said = [c.observe(*(r[333:] for r in rows), levels=LEVELS) for c in (calibrator, again)]
     np.testing.assert_array_equal(*said)
 
@@ -214,7 +214,7 @@ def test_a_saved_calibrator_goes_on_as_if_it_had_never_stopped(world):
 def test_a_state_of_another_version_is_refused(world):
     values, saved = world(40).start().state()
     with pytest.raises(StateError, match="version 99"):
-        Calibrator.restored({**values, "version": 99}, saved)
+        Calibrator.from_state({**values, "version": 99}, saved)
 
 
 def test_a_copy_goes_on_by_itself(world):

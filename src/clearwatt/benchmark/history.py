@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
+from clearwatt.clock import Clock
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.experiment.protocol import Rows, Span, Zone
 
@@ -65,7 +66,7 @@ class History:
         entities: whose power is to be forecast.
         x: inputs, n x d.
         measured: power, n x entities; asked for through the methods, which keep to the delay.
-        clock: step of each sample on the data set's clock, n; gaps have no sample.
+        at: step of each sample on the data set's clock, n; gaps have no sample.
         times: time of each sample, n.
         first: the first sample that is forecast: that of the updating phase.
         test: the first sample of the test phase.
@@ -80,7 +81,7 @@ class History:
     entities: tuple[str, ...]
     x: Float32Array
     measured: Float32Array = field(repr=False)
-    clock: Rows
+    at: Rows
     times: pd.DatetimeIndex
     first: int
     test: int
@@ -90,8 +91,7 @@ class History:
     limits: tuple[Limits, ...] = ()
 
     def __post_init__(self) -> None:
-        require_whole(delay=self.delay, day=self.day)
-        if self.clock[self.first] - self.delay < self.clock[0]:
+        if self.clock.count_known(self.at, int(self.at[self.first])) == 0:
             raise ConfigurationError(
                 f"the warm-up of zone {self.zone!r} is shorter than the delay of {self.delay} "
                 "steps, so nothing would be known at the first forecast; give a shorter delay"
@@ -115,7 +115,7 @@ class History:
             entities=zone.entities,
             x=whole.x,
             measured=whole.y,
-            clock=whole.at,
+            at=whole.at,
             times=times[whole.at],
             first=len(zone.warmup.at),
             test=len(zone.warmup.at) + len(zone.updating.at),
@@ -130,6 +130,11 @@ class History:
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
         limits = tuple(self.limits[column] for column in columns) if self.limits else ()
         return replace(self, entities=names, measured=measured, limits=limits)
+
+    @property
+    def clock(self) -> Clock:
+        """Steps per day, and delay of measurements."""
+        return Clock(self.day, self.delay)
 
     @property
     def steps(self) -> int:
@@ -150,7 +155,7 @@ class History:
         require_whole(every=every)
         start, before = self.first, 0
         while start < len(self.x):
-            stop = int(np.searchsorted(self.clock, self.clock[start] + every))
+            stop = int(np.searchsorted(self.at, self.at[start] + every))
             count = self._known_count(start)
             steps = slice(start - self.first, stop - self.first)
             yield Round(steps, self.x[start:stop], self._samples(count), count - before)
@@ -162,9 +167,9 @@ class History:
             raise ConfigurationError(
                 f"power {lag} steps before is not known yet: measurements come after {self.delay}"
             )
-        whole = np.full((int(self.clock[-1]) + 1, len(self.entities)), np.nan, np.float32)
-        whole[self.clock] = self.measured
-        wanted = self.clock - lag
+        whole = np.full((int(self.at[-1]) + 1, len(self.entities)), np.nan, np.float32)
+        whole[self.at] = self.measured
+        wanted = self.at - lag
         return np.where(wanted[:, None] >= 0, whole[np.maximum(wanted, 0)], np.float32(np.nan))
 
     def fingerprint(self) -> str:
@@ -172,12 +177,12 @@ class History:
         digest = hashlib.sha256()
         facts = (self.zone, self.entities, self.first, self.test, self.day, self.delay, self.seed)
         digest.update(repr((*facts, self.limits)).encode())
-        for part in (self.x, self.measured, self.clock, self.times.asi8):
+        for part in (self.x, self.measured, self.at, self.times.asi8):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
     def _known_count(self, row: int) -> int:
-        return int(np.searchsorted(self.clock, self.clock[row] - self.delay, side="right"))
+        return self.clock.count_known(self.at, int(self.at[row]))
 
     def _samples(self, count: int) -> Samples:
         return Samples(self.x[:count], self.measured[:count], self.times[:count])

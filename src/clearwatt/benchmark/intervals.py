@@ -1,4 +1,4 @@
-"""Quantiles of our own peers: calibrated around what they said, as measurements came in."""
+"""Quantiles of our own peers, calibrated around their forecasts as measurements become known."""
 
 from __future__ import annotations
 
@@ -8,62 +8,54 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.benchmark.history import History, Power
-from clearwatt.experiment.intervals import Swap, issued, lag_of
-from clearwatt.intervals import Calibrator
+from clearwatt.intervals import Calibrator, ModelSwap, replay_quantiles
 
 
-class Quantiles(NamedTuple):
-    """What was said of every step of the stream, and what it takes."""
+class CalibratedQuantiles(NamedTuple):
+    """Quantiles of every step of the stream, and the memory that they take."""
 
     by_level: Mapping[float, Power]
-    """Steps x entities at each."""
+    """Steps x entities at each level."""
     state_bytes: int
     """Of the calibrator, per entity."""
 
 
-def calibrated(
+def calibrate(
     history: History,
     *,
     levels: Sequence[float],
     fitted: Power,
     live: Power,
-    swaps: Iterable[Swap] = (),
-) -> Quantiles:
-    """Quantiles around live forecasts, each by what was measured until a delay before it.
+    swaps: Iterable[ModelSwap] = (),
+) -> CalibratedQuantiles:
+    """Quantiles around live forecasts, each from the measurements known at its time.
 
     Args:
-        history: of a zone.
-        levels: of the quantiles.
-        fitted: what the first models say of all that is known at the first forecast, n x entities.
-        live: what was said of every sample that comes later, the first forecast's delay included.
-        swaps: models that came into service, by the rows of ``live``.
+        history: Of a zone.
+        levels: Of the quantiles.
+        fitted: Forecasts, by the first models, of all that is known at the first forecast,
+            n x entities.
+        live: Forecasts of all later samples, including those of the first forecast's delay.
+        swaps: Models that began to serve, by the rows of ``live``.
     """
-    known = history.known()
-    start = len(known.y)
-    low, high = _limits(history)
+    start = len(history.known().y)
+    limits = np.array(history.limits or [(-np.inf, np.inf)] * len(history.entities))
     calibrator = Calibrator.start(
         fitted.astype(np.float64),
-        known.y.astype(np.float64),
-        history.clock[:start],
+        history.measured[:start].astype(np.float64),
+        history.at[:start],
         day=history.day,
-        lag=lag_of(history.delay, history.day),
-        low=low,
-        high=high,
+        lag=history.clock.lag_days,
+        low=limits[:, 0],
+        high=limits[:, 1],
     )
-    later = history.measured[start:].astype(np.float64)
-    found = issued(
+    quantiles = replay_quantiles(
         calibrator,
         live.astype(np.float64),
-        later,
-        at=history.clock[start:],
+        history.measured[start:].astype(np.float64),
+        at=history.at[start:],
         swaps=swaps,
         levels=levels,
     )[-history.steps :]
-    by_level = {level: found[:, :, at] for at, level in enumerate(levels)}
-    return Quantiles(by_level, calibrator.state_bytes)
-
-
-def _limits(history: History) -> tuple[Power, Power]:
-    """The lowest and the highest power of each entity."""
-    limits = np.array(history.limits or [(-np.inf, np.inf)] * len(history.entities))
-    return limits[:, 0], limits[:, 1]
+    by_level = {level: quantiles[:, :, at] for at, level in enumerate(levels)}
+    return CalibratedQuantiles(by_level, calibrator.state_bytes)

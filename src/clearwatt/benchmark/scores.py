@@ -79,7 +79,7 @@ def records(peer: Peer, history: History, forecasts: Forecasts) -> list[Record]:
             )
             for part in (slice(None, cut), slice(cut, None))
         ]
-        days = (history.clock[history.first : history.test] - history.clock[history.first]) // (
+        days = (history.at[history.first : history.test] - history.at[history.first]) // (
             history.day
         )
         found.append(

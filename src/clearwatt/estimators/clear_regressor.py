@@ -17,8 +17,9 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from clearwatt.arrays import Float32Array, Float64Array
-from clearwatt.clear.calibration import Calibration, InForce
+from clearwatt.clear.calibration import InstanceCalibration
 from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.deployed_models import DeployedModels
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
@@ -196,7 +197,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         instance = Instance.start(
             settings, x, power, autoencoder=representation, predictors=predictors, names=names
         )
-        self._calibration: Calibration | None = Calibration.start(
+        self._calibration: InstanceCalibration | None = InstanceCalibration.start(
             instance, x, power, steps_per_day=self.steps_per_day
         )
         self.instance_ = instance
@@ -315,12 +316,12 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
     def _observe(self, x: Float32Array, y: Float32Array) -> None:
         """Learn from a block, and calibrate with it; all or nothing."""
         instance, before = self.instance_, self.instance_.step
-        models = InForce(instance)
+        models = DeployedModels(instance)
         with instance.rollback_on_error():
             deployed = drive(instance.stream(x, y), stacked=not instance.settings.precise)
             updates = [(each.event.step - before, each) for each in deployed]
             if self._calibration is not None:
-                self._calibration = self._calibration.following(models, x, y, updates)
+                self._calibration = self._calibration.after(models, x, y, updates)
 
     def __sklearn_tags__(self) -> Tags:
         """Several targets are fine; NaN among them is, too, but not among the inputs."""
@@ -401,12 +402,12 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         }
 
 
-def _calibration_of(saved: Saved) -> Calibration | None:
+def _calibration_of(saved: Saved) -> InstanceCalibration | None:
     """The intervals of a saved model; None if it was saved before there were any."""
     values = saved.values["extra"].get("calibration")
     if values is None:
         return None
-    return Calibration.restored(values, tensors_below(saved.tensors, "extra."))
+    return InstanceCalibration.from_state(values, tensors_below(saved.tensors, "extra."))
 
 
 def _as_it_is(values: Float64Array) -> Standardisation:

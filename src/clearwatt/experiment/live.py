@@ -1,8 +1,9 @@
-"""Live forecasts: what the model deployed at the time said, with measurements that come late."""
+"""Live forecasts: each by the models in service when it was made, with delayed measurements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,16 +12,16 @@ import torch
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import Model
 from clearwatt.clear.loop import Deployment, reconstructor
-from clearwatt.errors import require_whole
-from clearwatt.experiment.protocol import Rows
+from clearwatt.clock import Clock, Steps
+from clearwatt.intervals import ModelSwap, window_rows
 from clearwatt.training.networks import Params
 
-DAY = 96
-"""Quarter hours: the default delay of a measurement."""
+DAY_AHEAD = Clock(day=96, delay=96)
+"""Quarter hours, measurements a day late."""
 
 
-class Serving(NamedTuple):
-    """Weights in service from the row ``start`` on, of which the samples before ``known`` tell."""
+class ServicePeriod(NamedTuple):
+    """Weights used from row ``start`` on; trained on samples before row ``known``."""
 
     start: int
     known: int
@@ -28,88 +29,70 @@ class Serving(NamedTuple):
     head: Params
 
 
-def served_from(row: int, delay: int, at: Rows | None = None) -> int:
-    """The first row that is forecast when the measurement of a row is known.
+@dataclass(frozen=True, eq=False)
+class ModelTimeline:
+    """The models of one entity in the order of their service, those of the warm-up first.
 
-    Args:
-        row: of the measurement.
-        delay: steps until it is known.
-        at: step of each row on the clock; by default every step is a row.
-    """
-    return row + delay if at is None else int(np.searchsorted(at, at[row] + delay))
-
-
-def servings(
-    *,
-    autoencoder: Model,
-    predictor: Model,
-    deployments: Sequence[Deployment],
-    delay: int = DAY,
-    at: Rows | None = None,
-) -> Iterator[Serving]:
-    """The models in service one after the other, those of the warm-up first.
-
-    A forecast for step t is made when measurements up to t - delay have arrived, so a model that
-    the measurement of step s updated serves from s + delay on.
+    A forecast for step t uses measurements up to t - delay, so a model that was updated by the
+    measurement of step s serves from s + delay on.
 
     Args:
         autoencoder: The warm-up's.
-        predictor: The warm-up's, of one entity.
-        deployments: The updates of this entity's components during the stream.
-        delay: Steps until a measurement is known; at least 1, because a model that has seen the
-            measurement of a step does not forecast it.
-        at: Step of each row of the stream on the clock; by default every step is a row.
+        predictor: The warm-up's, of this entity.
+        deployments: Updates of the entity's components during the stream.
+        clock: Steps per day, and delay of measurements.
+        at: Step of each row of the stream; None if every step is a row.
     """
-    require_whole(delay=delay)
-    encoder, head = autoencoder.params, predictor.params
-    yield Serving(0, 0, encoder, head)
-    for event, params in deployments:
-        if event.component == "autoencoder":
-            encoder = params
-        else:
-            head = params
-        if event.accepted:  # its step counts the sample that fired
-            yield Serving(served_from(event.step - 1, delay, at), event.step, encoder, head)
 
+    autoencoder: Model
+    predictor: Model
+    deployments: Sequence[Deployment]
+    clock: Clock = DAY_AHEAD
+    at: Steps | None = None
 
-def live_forecasts(
-    x: Float32Array,
-    *,
-    autoencoder: Model,
-    predictor: Model,
-    deployments: Sequence[Deployment],
-    delay: int = DAY,
-    at: Rows | None = None,
-) -> Float32Array:
-    """Forecasts (n) for the stream's inputs (n x d), each by the model in service when it was made.
+    @property
+    def periods(self) -> list[ServicePeriod]:
+        """The period of each accepted update, after that of the warm-up's models."""
+        encoder, head = self.autoencoder.params, self.predictor.params
+        periods = [ServicePeriod(0, 0, encoder, head)]
+        for event, params in self.deployments:
+            if event.component == "autoencoder":
+                encoder = params
+            else:
+                head = params
+            if event.accepted:  # its step counts the sample that triggered it
+                start = self.clock.first_row_after(event.step - 1, self.at)
+                periods.append(ServicePeriod(start, event.step, encoder, head))
+        return periods
 
-    The arguments are those of `servings`.
-    """
-    forecasts = np.empty(len(x), np.float32)
-    each = list(
-        servings(
-            autoencoder=autoencoder,
-            predictor=predictor,
-            deployments=deployments,
-            delay=delay,
-            at=at,
-        )
-    )
-    ends = [*(serving.start for serving in each[1:]), len(x)]
-    for serving, end in zip(each, ends, strict=True):
-        piece = slice(serving.start, min(end, len(x)))
-        if piece.stop > piece.start:
-            forecasts[piece] = said_by(serving, x[piece], autoencoder, predictor)
-    return forecasts
+    def forecasts(self, x: Float32Array) -> Float32Array:
+        """Forecasts (n) for the stream's inputs (n x d), each by the model in service."""
+        forecasts = np.empty(len(x), np.float32)
+        periods = self.periods
+        ends = [*(period.start for period in periods[1:]), len(x)]
+        for period, end in zip(periods, ends, strict=True):
+            rows = slice(period.start, min(end, len(x)))
+            if rows.stop > rows.start:
+                forecasts[rows] = self._forecast(period, x[rows])
+        return forecasts
 
+    def swaps(self, column: int, x: Float32Array) -> Iterator[ModelSwap]:
+        """Every new model of the entity with its forecasts of the days before.
 
-def said_by(
-    serving: Serving, x: Float32Array, autoencoder: Model, predictor: Model
-) -> Float32Array:
-    """What these weights say (n) of inputs (n x d)."""
-    network = reconstructor(autoencoder.network)
-    with torch.inference_mode():
-        rows = torch.from_numpy(x)[None]
-        output = predictor.network.forward(serving.head, network.encode(serving.encoder, rows))
-    forecasts: Float32Array = output[0, :, 0].numpy()
-    return forecasts
+        Args:
+            column: Of the entity.
+            x: The stream's inputs, n x d.
+        """
+        for period in self.periods[1:]:
+            rows = window_rows(period.known, self.clock.day)
+            forecasts = self._forecast(period, x[rows]).astype(np.float64)
+            yield ModelSwap(period.start, period.known, column, forecasts)
+
+    def _forecast(self, period: ServicePeriod, x: Float32Array) -> Float32Array:
+        network = reconstructor(self.autoencoder.network)
+        with torch.inference_mode():
+            rows = torch.from_numpy(x)[None]
+            latent = network.encode(period.encoder, rows)
+            output = self.predictor.network.forward(period.head, latent)
+        forecasts: Float32Array = output[0, :, 0].numpy()
+        return forecasts

@@ -11,6 +11,7 @@ from typing import Generic, Literal, TypeVar
 import pandas as pd
 
 from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clock import Clock
 from clearwatt.data import Drift
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Candidate, Place, size
@@ -54,6 +55,11 @@ class Context:
         """Steps until a measurement is known."""
         delay = self.experiment.delay
         return self.day if delay is None else delay
+
+    @property
+    def clock(self) -> Clock:
+        """Steps per day, and delay of measurements."""
+        return Clock(self.day, self.delay)
 
     def samples(self, zone: int, role: Role) -> int:
         """How many samples that is."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from clearwatt.errors import DataError
 from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.intervals import Intervals
+from clearwatt.experiment.intervals import IntervalScores
 from clearwatt.experiment.metrics import fitting_error, forgetting_ratio, prediction_error
 from clearwatt.experiment.models import Candidate
 
@@ -63,7 +63,7 @@ class Trial:
     events: tuple[dict[str, Any], ...]
     thresholds: dict[str, float]
     timing: dict[str, Any]
-    intervals: Intervals | None = None
+    intervals: IntervalScores | None = None
     """None in runs of releases that had none."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Trial:
                 "live": Live(**values["live"]),
                 "recovery": tuple(Recovery(**each) for each in values["recovery"]),
                 "events": tuple(values["events"]),
-                "intervals": None if intervals is None else Intervals.from_dict(intervals),
+                "intervals": None if intervals is None else IntervalScores.from_dict(intervals),
             }
         )
 

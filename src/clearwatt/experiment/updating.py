@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.clear.component import Component
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
 from clearwatt.data import Drift
 from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.intervals import Intervals, issued, judged, lag_of, swaps_of
-from clearwatt.experiment.live import live_forecasts, served_from
+from clearwatt.experiment.intervals import IntervalScores, score_intervals
+from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.metrics import live_error
 from clearwatt.experiment.models import Candidate, Place, arrays, size
 from clearwatt.experiment.protocol import Zone
@@ -30,10 +31,8 @@ from clearwatt.experiment.trial import (
     plain,
     score,
 )
-from clearwatt.intervals import Calibrator
+from clearwatt.intervals import Calibrator, replay_quantiles
 from clearwatt.training.streams import Stream, drive, together
-
-Floats64 = npt.NDArray[np.float64]
 
 UPDATES = 10
 """A usual number of updates of a component, to tell beforehand how long a task takes."""
@@ -98,10 +97,11 @@ def role_of(configuration: Configuration) -> Role:
 
 
 class _Forecast(NamedTuple):
-    """What was said of an entity's power: point forecasts (n) and quantiles (n x levels)."""
+    """The models, forecasts (n) and quantiles (n x levels) of an entity in the updating phase."""
 
+    timeline: ModelTimeline
     live: npt.NDArray[np.float32]
-    quantiles: Floats64
+    quantiles: Float64Array
 
 
 class _Part:
@@ -142,9 +142,14 @@ class _Part:
         reconstructed: dict[int, ComponentScore] = {}
         results = []
         owned = [[d for d in deployed if d.event.entity in (None, name)] for name in self.names]
-        live = np.stack([self._live(index, own) for index, own in enumerate(owned)], axis=1)
-        quantiles = self._quantiles(live, owned)
-        for index, own in enumerate(owned):
+        updating = self.zone.updating
+        timelines = [
+            ModelTimeline(self.autoencoder, head, own, self.context.clock, updating.at)
+            for head, own in zip(self.heads, owned, strict=True)
+        ]
+        live = np.stack([timeline.forecasts(updating.x) for timeline in timelines], axis=1)
+        quantiles = self._quantiles(live, timelines)
+        for index, (own, timeline) in enumerate(zip(owned, timelines, strict=True)):
             encoder = self.instance.autoencoder_of(index)
             if id(encoder) not in reconstructed:  # a shared one is scored once
                 reconstructed[id(encoder)] = self._reconstruction(index, own)
@@ -154,10 +159,8 @@ class _Part:
                 initial=self.initial_power[:, index],
                 steps=_steps(own, "predictor"),
             )
-            forecast = _Forecast(live[:, index], quantiles[:, index])
-            results.append(
-                self._result(index, own, forecast, (reconstructed[id(encoder)], predictor))
-            )
+            forecast = _Forecast(timeline, live[:, index], quantiles[:, index])
+            results.append(self._result(index, forecast, (reconstructed[id(encoder)], predictor)))
         return results
 
     def _reconstruction(self, index: int, own: Sequence[Deployment]) -> ComponentScore:
@@ -172,11 +175,10 @@ class _Part:
     def _result(
         self,
         index: int,
-        own: Sequence[Deployment],
         forecast: _Forecast,
         scores: tuple[ComponentScore, ComponentScore],
     ) -> TrialResult:
-        name, context = self.names[index], self.context
+        name, context, own = self.names[index], self.context, forecast.timeline.deployments
         encoder, head = self.instance.autoencoder_of(index), self.instance.predictors[index]
         times = context.updating_times(self.zone)
         errors = self.zone.updating.on_clock(self.new_y[:, index] - forecast.live)
@@ -200,25 +202,15 @@ class _Part:
                 "update_seconds": sum(each.event.seconds for each in own),
                 "event_seconds": [each.event.seconds for each in own],
             },
-            intervals=self._intervals(index, forecast.quantiles, own, drifts),
+            intervals=self._intervals(index, forecast, drifts),
         )
         daily = plain(daily_rmse(errors, context.day))
         return TrialResult(self.configuration, trial, daily, _candidate(encoder), _candidate(head))
 
-    def _live(self, index: int, own: Sequence[Deployment]) -> npt.NDArray[np.float32]:
-        return live_forecasts(
-            self.zone.updating.x,
-            autoencoder=self.autoencoder,
-            predictor=self.heads[index],
-            deployments=own,
-            delay=self.context.delay,
-            at=self.zone.updating.at,
-        )
-
     def _quantiles(
-        self, live: npt.NDArray[np.float32], owned: Sequence[Sequence[Deployment]]
-    ) -> Floats64:
-        """What was said of the updating phase at its time: n x entities x levels."""
+        self, live: npt.NDArray[np.float32], timelines: Sequence[ModelTimeline]
+    ) -> Float64Array:
+        """Quantiles of the updating phase, as they were given live: n x entities x levels."""
         context, warmup, updating = self.context, self.zone.warmup, self.zone.updating
         unlimited = (-np.inf, np.inf)
         limits = np.array([context.limits.get(name, unlimited) for name in self.names])
@@ -227,43 +219,33 @@ class _Part:
             self.warm_y.astype(np.float64),
             warmup.at,
             day=context.day,
-            lag=lag_of(context.delay, context.day),
+            lag=context.clock.lag_days,
             low=limits[:, 0],
             high=limits[:, 1],
         )
-        swaps = [
-            swap
-            for index, own in enumerate(owned)
-            for swap in swaps_of(
-                index,
-                updating.x,
-                autoencoder=self.autoencoder,
-                predictor=self.heads[index],
-                deployments=own,
-                delay=context.delay,
-                day=context.day,
-                at=updating.at,
-            )
-        ]
-        new_y = self.new_y.astype(np.float64)
-        return issued(calibrator, live.astype(np.float64), new_y, at=updating.at, swaps=swaps)
+        return replay_quantiles(
+            calibrator,
+            live.astype(np.float64),
+            self.new_y.astype(np.float64),
+            at=updating.at,
+            swaps=[
+                swap
+                for index, timeline in enumerate(timelines)
+                for swap in timeline.swaps(index, updating.x)
+            ],
+        )
 
     def _intervals(
-        self,
-        index: int,
-        quantiles: Floats64,
-        own: Sequence[Deployment],
-        drifts: Sequence[Drift],
-    ) -> Intervals:
-        at, times, delay = self.zone.updating.at, self.context.times, self.context.delay
-        accepted = [each.event.step - 1 for each in own if each.event.accepted]
-        served = [served_from(row, delay, at) for row in accepted]
-        return judged(
+        self, index: int, forecast: _Forecast, drifts: Sequence[Drift]
+    ) -> IntervalScores:
+        at, times = self.zone.updating.at, self.context.times
+        starts = [period.start for period in forecast.timeline.periods[1:]]
+        return score_intervals(
             self.new_y[:, index].astype(np.float64),
-            quantiles,
+            forecast.quantiles,
             at=at,
             day=self.context.day,
-            updates=[int(at[place]) for place in served if place < len(at)],
+            updates=[int(at[row]) for row in starts if row < len(at)],
             drifts=[int(times.searchsorted(drift.start)) for drift in drifts],
         )
 

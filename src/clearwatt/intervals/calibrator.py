@@ -222,7 +222,7 @@ class Calibrator:
         return values, self._arrays()
 
     @classmethod
-    def restored(
+    def from_state(
         cls, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
     ) -> Calibrator:
         """Back from `state`; it goes on as if it had never stopped."""

@@ -39,13 +39,13 @@ def test_trainings_and_what_is_held_are_told(farm):
 def test_lagged_inputs_are_what_was_known_when_each_step_was_forecast(hills):
     found = lagged_inputs(hills, 0)
     width = hills.x.shape[1]
-    power = dict(zip(hills.clock.tolist(), hills.measured[:, 0].tolist(), strict=True))
+    power = dict(zip(hills.at.tolist(), hills.measured[:, 0].tolist(), strict=True))
     for row in (200, 460, 700):
-        at = int(hills.clock[row])
+        at = int(hills.at[row])
         lags = [power.get(at - days * 24, np.nan) for days in (1, 2, 7)]
         last_day = np.nanmean([power.get(at - 24 - hour, np.nan) for hour in range(24)])
         np.testing.assert_allclose(found[row, width : width + 4], [*lags, last_day], rtol=1e-5)
-        three = (hills.clock > at - 3) & (hills.clock <= at)
+        three = (hills.at > at - 3) & (hills.at <= at)
         assert found[row, width + 4] == pytest.approx(hills.x[three, 0].mean(), rel=1e-5)
     np.testing.assert_array_equal(found[:, :width], hills.x)
 
@@ -59,7 +59,7 @@ def test_with_a_longer_delay_the_first_whole_days_known_are_the_lags(coast):
 
 def test_with_lagged_power_it_follows_a_level_that_the_weather_does_not_explain(farm):
     days = np.random.default_rng(0).normal(size=len(farm.x) // 24 + 1).cumsum()
-    level = days[farm.clock // 24].astype(np.float32)
+    level = days[farm.at // 24].astype(np.float32)
     wandering = replace(farm, measured=level[:, None])
     plain, lags = (
         error(LightGBM("everything", lags=lags).forecast(wandering), wandering, slice(None))

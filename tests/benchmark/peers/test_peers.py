@@ -71,7 +71,7 @@ STEP = 350
 def disturbed(history: History) -> History:
     """Other measurements than may be known when `STEP` is forecast."""
     changed = history.measured.copy()
-    changed[history.clock > history.clock[history.first + STEP] - history.delay] += 5
+    changed[history.at > history.at[history.first + STEP] - history.delay] += 5
     return replace(history, measured=changed)
 
 

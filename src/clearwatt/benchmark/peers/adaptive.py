@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from clearwatt.adaptive import AdaptiveForecaster, Settings
 from clearwatt.benchmark.history import History
-from clearwatt.benchmark.intervals import calibrated
+from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.intervals import LEVELS
 
@@ -46,17 +46,15 @@ class Adaptive(Peer):
             forecaster = AdaptiveForecaster.fit(
                 known.x,
                 known.y,
-                history.clock[:start],
+                history.at[:start],
                 day=history.day,
                 delay=history.delay,
                 settings=self.settings,
                 seed=history.seed,
             )
-            fitted = forecaster.fitted(known.x, history.clock[:start])
-            live = forecaster.live(
-                history.x[start:], history.measured[start:], history.clock[start:]
-            )
-            quantiles = calibrated(history, levels=self.levels, fitted=fitted, live=live)
+            fitted = forecaster.fitted(known.x, history.at[:start])
+            live = forecaster.live(history.x[start:], history.measured[start:], history.at[start:])
+            quantiles = calibrate(history, levels=self.levels, fitted=fitted, live=live)
         for column in range(len(history.entities)):
             meter.trainings[column] = 1 + forecaster.trainings
             meter.holds(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import History, Samples
-from clearwatt.benchmark.intervals import Quantiles, calibrated
+from clearwatt.benchmark.intervals import CalibratedQuantiles, calibrate
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
 from clearwatt.clear.component import Component, Model
 from clearwatt.clear.instance import Instance
@@ -18,11 +17,9 @@ from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Configuration
-from clearwatt.experiment.intervals import Swap, swaps_of
-from clearwatt.experiment.live import live_forecasts
+from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.models import size
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import Rows
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
 from clearwatt.training.networks import Predictor, Reconstructor
@@ -75,7 +72,7 @@ class Clear(Peer):
         """Warm up on what is known at the first forecast, then stream all that comes later.
 
         The stream may be handed over in one piece: what a measurement changes is put into service
-        a delay later (`live_forecasts`).
+        a delay later (`ModelTimeline`).
         """
         meter, known = Meter(history), history.known()
         x, y = history.x[len(known.y) :], history.measured[len(known.y) :]
@@ -88,12 +85,16 @@ class Clear(Peer):
             [each for each in deployed if each.event.entity in (None, name)]
             for name in history.entities
         ]
+        timelines = [
+            ModelTimeline(models.autoencoder, head, own, history.clock, history.at[-len(x) :])
+            for head, own in zip(models.predictors, owned, strict=True)
+        ]
         power = np.empty((len(x), len(history.entities)))
-        for column, own in enumerate(owned):
-            power[:, column] = _live(history, x, models, own, column)
+        for column, timeline in enumerate(timelines):
+            power[:, column] = timeline.forecasts(x)
         with meter.learning():
-            swaps = [s for c, own in enumerate(owned) for s in _swaps(history, x, models, own, c)]
-            quantiles = calibrated(
+            swaps = [swap for c, timeline in enumerate(timelines) for swap in timeline.swaps(c, x)]
+            quantiles = calibrate(
                 history, levels=self.levels, fitted=fitted, live=power, swaps=swaps
             )
         for column, own in enumerate(owned):
@@ -143,41 +144,7 @@ class Clear(Peer):
         return grid.configurations(self.instance)[0]
 
 
-def _live(
-    history: History, x: Float32Array, models: _Models, own: Sequence[Deployment], column: int
-) -> Float32Array:
-    """Forecasts of one entity for all of the stream, which begins a delay before the first step."""
-    return live_forecasts(
-        x,
-        autoencoder=models.autoencoder,
-        predictor=models.predictors[column],
-        deployments=own,
-        delay=history.delay,
-        at=_clock(history, x),
-    )
-
-
-def _swaps(
-    history: History, x: Float32Array, models: _Models, own: Sequence[Deployment], column: int
-) -> Iterator[Swap]:
-    return swaps_of(
-        column,
-        x,
-        autoencoder=models.autoencoder,
-        predictor=models.predictors[column],
-        deployments=own,
-        delay=history.delay,
-        day=history.day,
-        at=_clock(history, x),
-    )
-
-
-def _clock(history: History, x: Float32Array) -> Rows:
-    """The step of each row of the stream, which are the last."""
-    return history.clock[-len(x) :]
-
-
-def _bytes_of_intervals(history: History, quantiles: Quantiles) -> int:
+def _bytes_of_intervals(history: History, quantiles: CalibratedQuantiles) -> int:
     """The calibrator, and the days of samples that a new model is tried on."""
     return quantiles.state_bytes + WINDOW_DAYS * history.day * history.sample_bytes
 

@@ -94,7 +94,7 @@ class LightGBM(Peer):
 
     def _interval(self, history: History) -> int:
         """Clock steps between two trainings."""
-        return int(history.clock[-1]) + 1 if self.past == "frozen" else self.days * history.day
+        return int(history.at[-1]) + 1 if self.past == "frozen" else self.days * history.day
 
     def _training_set(
         self, each: Round, inputs: Float32Array, column: int
@@ -125,10 +125,10 @@ def lagged_inputs(history: History, column: int) -> Float32Array:
 
 def _last_known_day(history: History, column: int) -> Float32Array:
     """Mean power of the last day known when each sample is forecast (n); NaN: not measured."""
-    measured = pd.Series(history.measured[:, column].astype(np.float64), index=history.clock)
-    clock = np.arange(history.clock[0] - history.delay, history.clock[-1] + 1)
+    measured = pd.Series(history.measured[:, column].astype(np.float64), index=history.at)
+    clock = np.arange(history.at[0] - history.delay, history.at[-1] + 1)
     means = measured.reindex(clock).rolling(history.day, min_periods=1).mean()
-    return np.asarray(means.to_numpy()[history.clock - history.clock[0]], np.float32)
+    return np.asarray(means.to_numpy()[history.at - history.at[0]], np.float32)
 
 
 _SETTINGS: Mapping[str, Any] = {

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from clearwatt.clear.calibration import InForce, columns_of
 from clearwatt.clear.component import Component
+from clearwatt.clear.deployed_models import DeployedModels, columns_of
 from clearwatt.clear.model_saving import unpack_version
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.folding.findings import Findings
@@ -149,7 +149,7 @@ def _activate(desk: Desk) -> Answer:
     component.activate(model.params, model.threshold, model.state)
     if desk.state.instance is not None:
         fresh = columns_of(desk.state.instance, component.entity)
-        desk.state.intervals.renew(fresh, InForce(desk.state.instance).predict)
+        desk.state.intervals.swap(fresh, DeployedModels(desk.state.instance).predict)
     candidate = component.candidate
     if candidate is not None and identity.endswith(f":{candidate.number}"):
         component.candidate = None

@@ -1,8 +1,9 @@
-"""How wide a zone's forecasts are: calibrated by its rows as they close."""
+"""Intervals of a zone's forecasts, calibrated by its rows as they close."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -11,33 +12,36 @@ import torch
 from torch import Tensor
 
 from clearwatt.arrays import Float32Array, Float64Array
-from clearwatt.intervals import Calibrator, Window
+from clearwatt.clock import steps_per_day
+from clearwatt.intervals import CalibratedStream, Calibrator, ForecastFunction, SampleWindow
 from clearwatt.packing import tensors_below
-from clearwatt.service.folding.live import DAY
 from clearwatt.service.records import IntervalSheet
 from clearwatt.service.status import IntervalQuality
 
-SHOWN = (0.05, 0.95)
-"""The interval whose coverage is told."""
+MONITORED = (0.05, 0.95)
+"""Levels of the interval whose coverage is reported."""
 
-Places = npt.NDArray[np.int64]
-Speak = Callable[[Float32Array, Places], Float64Array]
-"""Forecasts (n x columns) of some entities for inputs (n x d), by the models now in force."""
+Times = npt.NDArray[np.int64]
+Columns = npt.NDArray[np.int64]
 
 
 class ZoneIntervals:
-    """A calibrator of a zone's entities, and the rows of the last days (n) a new model is tried on.
+    """The calibrated stream of a zone, in the scale of its models; empty before its warm-up.
 
-    ``low`` and ``high`` (n x entities) are what had been said of them a day before; all in the
-    scale of the models. Steps are times in units of the zone's step.
+    ``low`` and ``high`` (n x entities) are the ends of the monitored interval for the samples of
+    the stream's window, given a day before. Steps are times in units of the zone's step.
     """
 
     def __init__(self, step: int) -> None:
-        self.step, self.day = step, max(1, DAY // step)
-        self.calibrator: Calibrator | None = None
-        self.window = Window.empty(0, 0)
-        self.low = self.high = self.window.y
+        self.step, self.day = step, steps_per_day(timedelta(seconds=step))
+        self.stream: CalibratedStream | None = None
+        self.low = self.high = np.empty((0, 0), np.float32)
         self._published = -1
+
+    @property
+    def window(self) -> SampleWindow:
+        """The samples of the last days."""
+        return SampleWindow.empty(0, 0) if self.stream is None else self.stream.window
 
     def begin(
         self,
@@ -45,63 +49,59 @@ class ZoneIntervals:
         y: Float32Array,
         *,
         x: Float32Array,
-        times: Places,
+        times: Times,
         limits: Sequence[tuple[float, float]],
     ) -> None:
         """Start with the warm-up of the first entities: forecasts and y (n x m), x (n x d)."""
         low, high = np.array(limits).T
-        self.calibrator = Calibrator.start(
-            forecasts,
-            y.astype(np.float64),
-            times // self.step,
-            day=self.day,
-            low=low,
-            high=high,
-        )
-        self.window = Window.empty(x.shape[1], y.shape[1])
-        self.low = self.high = self.window.y
-        blank = np.full(y.shape, np.nan, np.float32)
-        self._keep(Window(x, y, times // self.step), blank, blank)
+        warmup = SampleWindow(x, y, times // self.step)
+        self.stream = CalibratedStream.start(forecasts, warmup, day=self.day, low=low, high=high)
+        self.low = self.high = np.full(self.window.y.shape, np.nan, np.float32)
 
     def join(
         self,
         forecasts: Float64Array,
         y: Float32Array,
         *,
-        times: Places,
+        times: Times,
         limits: tuple[float, float],
     ) -> None:
-        """Let another entity join with its warm-up: forecasts, y and times (n)."""
-        assert self.calibrator is not None
+        """Add another entity with its warm-up: forecasts, y and times (n)."""
+        assert self.stream is not None
         low, high = limits
-        self.calibrator.add(forecasts, y.astype(np.float64), times // self.step, low=low, high=high)
-        self.window = self.window.joined()
+        self.stream.add(forecasts, y.astype(np.float64), times // self.step, low=low, high=high)
         blank = self.window.y[:, -1:]
         self.low, self.high = (np.hstack([each, blank]) for each in (self.low, self.high))
 
     def observe(
-        self, forecasts: Float64Array, y: Float32Array, *, x: Float32Array, times: Places
+        self, forecasts: Float64Array, y: Float32Array, *, x: Float32Array, times: Times
     ) -> None:
-        """Take in rows as they close: what was said, and what was measured (n x m, NaN: not)."""
-        if self.calibrator is None or len(times) == 0:
+        """Learn from rows as they close: live forecasts and measurements (n x m, NaN: none)."""
+        if self.stream is None or len(times) == 0:
             return
-        steps = times // self.step
-        said = self.calibrator.observe(
-            _rounded(forecasts), y.astype(np.float64), steps, levels=SHOWN
+        samples = SampleWindow(x, y, times // self.step)
+        quantiles = self.stream.observe(_rounded(forecasts), samples, levels=MONITORED)
+        assert quantiles is not None
+        size = len(self.window.steps)
+        self.low, self.high = (
+            np.concatenate([ends, new])[-size:]
+            for ends, new in zip(
+                (self.low, self.high),
+                quantiles.astype(np.float32).transpose(2, 0, 1),
+                strict=True,
+            )
         )
-        assert said is not None
-        self._keep(Window(x, y, steps), *said.astype(np.float32).transpose(2, 0, 1))
 
-    def renew(self, columns: Places, speak: Speak) -> None:
-        """Go on with new models of some entities."""
-        if self.calibrator is not None and len(columns):
-            known = self.window.y[:, columns].astype(np.float64)
-            tried = _rounded(speak(self.window.x, columns))
-            self.calibrator.swap(columns, tried, known, self.window.steps)
+    def swap(self, columns: Columns, forecast: ForecastFunction) -> None:
+        """Continue with new models of some entities."""
+        if self.stream is not None:
+            self.stream.swap(columns, lambda x, columns: _rounded(forecast(x, columns)))
 
-    def forget(self, columns: Places, start: int, end: int) -> None:
-        """Let go of what some entities measured with start <= time < end."""
-        self.window = self.window.without(columns, -(-start // self.step), -(-end // self.step))
+    def forget(self, columns: Columns, start: int, end: int) -> None:
+        """Delete measurements of some entities with start <= time < end."""
+        if self.stream is not None:
+            first, last = -(-start // self.step), -(-end // self.step)
+            self.stream.forget(columns, first, last)
 
     def standing(self, column: int, size: float) -> IntervalQuality:
         """Coverage and mean width of the interval over the last days, in the unit of power."""
@@ -118,23 +118,25 @@ class ZoneIntervals:
 
     @property
     def revision(self) -> int | None:
-        """Changes with what is said; None before anything is."""
-        return None if self.calibrator is None else self.calibrator.revision
+        """Number that changes with the quantiles; None before the warm-up."""
+        return None if self.stream is None else self.stream.calibrator.revision
 
-    def sheet(self, zone: str, numbers: Places) -> IntervalSheet | None:
-        """What is said now, for those who forecast, if it has changed since it was last asked."""
-        if self.calibrator is None or self.calibrator.revision == self._published:
+    def sheet(self, zone: str, numbers: Columns) -> IntervalSheet | None:
+        """The quantiles to publish, if they have changed since the last call."""
+        if self.stream is None or self.revision == self._published:
             return None
-        self._published = revision = self.calibrator.revision
-        return IntervalSheet(zone, revision, tuple(numbers.tolist()), self.calibrator.sheet.pack())
+        calibrator = self.stream.calibrator
+        self._published = calibrator.revision
+        content = calibrator.sheet.pack()
+        return IntervalSheet(zone, calibrator.revision, tuple(numbers.tolist()), content)
 
     def values(self) -> dict[str, Any] | None:
-        """The plain part of a saved state."""
-        return None if self.calibrator is None else self.calibrator.state()[0]
+        """The plain values of the state."""
+        return None if self.stream is None else self.stream.calibrator.state()[0]
 
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors of a saved state."""
-        if self.calibrator is None:
+        """The tensors of the state."""
+        if self.stream is None:
             return {}
         arrays: dict[str, npt.NDArray[Any]] = {
             "steps": self.window.steps,
@@ -143,32 +145,26 @@ class ZoneIntervals:
             "low": self.low,
             "high": self.high,
         }
-        learned = {f"calibrator.{name}": each for name, each in self.calibrator.state()[1].items()}
-        return {name: torch.from_numpy(each.copy()) for name, each in (arrays | learned).items()}
+        own = self.stream.calibrator.state()[1]
+        arrays |= {f"calibrator.{name}": each for name, each in own.items()}
+        return {name: torch.from_numpy(each.copy()) for name, each in arrays.items()}
 
     def restore(self, values: dict[str, Any] | None, tensors: dict[str, Tensor]) -> None:
-        """Take a saved state back; what it says was told before it was saved."""
+        """Continue from a saved state; its quantiles were published before it was saved."""
         if values is None:
             return
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        self.window = Window(arrays["x"], arrays["y"], arrays["steps"])
         self.low, self.high = arrays["low"], arrays["high"]
-        learned = {
-            name: each.numpy() for name, each in tensors_below(tensors, "calibrator.").items()
-        }
-        self.calibrator = Calibrator.restored(values, learned)
-        self._published = self.calibrator.revision
-
-    def _keep(self, newer: Window, low: Float32Array, high: Float32Array) -> None:
-        self.window = self.window.with_newer(newer, self.day)
-        kept = len(self.window.steps)
-        self.low = np.concatenate([self.low, low])[-kept:]
-        self.high = np.concatenate([self.high, high])[-kept:]
+        own = {name: each.numpy() for name, each in tensors_below(tensors, "calibrator.").items()}
+        calibrator = Calibrator.from_state(values, own)
+        window = SampleWindow(arrays["x"], arrays["y"], arrays["steps"])
+        self.stream = CalibratedStream(calibrator, window)
+        self._published = calibrator.revision
 
 
 def _rounded(forecasts: Float64Array) -> Float64Array:
-    """In single precision, because what is learned must not depend on the last bits of a double.
+    """Forecasts rounded to single precision.
 
-    They differ with how many rows were computed at once.
+    The last bits of a double depend on how many rows were computed at once; the state must not.
     """
     return forecasts.astype(np.float32).astype(np.float64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.calibration import InForce
+from clearwatt.clear.deployed_models import DeployedModels
 from clearwatt.clear.detection import reconstruction_errors
 from clearwatt.clear.loop import Deployment
 from clearwatt.data.limits import Limits
@@ -110,8 +110,8 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     for start in range(0, int(usable.sum()), _longest(state)):
         piece = slice(start, start + _longest(state))
         deployed = yield from singly(instance.stream_late(x[usable][piece], y[usable][piece]))
-        models = InForce(instance)
-        state.intervals.renew(models.take_over(deployed), models.predict)
+        models = DeployedModels(instance)
+        state.intervals.swap(models.deploy(deployed), models.predict)
         _note(state, findings, deployed, [moment or int(times[-1])] * len(deployed))
     _remember(state, times[usable], instance.inputs.next_row - before)
 
@@ -184,7 +184,7 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
     readings = _judged(state, findings, closed)
     covered = covers(closed.x)
     times, x = closed.times[covered], closed.x[covered]
-    models, deployed, step = InForce(instance), [], instance.step
+    models, deployed, step = DeployedModels(instance), [], instance.step
     known = _measured(state, closed.times, readings)[covered]
     if WHOLE_ZONE not in state.held and len(x):
         _flag_excluded(state, findings, closed.times)
@@ -193,8 +193,8 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
         _remember(state, times, instance.inputs.next_row - row)
     places = [each.event.step - step for each in deployed]
     forecasts, errors = np.empty(known.shape), np.empty(len(x), np.float32)
-    for piece, fresh in models.stretches(len(x), list(zip(places, deployed, strict=True))):
-        state.intervals.renew(fresh, models.predict)
+    for piece, fresh in models.deploy_along(len(x), list(zip(places, deployed, strict=True))):
+        state.intervals.swap(fresh, models.predict)
         forecasts[piece] = models.predict(x[piece])
         errors[piece] = reconstruction_errors(
             x[piece], models.reconstruct(x[piece]).astype(np.float32)

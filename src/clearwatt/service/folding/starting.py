@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from clearwatt.clear.calibration import InForce, columns_of
 from clearwatt.clear.component import Model
+from clearwatt.clear.deployed_models import DeployedModels, columns_of
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.model_saving import pack_network, unpack_model
 from clearwatt.data.quality import Reason
@@ -231,7 +231,7 @@ def _join(state: ZoneState, name: str, model: Model, *, prepared: Prepared, colu
     added = instance.inputs.next_row - before
     state.row_times = np.concatenate([state.row_times, prepared.times[measured][:added]])
     state.intervals.join(
-        InForce(instance).predict(prepared.x[measured], columns_of(instance, name))[:, 0],
+        DeployedModels(instance).predict(prepared.x[measured], columns_of(instance, name))[:, 0],
         prepared.y[measured, column],
         times=prepared.times[measured],
         limits=_limits(state, prepared, (column, name)),

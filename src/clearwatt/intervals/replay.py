@@ -1,0 +1,88 @@
+"""Quantiles of forecasts that were recorded, as they would have been given at their time.
+
+Nothing is used before it is known: the calibrator lags by the delay of measurements, and a new
+model is tried on the measurements that were known when it began to serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from clearwatt.arrays import Float64Array
+from clearwatt.clock import Steps
+from clearwatt.intervals.calibrator import Calibrator
+from clearwatt.intervals.levels import LEVELS
+from clearwatt.intervals.window import WINDOW_DAYS
+
+
+class ModelSwap(NamedTuple):
+    """A new model of one entity.
+
+    ``start`` is the first row that it forecasts; its measurements are those of the rows before
+    ``known``. ``forecasts`` are its own for the last of these rows (`window_rows`).
+    """
+
+    start: int
+    known: int
+    column: int
+    forecasts: Float64Array
+
+
+def window_rows(known: int, day: int) -> slice:
+    """The last `WINDOW_DAYS` of rows before ``known``."""
+    return slice(max(0, known - WINDOW_DAYS * day), known)
+
+
+def replay_quantiles(
+    calibrator: Calibrator,
+    forecasts: Float64Array,
+    y: Float64Array,
+    *,
+    at: Steps,
+    swaps: Iterable[ModelSwap] = (),
+    levels: Sequence[float] = LEVELS,
+) -> Float64Array:
+    """Quantiles (n x m x levels) of live forecasts (n x m), each from what was known at its time.
+
+    Args:
+        calibrator: After the warm-up, with the lag of measurements (`Clock.lag_days`). It learns
+            what is known at the last row.
+        forecasts: Of the models in service.
+        y: Measurements, n x m; NaN where there is none.
+        at: Step of each row, n.
+        swaps: The models that began to serve.
+        levels: Of the quantiles.
+    """
+    day, y = calibrator.cells.day, y.copy()
+    groups: dict[tuple[int, int], list[ModelSwap]] = {}
+    for swap in swaps:
+        if swap.start < len(y):
+            groups.setdefault((swap.start, swap.known), []).append(swap)
+    quantiles, learned = np.empty((*y.shape, len(levels))), 0
+    midnights = (np.flatnonzero(np.diff(at // day)) + 1).tolist()
+    starts = sorted({0, *(start for start, _ in groups), *midnights})
+    for start, stop in pairwise([*starts, len(y)]):
+        # Whole days, all of which are known at the first row of this day.
+        known = int(np.searchsorted(at, (at[start] // day - calibrator.lag) * day))
+        rows = slice(learned, max(learned, known))
+        calibrator.observe(forecasts[rows], y[rows], at[rows])
+        learned = rows.stop
+        for group in [groups[key] for key in sorted(groups) if key[0] == start]:
+            _swap(calibrator, group, y, at)
+            # Residuals of the replaced models that are not known yet do not count any more.
+            y[learned:start, [swap.column for swap in group]] = np.nan
+        piece = slice(start, stop)
+        quantiles[piece] = calibrator.quantiles(forecasts[piece], at[piece], levels)
+    return quantiles
+
+
+def _swap(calibrator: Calibrator, group: Sequence[ModelSwap], y: Float64Array, at: Steps) -> None:
+    """Put models into service that were trained on the same rows."""
+    columns = np.array([swap.column for swap in group])
+    forecasts = np.stack([swap.forecasts for swap in group], axis=1)
+    rows = slice(group[0].known - len(forecasts), group[0].known)
+    calibrator.swap(columns, forecasts, y[rows][:, columns], at[rows])
