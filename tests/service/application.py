@@ -21,8 +21,7 @@ from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
-from clearwatt.service.store import open_store
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store, open_store
 from clearwatt.service.times import text
 
 NOW = 1_717_200_000  # 2024-06-01, midnight UTC

@@ -11,7 +11,7 @@ from tests.service.plant import DAY, NOW, Plant
 
 from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.store.base import StoreFullError, StoreUnavailableError
+from clearwatt.service.store import StoreFullError, StoreUnavailableError
 from clearwatt.service.times import text
 
 ZONE = {"id": "north", "step": 900, "variables": ["wind", "sun"], "timezone": "Europe/Berlin"}

@@ -11,7 +11,7 @@ from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.records import Version
-from clearwatt.service.store.base import StoreFullError
+from clearwatt.service.store import StoreFullError
 
 
 def version(number, status="superseded", *, entity="pv 1", path=None):

@@ -13,7 +13,7 @@ from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Event, Outcome, Receipt, Zone
 from clearwatt.service.status import EntityStatus
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 from clearwatt.service.views.gauges import StatusGauges
 
 from .plant import DAY, HOUR, NOW, Plant

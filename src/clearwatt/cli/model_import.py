@@ -21,7 +21,7 @@ from clearwatt.service.client.deliveries import (
 from clearwatt.service.folding.starting import keep_model
 from clearwatt.service.records import Command, Entity
 from clearwatt.service.settings import ZoneSettings
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 ACTOR = "clearwatt serve --from"
 IMPORT_FOLDER = "brought"

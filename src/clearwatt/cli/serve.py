@@ -14,7 +14,7 @@ from clearwatt.cli.service import add_store_options, database_of, require_servic
 
 if TYPE_CHECKING:
     from clearwatt.service.serve import Serving
-    from clearwatt.service.store.base import Store
+    from clearwatt.service.store import Store
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from clearwatt.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
-    from clearwatt.service.store.base import Store
+    from clearwatt.service.store import Store
 
 ADDRESS = "http://127.0.0.1:8000"
 TOKEN_VARIABLE = "CLEARWATT_TOKEN"

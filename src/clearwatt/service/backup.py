@@ -21,8 +21,8 @@ from clearwatt import __version__
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.files import MANIFEST as STATE_MANIFEST
 from clearwatt.files import load_state, write_text_atomically
-from clearwatt.service.store.backup import restore_store
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
+from clearwatt.service.store.restore import restore_store
 from clearwatt.service.times import text
 
 FORMAT, VERSION = "clearwatt-backup", 1

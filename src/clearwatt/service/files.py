@@ -23,7 +23,7 @@ from torch import Tensor
 from clearwatt.errors import StateError
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.service.records import Version
-from clearwatt.service.store.base import StoreFullError
+from clearwatt.service.store import StoreFullError
 
 KEPT_VERSIONS = 20
 """Versions of a component whose files are kept, those in use apart."""

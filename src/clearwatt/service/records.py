@@ -172,6 +172,14 @@ class Verdict:
     reason: str = ""
 
 
+class Series(NamedTuple):
+    """Stored readings of one entity: times (n), values (n), flags (n)."""
+
+    times: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    flags: npt.NDArray[np.uint8]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredReading:
     """A reading as it stands; ``received`` is the wall clock of its latest value."""

@@ -9,7 +9,7 @@ from threading import Lock
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Entity, Zone
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 PAUSE = 1.0
 """Seconds between two looks into the store for an id that is unknown here."""

@@ -32,8 +32,7 @@ from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Event
 from clearwatt.service.registry import Registry
-from clearwatt.service.store import open_store
-from clearwatt.service.store.base import ConflictError, Store
+from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
 
 GRACE = 10

@@ -9,7 +9,7 @@ from tests.service.application import Web
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, StateError
 from clearwatt.service.api.problems import status_of
 from clearwatt.service.registry import UnknownIdError
-from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavailableError
 
 
 @pytest.fixture

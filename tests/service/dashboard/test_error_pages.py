@@ -4,7 +4,7 @@ import pytest
 from tests.service.application import Web
 
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 

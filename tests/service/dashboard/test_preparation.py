@@ -4,7 +4,7 @@ import pytest
 from tests.service.application import Web
 
 from clearwatt.service.dashboard.preparation import prepare
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 
 
 @pytest.fixture

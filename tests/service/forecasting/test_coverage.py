@@ -10,7 +10,7 @@ from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 
 from clearwatt.service.forecasting.coverage import UNISSUED, Coverage, cover
 from clearwatt.service.records import WeatherIssue
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)
 

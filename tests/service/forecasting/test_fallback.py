@@ -11,7 +11,7 @@ from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 from clearwatt.service.forecasting.fallback import Source, substitute
 from clearwatt.service.records import Flag, Outcome, Verdict
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 
 TIMES = np.arange(NOW, NOW + 6 * HOUR, STEP)
 

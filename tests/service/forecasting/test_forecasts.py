@@ -17,7 +17,7 @@ from clearwatt.service.forecasting.deployments import RECHECK, RETRY
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.registry import UnknownIdError
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 from clearwatt.service.views.gauges import StatusGauges
 
 TIMES = np.arange(NOW, NOW + DAY, STEP)

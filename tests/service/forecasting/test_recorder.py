@@ -11,7 +11,7 @@ from tests.service.plant import NOW, STEP, Plant
 
 from clearwatt.service.forecasting.recorder import Recorder
 from clearwatt.service.records import Event, Vintage
-from clearwatt.service.store.base import StoreFullError
+from clearwatt.service.store import StoreFullError
 
 DEADLINE = 10.0
 

@@ -22,8 +22,7 @@ from clearwatt.service.records import (
 )
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import ConflictError, open_store
-from clearwatt.service.store.backup import restore_store
-from clearwatt.service.store.opening import open_sql
+from clearwatt.service.store.restore import restore_store
 from clearwatt.service.store.schema import TABLES
 
 
@@ -58,7 +57,7 @@ def fill(store):
 
 
 def content(address):
-    with closing(open_sql(address)) as store, store.reading() as session:
+    with closing(open_store(address)) as store, store.reading() as session:
         return {
             table: sorted(session.rows(f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
             for table, columns in TABLES.items()

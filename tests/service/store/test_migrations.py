@@ -10,7 +10,6 @@ from clearwatt.errors import StateError
 from clearwatt.service.records import Entity, Zone
 from clearwatt.service.store import open_store
 from clearwatt.service.store.migrations import migrate
-from clearwatt.service.store.opening import open_sql
 from clearwatt.service.store.schema import MIGRATIONS, TABLES
 
 
@@ -35,7 +34,7 @@ def version(store):
 
 
 def test_an_older_database_is_migrated_and_keeps_what_is_in_it(first_schema):
-    with closing(open_sql(first_schema)) as store:
+    with closing(open_store(first_schema)) as store:
         assert version(store) == [(len(MIGRATIONS),)]
         assert [entity.id for entity in store.entities("north")] == ["farm"]
     for check in (testing.check_corrections, testing.check_events, testing.check_commit):
@@ -57,13 +56,13 @@ def test_migrations_are_applied_once_when_several_open_at_once(address):
     for thread in threads:
         thread.join()
     assert failures == []
-    with closing(open_sql(address)) as store:
+    with closing(open_store(address)) as store:
         assert version(store) == [(len(MIGRATIONS),)]
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(address):
     broken = (*MIGRATIONS, ("CREATE TABLE halfway (a INTEGER)", "CREATE TABLE zones (a INTEGER)"))
-    with closing(open_sql(address)) as store:
+    with closing(open_store(address)) as store:
         types = {"integer": "INTEGER", "real": "REAL"}
         with pytest.raises(Exception, match="zones"), store.writing() as session:
             migrate(session, types, migrations=broken)
@@ -73,14 +72,14 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(address):
 
 
 def test_a_database_of_a_newer_release_is_refused(address):
-    with closing(open_sql(address)) as store, store.writing() as session:
+    with closing(open_store(address)) as store, store.writing() as session:
         session.run("UPDATE clearwatt_schema SET version = 99")
     with pytest.raises(StateError, match=rf"schema 99.*up to {len(MIGRATIONS)}.*newer"):
         open_store(address)
 
 
 def test_the_described_columns_are_those_of_the_tables(address):
-    with closing(open_sql(address)) as store, store.reading() as session:
+    with closing(open_store(address)) as store, store.reading() as session:
         for table, columns in TABLES.items():
             assert session.rows(f"SELECT {', '.join(columns)} FROM {table} LIMIT 0") == []
             with pytest.raises(Exception, match="no_such"), store.reading() as other:

@@ -11,7 +11,6 @@ import pytest
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Zone
 from clearwatt.service.store import ConflictError, StoreUnavailableError, open_store
-from clearwatt.service.store.opening import open_sql
 
 
 def end_connections(address):
@@ -31,7 +30,7 @@ def test_lost_connections_are_replaced(postgres):
 
 
 def test_a_connection_lost_in_a_transaction_writes_nothing(postgres):
-    with closing(open_sql(postgres)) as store:
+    with closing(open_store(postgres)) as store:
         store.add_zone(Zone("north", 900, ("wind",)))
         with pytest.raises(StoreUnavailableError), store.writing() as session:
             session.run("DELETE FROM journals")

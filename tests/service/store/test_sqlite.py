@@ -8,7 +8,6 @@ import pytest
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.service.records import Zone
 from clearwatt.service.store import StoreUnavailableError, open_store
-from clearwatt.service.store.opening import open_sql
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def path(tmp_path):
 
 
 def test_what_is_committed_is_on_the_disk(path):
-    with closing(open_sql(path)) as store, store.writing() as session:
+    with closing(open_store(path)) as store, store.writing() as session:
         assert session.rows("PRAGMA journal_mode") == [("wal",)]
         assert session.rows("PRAGMA synchronous") == [(2,)]
         assert session.rows("PRAGMA foreign_keys") == [(1,)]
@@ -25,7 +24,7 @@ def test_what_is_committed_is_on_the_disk(path):
 
 
 def test_readers_see_whole_transactions_while_one_is_written(path):
-    with closing(open_sql(path)) as store:
+    with closing(open_store(path)) as store:
         with store.writing() as session:
             session.run("INSERT INTO zones VALUES ('north', 900, '[]', 'UTC', '', '{}')")
             assert store.zones() == []
@@ -33,7 +32,7 @@ def test_readers_see_whole_transactions_while_one_is_written(path):
 
 
 def test_a_failed_transaction_is_undone_and_the_next_goes_through(path):
-    with closing(open_sql(path)) as store:
+    with closing(open_store(path)) as store:
         with pytest.raises(ZeroDivisionError), store.writing() as session:
             session.run("INSERT INTO zones VALUES ('north', 900, '[]', 'UTC', '', '{}')")
             raise ZeroDivisionError
@@ -72,7 +71,7 @@ def test_size_counts_what_is_not_merged_yet(path):
 def test_every_look_at_the_readings_goes_by_their_key(path):
     """A batch must never read the whole table, however large it has become."""
     plans = []
-    with closing(open_sql(path)) as store:
+    with closing(open_store(path)) as store:
         with store.reading() as session:
             given = session.given(numbers={"chunk": [1], "entity": [2], "time": [3], "flag": [0]})
         look = "r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time"

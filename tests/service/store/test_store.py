@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from clearwatt import testing
-from clearwatt.service.records import Receipt
+from clearwatt.service.records import Receipt, Series
 from clearwatt.service.store import open_store
-from clearwatt.service.store.base import Series
 from clearwatt.service.store.sqlite import SqliteStore
 
 CHECKS = {check.__name__: check for check in testing.STORE_CHECKS}

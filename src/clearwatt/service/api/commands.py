@@ -12,7 +12,7 @@ from clearwatt.service.api.schemas.commands import Item
 from clearwatt.service.api.security.auth import Caller
 from clearwatt.service.records import Command, CommandKind, Flag, Version, VersionStatus
 from clearwatt.service.registry import UnknownIdError
-from clearwatt.service.store.base import ConflictError
+from clearwatt.service.store import ConflictError
 from clearwatt.service.times import text
 
 

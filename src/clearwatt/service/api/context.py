@@ -17,7 +17,7 @@ from clearwatt.service.forecasting.forecasts import Forecaster
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.service.views.overview import Overview
 from clearwatt.service.views.signal_cache import SignalCache
 

@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Event
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 BEAT = 10.0
 """Seconds of silence after which listeners are told that there is nothing to tell."""

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.registry import UnknownIdError
-from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavailableError
 
 log = logging.getLogger(__name__)
 

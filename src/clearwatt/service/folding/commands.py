@@ -19,7 +19,7 @@ from clearwatt.service.folding.starting import warm_up
 from clearwatt.service.folding.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Command, Flag
 from clearwatt.service.settings import ZoneSettings
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
 

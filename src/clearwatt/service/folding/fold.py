@@ -22,7 +22,7 @@ from clearwatt.service.folding.intake import Intake
 from clearwatt.service.folding.learning import advance, learn_late
 from clearwatt.service.folding.zone_state import ZoneState
 from clearwatt.service.records import Command, Entity, Entry, Flag, Outcome, WeatherIssue, Zone
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.training.streams import Stream
 
 CHECKPOINT_ROWS = 2_000

@@ -34,7 +34,7 @@ from clearwatt.service.folding.warming import (
 from clearwatt.service.folding.weather import Knots
 from clearwatt.service.folding.zone_state import ZoneState
 from clearwatt.service.records import READING, Flag, Readings
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
 

@@ -14,7 +14,7 @@ from clearwatt.service.forecasting.coverage import Inputs
 from clearwatt.service.forecasting.deployed import Deployed
 from clearwatt.service.forecasting.fallback import Source, substitute
 from clearwatt.service.records import Entity, Vintage, Zone
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.service.times import text
 
 NONSENSE = 3.0

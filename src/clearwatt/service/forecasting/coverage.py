@@ -16,7 +16,7 @@ from clearwatt.data.scaling import Scaling
 from clearwatt.errors import ClearwattError
 from clearwatt.service.folding.weather import instants
 from clearwatt.service.records import WeatherIssue, Zone
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 Times = npt.NDArray[np.int64]
 UNISSUED = -1

@@ -12,7 +12,7 @@ from clearwatt.errors import ClearwattError, StateError
 from clearwatt.service.forecasting.deployed import Deployed, Widths, deploy
 from clearwatt.service.forecasting.library import Files, Library
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 RETRY = 5.0
 """Seconds after which a swap that failed is tried again."""

@@ -13,7 +13,7 @@ import pandas as pd
 from clearwatt.arrays import Float64Array
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Entity, Flag
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 DAY = 86_400
 CLIMATOLOGY_DAYS = 28

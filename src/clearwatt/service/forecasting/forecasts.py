@@ -18,7 +18,7 @@ from clearwatt.service.forecasting.library import Files
 from clearwatt.service.forecasting.recorder import Recorder
 from clearwatt.service.records import Entity, Event, Zone
 from clearwatt.service.registry import Registry
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.service.times import text
 
 __all__ = ["Forecast", "Forecaster"]

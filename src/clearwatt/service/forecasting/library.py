@@ -12,7 +12,7 @@ from clearwatt.clear.model_saving import unpack_model
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.files import Saved
 from clearwatt.service.records import Event, Version
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 _log = logging.getLogger(__name__)
 

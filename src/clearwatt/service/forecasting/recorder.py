@@ -10,7 +10,7 @@ from hashlib import blake2b
 from threading import Condition, Thread
 
 from clearwatt.service.records import Event, Vintage
-from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
 INTERVAL = 1.0
 """Seconds an answer may wait until its vintage is on disk."""

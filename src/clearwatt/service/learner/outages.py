@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Event
-from clearwatt.service.store.base import Store, StoreFullError
+from clearwatt.service.store import Store, StoreFullError
 
 _LOG = logging.getLogger(__name__)
 

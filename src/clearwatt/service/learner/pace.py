@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from clearwatt.service.records import Entry
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 MOST_ENTRIES = 2_000
 MOST_READINGS = 50_000

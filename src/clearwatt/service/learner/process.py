@@ -19,7 +19,7 @@ from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
 from clearwatt.service.learner.updater import Updater, UpdaterName, check_updater
 from clearwatt.service.learner.zone_learner import Folds, Workplace
-from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
 NICENESS = 5
 """Folding gives way to forecasts, training to both."""

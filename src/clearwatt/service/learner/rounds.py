@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.zone_learner import Workplace, ZoneLearner
-from clearwatt.service.store.base import StoreFullError, StoreUnavailableError
+from clearwatt.service.store import StoreFullError, StoreUnavailableError
 
 POLL = 1.0
 """Seconds after which journals are looked at without being told to, and between two heartbeats."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.records import Outcome, Version
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 IDLE_CHECKPOINT = 300.0
 """Seconds after which what was folded since the last checkpoint gets one."""

@@ -25,7 +25,7 @@ from clearwatt.service.learner.updater import UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
 from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Zone
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store.base import Store, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 from clearwatt.training.fleet import Job, Trained
 from clearwatt.training.streams import Stream
 

@@ -1,17 +1,11 @@
 """Where the service keeps what it must not lose: SQLite in a file, or PostgreSQL."""
 
-from clearwatt.service.store.base import (
-    ConflictError,
-    Series,
-    Store,
-    StoreFullError,
-    StoreUnavailableError,
-)
+from clearwatt.service.store.base import Store
+from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.opening import open_store
 
 __all__ = [
     "ConflictError",
-    "Series",
     "Store",
     "StoreFullError",
     "StoreUnavailableError",

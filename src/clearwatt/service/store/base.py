@@ -1,4 +1,8 @@
-"""What any store must be able to do; conformance checks in `clearwatt.testing` hold both to it."""
+"""The store: durable records in SQLite or PostgreSQL.
+
+The statements are the same for both databases and lie beside this file by subject. A database adds
+its connections (`sqlite.py`, `postgres.py`). `clearwatt.testing` checks both.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from clearwatt.errors import ClearwattError
 from clearwatt.service.records import (
     Command,
     Entity,
@@ -21,6 +20,7 @@ from clearwatt.service.records import (
     Outcome,
     Readings,
     Receipt,
+    Series,
     SignalDay,
     StoredReading,
     Token,
@@ -31,26 +31,8 @@ from clearwatt.service.records import (
     Zone,
 )
 from clearwatt.service.status import ZoneStatus
-
-
-class StoreFullError(ClearwattError):
-    """The disk is full: nothing was written; free space and send it again."""
-
-
-class StoreUnavailableError(ClearwattError):
-    """The database does not answer; nothing was written."""
-
-
-class ConflictError(ClearwattError):
-    """What is to be registered exists already and is different."""
-
-
-class Series(NamedTuple):
-    """Stored readings of one entity: times (n), values (n), flags (n)."""
-
-    times: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
-    flags: npt.NDArray[np.uint8]
+from clearwatt.service.store import archive, events, ingest, journal, outcomes, readings, registry
+from clearwatt.service.store.session import Session
 
 
 class Store(ABC):
@@ -59,30 +41,44 @@ class Store(ABC):
     Every method that writes is one transaction: all of it or nothing.
     """
 
+    def __init__(self) -> None:
+        self._directory = ingest.Directory()
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Session]:
+        """A session that only reads."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Session]:
+        """A session that is one transaction: durable when it ends, undone if it fails."""
+
     # Who there is.
 
-    @abstractmethod
     def add_zone(self, zone: Zone) -> bool:
         """Register a zone; False if it exists and is the same, ConflictError if it differs."""
+        with self.writing() as session:
+            return registry.add_zone(session, zone)
 
-    @abstractmethod
     def add_entities(self, entities: Sequence[Entity]) -> list[Entity]:
         """Register entities and give them their numbers; the same again changes nothing.
 
         All or nothing; ConflictError if one exists and differs, DataError if a zone is unknown.
         """
+        with self.writing() as session:
+            return registry.add_entities(session, entities)
 
-    @abstractmethod
     def zones(self) -> list[Zone]:
         """All zones, by id."""
+        with self.reading() as session:
+            return registry.zones(session)
 
-    @abstractmethod
     def entities(self, zone: str | None = None) -> list[Entity]:
         """All entities, or a zone's, in order of their numbers."""
+        with self.reading() as session:
+            return registry.entities(session, zone)
 
     # What comes in; each appends to the journal of its zone.
 
-    @abstractmethod
     def add_readings(self, readings: Readings, *, at: float) -> Receipt:
         """Keep readings; what is stored already with the same value is left out of the journal.
 
@@ -91,29 +87,38 @@ class Store(ABC):
         Two readings of one batch for the same entity and time: the last one counts.
         NaN equals NaN. Entities may be of several zones; each zone gets its own journal entry.
         """
+        if not len(readings):
+            return Receipt(0, 0, 0)
+        with self.writing() as session:
+            receipt, grown = ingest.add(session, readings, at=at, directory=self._directory)
+        self._directory.extents.update(grown)  # only once it is committed
+        return receipt
 
-    @abstractmethod
     def add_weather(self, issue: WeatherIssue, *, at: float) -> bool:
         """Keep an issue; False if the same (zone, issued_at) is there with the same content.
 
         Different content for a known issue replaces it, is journaled, and leaves an event.
         """
+        with self.writing() as session:
+            return journal.add_weather(session, issue, at=at)
 
-    @abstractmethod
     def add_command(self, command: Command) -> int:
         """Append a command to the journal of its zone and return its number."""
+        with self.writing() as session:
+            return journal.add_command(session, command)
 
     # The learner's side.
 
-    @abstractmethod
     def journal(self, zone: str, *, after: int, limit: int = 1000) -> list[Entry]:
         """Entries of a zone after a number, in order."""
+        with self.reading() as session:
+            return journal.entries(session, zone, after=after, limit=limit)
 
-    @abstractmethod
     def heads(self) -> dict[str, int]:
         """The number of the last journal entry of each zone (0 where there is none)."""
+        with self.reading() as session:
+            return journal.heads(session)
 
-    @abstractmethod
     def commit(self, outcome: Outcome) -> None:
         """Record what folding left behind.
 
@@ -121,34 +126,40 @@ class Store(ABC):
         days replace what was there under the same key. A deployed version supersedes its
         component's previous one, one that awaits approval the previous one that did.
         """
+        with self.writing() as session:
+            outcomes.commit(session, outcome)
 
-    @abstractmethod
     def statuses(self, zones: Sequence[str] | None = None) -> dict[str, ZoneStatus]:
         """Where zones stand; those that were never folded are left out."""
+        with self.reading() as session:
+            return outcomes.statuses(session, zones)
 
     def status(self, zone: str) -> ZoneStatus:
         """The status of a zone; one that was never learned is waiting."""
         return self.statuses([zone]).get(zone) or ZoneStatus(zone)
 
-    @abstractmethod
     def positions(self) -> dict[str, tuple[int, int]]:
         """Position and generation of each status, cheaply: whether one is worth reading again."""
+        with self.reading() as session:
+            return outcomes.positions(session)
 
     # Reading back.
 
-    @abstractmethod
     def readings(self, entity: int, *, start: int, end: int) -> Series:
         """Readings with start <= time < end, by time."""
+        with self.reading() as session:
+            return readings.series(session, entity, start=start, end=end)
 
-    @abstractmethod
     def span(self, entity: int) -> tuple[int, int] | None:
         """The times of the first and the last reading of an entity; None if it has none."""
+        with self.reading() as session:
+            return readings.span(session, entity)
 
-    @abstractmethod
     def latest(self, entities: Sequence[int], *, before: int) -> dict[int, tuple[int, float]]:
         """The newest accepted or released reading of each entity before a time."""
+        with self.reading() as session:
+            return readings.latest(session, entities, before=before)
 
-    @abstractmethod
     def weather(
         self, zone: str, *, start: int, end: int, until: int | None = None
     ) -> list[WeatherIssue]:
@@ -156,26 +167,31 @@ class Store(ABC):
 
         With ``until`` only issues whose journal number is at most that.
         """
+        with self.reading() as session:
+            return journal.weather(session, zone, start=start, end=end, until=until)
 
-    @abstractmethod
     def quarantine(
         self, *, entity: int | None = None, limit: int = 1000, offset: int = 0
     ) -> list[StoredReading]:
         """Quarantined readings, the newest first."""
+        with self.reading() as session:
+            return readings.quarantine(session, entity, limit=limit, offset=offset)
 
-    @abstractmethod
     def signals(self, zone: str, *, start: int, end: int) -> list[SignalDay]:
         """Signal days that reach into start <= time < end, by day."""
+        with self.reading() as session:
+            return outcomes.signals(session, zone, start=start, end=end)
 
-    @abstractmethod
     def intervals(self, zone: str) -> IntervalSheet | None:
         """How wide forecasts of a zone are now; None before its first model."""
+        with self.reading() as session:
+            return outcomes.intervals(session, zone)
 
-    @abstractmethod
     def add_event(self, event: Event) -> None:
         """Record an event that is not the learner's."""
+        with self.writing() as session:
+            events.record(session, [event])
 
-    @abstractmethod
     def events(
         self,
         *,
@@ -194,8 +210,10 @@ class Store(ABC):
         ``start`` and ``end`` bound the wall clock; ``after`` and ``before`` the number. With
         ``shared`` those of an entity include the events that are about its whole zone.
         """
+        wanted = events.Wanted(zone, entity, kinds, start, end, after, before, limit, shared)
+        with self.reading() as session:
+            return events.find(session, wanted)
 
-    @abstractmethod
     def versions(
         self,
         *,
@@ -206,20 +224,26 @@ class Store(ABC):
         offset: int = 0,
     ) -> list[Version]:
         """Versions, the newest first; an entity's include the shared ones of its zone."""
+        with self.reading() as session:
+            return outcomes.versions(
+                session, zone=zone, entity=entity, status=status, limit=limit, offset=offset
+            )
 
-    @abstractmethod
     def version(self, version: str) -> Version | None:
         """One version by id."""
+        with self.reading() as session:
+            return outcomes.version(session, version)
 
-    @abstractmethod
     def mark_version(self, version: str, status: VersionStatus) -> None:
         """Change a version's status (a damaged file is found outside the learner)."""
+        with self.writing() as session:
+            outcomes.mark_version(session, version, status)
 
-    @abstractmethod
     def add_vintages(self, vintages: Sequence[Vintage]) -> None:
         """Keep forecasts as given."""
+        with self.writing() as session:
+            archive.add(session, vintages)
 
-    @abstractmethod
     def vintages(
         self,
         entity: str,
@@ -230,30 +254,39 @@ class Store(ABC):
         limit: int = 100,
     ) -> list[Vintage]:
         """Forecasts that reach into start <= time < end, the newest issue first."""
+        with self.reading() as session:
+            return archive.find(
+                session, entity, start=start, end=end, issued_before=issued_before, limit=limit
+            )
 
-    @abstractmethod
     def prune_vintages(self, before: float) -> int:
         """Forget forecasts issued before a time and return how many; none are forgotten unasked."""
+        with self.writing() as session:
+            return archive.prune(session, before)
 
     # Tokens.
 
-    @abstractmethod
     def add_token(self, token: Token) -> None:
         """Keep a token's hash; ConflictError if the id is taken."""
+        with self.writing() as session:
+            registry.add_token(session, token)
 
-    @abstractmethod
     def tokens(self) -> list[Token]:
         """All tokens."""
+        with self.reading() as session:
+            return registry.tokens(session)
 
-    @abstractmethod
     def remove_token(self, token: str) -> bool:
         """Forget a token by id; False if there is none."""
+        with self.writing() as session:
+            return registry.remove_token(session, token)
 
     # Upkeep.
 
-    @abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Rows per table, cheaply enough for a page that is looked at every few seconds."""
+        with self.reading() as session:
+            return _counts(session)
 
     @abstractmethod
     def size(self) -> int:
@@ -267,10 +300,25 @@ class Store(ABC):
     def exclusive(self) -> AbstractContextManager[None]:
         """Hold the store as the only service; ConflictError if another has it."""
 
-    @abstractmethod
     def check(self) -> None:
         """Raise StoreUnavailableError if it cannot be read now."""
+        with self.reading() as session:
+            session.rows("SELECT name FROM counters")
 
     @abstractmethod
     def close(self) -> None:
         """Let go of every connection."""
+
+
+def _counts(session: Session) -> dict[str, int]:
+    """Rows per table; the large ones are counted as they are written."""
+    (sums,) = session.rows(
+        "SELECT COALESCE(SUM(head), 0), COALESCE(SUM(readings), 0), COALESCE(SUM(issues), 0) "
+        "FROM journals"
+    )
+    found = dict(zip(("journal", "readings", "weather"), map(int, sums), strict=True))
+    found |= {row[0]: row[1] for row in session.rows("SELECT name, value FROM counters")}
+    for table in ("zones", "versions", "statuses", "signals", "tokens"):
+        found[table] = session.rows(f"SELECT COUNT(*) FROM {table}")[0][0]
+    found["quarantine"] = session.rows("SELECT COUNT(*) FROM readings WHERE flag = 1")[0][0]
+    return found

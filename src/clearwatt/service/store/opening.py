@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.store.base import Store
-from clearwatt.service.store.sql import SqlStore
+from clearwatt.service.store.sqlite import SqliteStore
 
 
 def open_store(address: str | Path) -> Store:
@@ -15,11 +15,6 @@ def open_store(address: str | Path) -> Store:
     Args:
         address: The path of an SQLite file, or ``postgresql://user:password@host/database``.
     """
-    return open_sql(address)
-
-
-def open_sql(address: str | Path) -> SqlStore:
-    """The same, for those who need its sessions."""
     if isinstance(address, str) and is_postgres(address):
         from clearwatt.service.store.postgres import PostgresStore
 
@@ -30,8 +25,6 @@ def open_sql(address: str | Path) -> SqlStore:
             f"{_without_secrets(str(address))} is no database; give the path of a file or "
             "postgresql://user:password@host/database"
         )
-    from clearwatt.service.store.sqlite import SqliteStore
-
     return SqliteStore(path)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store.errors import StoreUnavailableError
 
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, MissingExtraError
 from clearwatt.service.store.backup import copy_to_file
-from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.base import Store
+from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
 from clearwatt.service.store.schema import TABLES, Type
 from clearwatt.service.store.session import Given, Insert, Row, Session
-from clearwatt.service.store.sql import SqlStore
 
 try:
     import psycopg
@@ -48,7 +48,7 @@ FULL, PASSING = "53100", ("08", "40", "53", "55P03", "57", "58")
 """How codes of errors begin that are no mistake of ours: lost connections, deadlocks, shutdown…"""
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """Writers of different zones go on side by side; those of one zone take turns."""
 
     def __init__(self, url: str) -> None:

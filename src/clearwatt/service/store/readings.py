@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.service.records import Flag, Readings, StoredReading, Verdict
-from clearwatt.service.store.base import Series
+from clearwatt.service.records import Flag, Readings, Series, StoredReading, Verdict
 from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Insert, Session
 

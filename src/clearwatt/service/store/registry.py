@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import Entity, Token, Zone
-from clearwatt.service.store.base import ConflictError
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.errors import ConflictError
 from clearwatt.service.store.session import Insert, Row, Session
 
 ZONES = "SELECT id, step, variables, timezone, name, settings FROM zones"

@@ -5,7 +5,8 @@ One text serves both databases; the types in braces are named as each of them ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 Type = Literal["integer", "real", "text", "blob"]
@@ -85,99 +86,22 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-TABLES: Mapping[str, Mapping[str, Type]] = {
-    "counters": {"name": "text", "value": "integer"},
-    "zones": {
-        "id": "text",
-        "step": "integer",
-        "variables": "text",
-        "timezone": "text",
-        "name": "text",
-        "settings": "text",
-    },
-    "journals": {"zone": "text", "head": "integer", "readings": "integer", "issues": "integer"},
-    "entities": {
-        "number": "integer",
-        "id": "text",
-        "zone": "text",
-        "kind": "text",
-        "capacity": "real",
-        "unit": "text",
-        "name": "text",
-        "extra": "text",
-    },
-    "readings": {
-        "chunk": "integer",
-        "entity": "integer",
-        "time": "integer",
-        "value": "real",
-        "flag": "integer",
-        "reason": "text",
-        "received": "real",
-    },
-    "extents": {"entity": "integer", "first": "integer", "last": "integer"},
-    "journal": {"zone": "text", "seq": "integer", "kind": "text", "content": "blob", "at": "real"},
-    "weather": {
-        "zone": "text",
-        "seq": "integer",
-        "issued_at": "integer",
-        "first": "integer",
-        "last": "integer",
-        "steps": "integer",
-        "content": "blob",
-    },
-    "events": {
-        "seq": "integer",
-        "key": "text",
-        "kind": "text",
-        "message": "text",
-        "at": "real",
-        "actor": "text",
-        "zone": "text",
-        "entity": "text",
-        "time": "integer",
-        "details": "text",
-    },
-    "versions": {
-        "id": "text",
-        "component": "text",
-        "zone": "text",
-        "entity": "text",
-        "number": "integer",
-        "status": "text",
-        "at": "real",
-        "time": "integer",
-        "threshold": "real",
-        "path": "text",
-        "event": "text",
-    },
-    "statuses": {
-        "zone": "text",
-        "position": "integer",
-        "generation": "integer",
-        "content": "text",
-    },
-    "signals": {"zone": "text", "day": "integer", "content": "blob"},
-    "intervals": {"zone": "text", "revision": "integer", "entities": "text", "content": "blob"},
-    "vintages": {
-        "entity": "text",
-        "issued_at": "real",
-        "weather_issued_at": "integer",
-        "encoder": "text",
-        "predictor": "text",
-        "start": "integer",
-        "stop": "integer",
-        "step": "integer",
-        "forecast": "blob",
-        "sources": "blob",
-    },
-    "tokens": {
-        "id": "text",
-        "name": "text",
-        "role": "text",
-        "hash": "text",
-        "created_at": "real",
-        "last_used_at": "real",
-    },
+_TYPES: Mapping[str, Type] = {
+    "TEXT": "text",
+    "{integer}": "integer",
+    "{real}": "real",
+    "{blob}": "blob",
 }
-"""The columns as the last migration leaves them; a table follows those that it refers to."""
+_CREATION = re.compile(r"CREATE TABLE (\w+) \((.*)\)\{\w+\}", re.DOTALL)
+_COLUMN = re.compile(r"(\w+) (TEXT|\{integer\}|\{real\}|\{blob\})")
+
+
+def _columns(statement: str) -> Iterator[tuple[str, Mapping[str, Type]]]:
+    for table, definition in _CREATION.findall(statement):
+        yield table, {name: _TYPES[kind] for name, kind in _COLUMN.findall(definition)}
+
+
+TABLES: Mapping[str, Mapping[str, Type]] = dict(
+    table for step in MIGRATIONS for statement in step for table in _columns(statement)
+)
+"""The columns of each table, as its migration has them; a table follows those it refers to."""

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clearwatt.errors import ClearwattError, StateError
-from clearwatt.service.store.base import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.base import Store
+from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
 from clearwatt.service.store.session import Given, Insert, Row, Session
-from clearwatt.service.store.sql import SqlStore
 
 TYPES = {
     "integer": "INTEGER",
@@ -40,7 +40,7 @@ ALMOST_FULL = 2**20
 """Bytes: with less than that on the disk, an error of input or output is put down to it."""
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """Readers never wait for the writer; writers, of any process, take turns."""
 
     def __init__(self, path: Path) -> None:

@@ -13,7 +13,7 @@ from clearwatt.errors import ClearwattError
 from clearwatt.service.forecasting.recorder import Recorder
 from clearwatt.service.records import Event
 from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 _PAGE = 1000
 _log = logging.getLogger(__name__)

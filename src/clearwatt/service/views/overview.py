@@ -16,7 +16,7 @@ from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import Entity, Zone
 from clearwatt.service.registry import Registry, Roster
 from clearwatt.service.status import EntityStatus, ZoneStatus
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 DAY = 86_400
 WORSE = 2.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from clearwatt.service.records import Entity
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 from clearwatt.service.views.signals import Signals, signals_of
 
 MOST_ROWS = 500_000

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from safetensors.numpy import load as unpack
 
 from clearwatt.arrays import Float64Array
-from clearwatt.service.records import Entity, Flag, SignalDay
-from clearwatt.service.store.base import Series, Store
+from clearwatt.service.records import Entity, Flag, Series, SignalDay
+from clearwatt.service.store import Store
 
 Times = npt.NDArray[np.int64]
 

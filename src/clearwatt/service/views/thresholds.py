@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from clearwatt.service.records import Component, Entity, Event
-from clearwatt.service.store.base import Store
+from clearwatt.service.store import Store
 
 MOST_EVENTS = 1000
 """Changes of models looked back at; an entity updates a few times a month."""

@@ -5,7 +5,7 @@ from tests.service.application import Web
 
 from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 
 
 @pytest.fixture

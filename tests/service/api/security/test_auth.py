@@ -12,8 +12,7 @@ from clearwatt.service.api.security.auth import (
     is_local,
     role_needed,
 )
-from clearwatt.service.store import open_store
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError, open_store
 
 
 @pytest.fixture

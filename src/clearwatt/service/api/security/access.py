@@ -20,7 +20,7 @@ from clearwatt.service.api.security.auth import (
     role_needed,
 )
 from clearwatt.service.api.security.sessions import COOKIE, Sessions, is_same_origin
-from clearwatt.service.store.base import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError
 
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

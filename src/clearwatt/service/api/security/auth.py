@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Role, Token
-from clearwatt.service.store.base import Store, StoreUnavailableError
+from clearwatt.service.store import Store, StoreUnavailableError
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,17 @@
+"""Errors of a store."""
+
+from __future__ import annotations
+
+from clearwatt.errors import ClearwattError
+
+
+class StoreFullError(ClearwattError):
+    """The disk is full: nothing was written; free space and send it again."""
+
+
+class StoreUnavailableError(ClearwattError):
+    """The database does not answer; nothing was written."""
+
+
+class ConflictError(ClearwattError):
+    """What is to be registered exists already and is different."""
