@@ -366,9 +366,9 @@ def test_readiness_names_every_reason_and_stays_ready_for_lesser_troubles(web, m
     web.limp(degraded={"north": "odd data"}, outage="full")
     assert len(web.get("/readyz")["notes"]) == 3
     for fault, word in (
-        ({"alive": False}, "does not run"),
+        ({"alive": False}, "is not running"),
         ({"heartbeat_age": None}, "starting"),
-        ({"heartbeat_age": 1000.0}, "not heard of"),
+        ({"heartbeat_age": 1000.0}, "no heartbeat for 1000 s"),
     ):
         web.limp(**fault)
         answer = web.ask("GET", "/readyz")

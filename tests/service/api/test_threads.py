@@ -6,7 +6,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from clearwatt.service.api.threads import compute_alone
+from clearwatt.service.api.threads import use_one_thread
 
 
 def of_openmp() -> int:
@@ -19,5 +19,5 @@ def test_what_holds_for_a_process_is_told_to_each_thread():
     with ThreadPoolExecutor(1) as pool:
         if pool.submit(of_openmp).result() == 1:
             pytest.skip("one core, or OMP_NUM_THREADS is 1: there is nothing to tell")
-        pool.submit(compute_alone).result()
+        pool.submit(use_one_thread).result()
         assert pool.submit(of_openmp).result() == 1

@@ -4,7 +4,7 @@ import pytest
 from tests.service.application import Web
 
 from clearwatt.service.api.security.auth import create_token
-from clearwatt.service.api.security.sessions import COOKIE, LASTS
+from clearwatt.service.api.security.sessions import COOKIE, SESSION_SECONDS
 
 HTML = {"Accept": "text/html"}
 OWN = {"Origin": "http://127.0.0.1:8000"}
@@ -71,7 +71,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(guarded):
     parts = guarded.log_in().headers["set-cookie"].split("; ")
     assert parts[0].startswith(f"{COOKIE}={guarded.made.token.id}.")
     assert guarded.made.text.split("_")[2] not in parts[0]
-    assert {"HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={LASTS}"} <= set(parts)
+    assert {"HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={SESSION_SECONDS}"} <= set(parts)
     assert "Secure" not in parts
 
 
@@ -141,7 +141,7 @@ def test_logging_out_ends_it(guarded):
 
 def test_a_session_runs_out(guarded):
     guarded.log_in()
-    guarded.web.now += LASTS - 1
+    guarded.web.now += SESSION_SECONDS - 1
     assert guarded.web.ask("GET", "/v1/zones").status_code == 200
     guarded.web.now += 1
     assert guarded.web.ask("GET", "/v1/zones").status_code == 401

@@ -1,4 +1,4 @@
-"""Commands of a person, put into the journal of the zone they are for."""
+"""Commands of a person, appended to the journal of their zone."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from clearwatt.service.times import text
 def command_zone(
     app: AppContext, caller: Caller, kind: CommandKind, *, zone: str, arguments: Mapping[str, Any]
 ) -> Accepted:
-    """Tell a whole zone to do something."""
+    """Add a command for a whole zone."""
     return _add_command(app, caller, kind, zone=app.registry.zone(zone).id, arguments=arguments)
 
 
 def command_entity(
     app: AppContext, caller: Caller, kind: CommandKind, *, entity: str, arguments: Mapping[str, Any]
 ) -> Accepted:
-    """Tell one entity to do something."""
-    known = app.registry.entity(entity)
-    return _add_command(app, caller, kind, zone=known.zone, entity=known.id, arguments=arguments)
+    """Add a command for one entity."""
+    record = app.registry.entity(entity)
+    return _add_command(app, caller, kind, zone=record.zone, entity=record.id, arguments=arguments)
 
 
 def command_version(
     app: AppContext, caller: Caller, kind: CommandKind, *, version: str
 ) -> Accepted:
-    """Put a version into service, or reject one that awaits approval."""
-    known = find_version(app, version)
+    """Add a command to deploy a version, or to reject one that awaits approval."""
+    record = find_version(app, version)
     wrong: dict[CommandKind, Sequence[VersionStatus]] = {
         "activate": ("deployed", "damaged"),
         "reject": ("deployed", "superseded", "refused", "damaged"),
     }
-    if known.status in wrong[kind]:
-        raise ConflictError(f"{version} is {known.status}; {kind} needs another version")
+    if record.status in wrong[kind]:
+        raise ConflictError(f"{version} is {record.status}; {kind} needs another version")
     arguments = {"version": version}
     return _add_command(
-        app, caller, kind, zone=known.zone, entity=known.entity, arguments=arguments
+        app, caller, kind, zone=record.zone, entity=record.entity, arguments=arguments
     )
 
 
 def command_readings(
     app: AppContext, caller: Caller, kind: CommandKind, *, items: Sequence[Item], reason: str
 ) -> list[Accepted]:
-    """Release or drop quarantined readings: one command per entity, all checked first."""
+    """Add commands to release or drop quarantined readings: one per entity, all checked first."""
     times: defaultdict[str, set[int]] = defaultdict(set)
     for item in items:
         _check_quarantined(app, item)

@@ -1,4 +1,4 @@
-"""What the HTTP application is made of, and what it asks of the other parts."""
+"""Objects shared by all routes of an application, as FastAPI dependencies."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from clearwatt.service.views.signal_cache import SignalCache
 
 
 class LearnerMonitor(Protocol):
-    """Whoever watches the learner process (`clearwatt.service.learner.supervisor.Supervisor`)."""
+    """The part of `clearwatt.service.learner.supervisor.Supervisor` that routes use."""
 
     def wake(self) -> None:
-        """There is something new in a journal."""
+        """Tell the learner that a journal has new entries."""
 
     @property
     def health(self) -> Health:
-        """How it fares."""
+        """Health of the learner process."""
 
 
 @dataclass(frozen=True, eq=False)
 class AppContext:
-    """Everything a route may need; one per application, none of it global."""
+    """Everything a route may need; one per application, nothing global."""
 
     config: ServiceConfig
     store: Store
@@ -52,7 +52,7 @@ class AppContext:
 
     @property
     def open(self) -> bool:
-        """Whether no token is needed: none exists, and only this machine can ask."""
+        """Whether no token is required: none exists and only this machine can connect."""
         return self.tokens.open and is_local(self.config.host)
 
 

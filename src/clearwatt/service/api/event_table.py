@@ -1,4 +1,4 @@
-"""Events as a table for spreadsheets."""
+"""Events as CSV."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ COLUMNS = ("seq", "at", "kind", "zone", "entity", "time", "actor", "message", "k
 
 
 def lines(events: Iterable[EventAnswer]) -> Iterator[str]:
-    """The head and a line per event."""
+    """The header and one line per event."""
     yield _line(COLUMNS)
     for event in events:
         row = {**event.model_dump(), "details": json.dumps(event.details)}
-        yield _line(_harmless(row[name]) for name in COLUMNS)
+        yield _line(_escape(row[name]) for name in COLUMNS)
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -26,7 +26,7 @@ def _line(cells: Iterable[str]) -> str:
     return text.getvalue()
 
 
-def _harmless(value: object) -> str:
-    """Text a spreadsheet does not take for a formula."""
+def _escape(value: object) -> str:
+    """Text that a spreadsheet does not interpret as a formula."""
     text = "" if value is None else str(value)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

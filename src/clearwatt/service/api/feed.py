@@ -1,4 +1,4 @@
-"""What is new, told to whoever listens: zones that changed, and events as they are recorded.
+"""Live feed of changed zones and new events for open pages.
 
 One task reads the store for all listeners, and only while there are any.
 """
@@ -19,14 +19,14 @@ from clearwatt.service.records import Event
 from clearwatt.service.store import Store
 
 BEAT = 10.0
-"""Seconds of silence after which listeners are told that there is nothing to tell."""
+"""Seconds without news after which a listener receives an empty message."""
 POLL = 2.0
-"""Seconds between two looks at the log: not all who write to it say so."""
+"""Seconds between two reads of the events; not every writer announces them."""
 GATHER = 0.2
-"""Seconds over which changes are gathered, so that a fast replay does not flood anybody."""
+"""Seconds over which changes are collected, so that a fast replay does not flood listeners."""
 MOST_LISTENERS = 200
 MOST_WAITING = 100
-"""News a listener may leave unread; who is slower is sent away and may resume from the store."""
+"""Unread messages per listener; a slower one is disconnected and can resume from the store."""
 PAGE = 500
 
 _LOG = logging.getLogger(__name__)
@@ -34,18 +34,18 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Zones whose status changed and events, oldest first; neither: all is quiet."""
+    """Zones whose status changed, and events, oldest first; both empty: a heartbeat."""
 
     zones: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
 
     def after(self, number: int) -> News:
-        """Without the events up to a number."""
+        """The news without events up to a number."""
         return News(self.zones, tuple(event for event in self.events if event.seq > number))
 
 
 class Feed:
-    """Tells listeners, in one event loop, what any thread says has changed."""
+    """Distributes changes announced by any thread to listeners in one event loop."""
 
     def __init__(self, store: Store, *, most: int = MOST_LISTENERS) -> None:
         self._store, self._most = store, most
@@ -54,27 +54,27 @@ class Feed:
         self._lock = threading.Lock()
         self._woken = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._teller: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._closed = False
 
     def changed(self, zone: str) -> None:
-        """Have listeners told that a zone was committed; from any thread, and never waits."""
+        """Announce that a zone was committed; from any thread, without waiting."""
         with self._lock:
             self._zones.add(zone)
         self._call(self._woken.set)
 
     def close(self) -> None:
-        """End every listening, from any thread, so that nobody keeps a server from stopping."""
+        """Disconnect all listeners, from any thread, so that the server can stop."""
         self._closed = True
         self._call(self._end)
 
     @property
     def full(self) -> bool:
-        """Whether nobody else can listen now."""
+        """Whether no further listener is accepted."""
         return self._closed or len(self._listeners) >= self._most
 
     async def listen(self, after: int | None = None) -> AsyncGenerator[News]:
-        """What is new from now on, or from after an event's number; quiet news at each beat.
+        """News from now on, or after an event's number; empty news as a heartbeat.
 
         Ends when the feed is closed, full or cannot be read, or the listener is too slow.
         """
@@ -99,12 +99,12 @@ class Feed:
         listener = _Listener()
         self._listeners.add(listener)
         self._loop = asyncio.get_running_loop()
-        if self._teller is None or self._teller.done():
-            self._teller = self._loop.create_task(self._tell())
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._poll())
         return listener
 
-    async def _tell(self) -> None:
-        """Look at the log and hand out what is new, for as long as somebody listens."""
+    async def _poll(self) -> None:
+        """Read new events and distribute them, as long as there are listeners."""
         last: int | None = None
         while self._listeners and not self._closed:
             try:
@@ -126,7 +126,7 @@ class Feed:
             zones, self._zones = tuple(sorted(self._zones)), set()
         if zones or events:
             for listener in tuple(self._listeners):
-                listener.tell(News(zones, events))
+                listener.put(News(zones, events))
 
     def _end(self) -> None:
         self._woken.set()
@@ -142,17 +142,17 @@ class Feed:
 
     def _call(self, function: Callable[[], None]) -> None:
         if self._loop is not None:
-            with suppress(RuntimeError):  # the loop has ended, and with it all listening
+            with suppress(RuntimeError):  # the loop has ended, and its listeners with it
                 self._loop.call_soon_threadsafe(function)
 
 
 class _Listener:
-    """News that wait for one listener; None is the end."""
+    """Queue of news for one listener; None is the end."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[News | None] = asyncio.Queue()
 
-    def tell(self, news: News) -> None:
+    def put(self, news: News) -> None:
         if self._queue.qsize() >= MOST_WAITING:
             self.end()
         else:

@@ -1,4 +1,4 @@
-"""Which of the fleet somebody wants to see: filtered, in order, a page of it."""
+"""Entities of the fleet that match a query: filtered, sorted, one page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clearwatt.service.views.overview import FleetState, Member
 
 
 class Selection(NamedTuple):
-    """A page of those that fit, how many fit, and how everybody fares."""
+    """A page of matching entities, their total, and counts over the whole fleet."""
 
     page: Sequence[Member]
     total: int
@@ -20,7 +20,7 @@ class Selection(NamedTuple):
     states: dict[FleetState, int]
 
     def answer(self, query: FleetQuery) -> FleetPage:
-        """As the API tells it."""
+        """The answer of the API."""
         return FleetPage(
             entities=[FleetEntity.of(member) for member in self.page],
             total=self.total,
@@ -33,7 +33,7 @@ class Selection(NamedTuple):
 
 
 def select(members: Sequence[Member], query: FleetQuery) -> Selection:
-    """Find what was asked for."""
+    """Filter, sort and page the members of a fleet."""
     found = [member for member in members if _fits(member, query)]
     found.sort(key=_name)
     if query.sort == "alerts":
@@ -65,7 +65,7 @@ def _name(member: Member) -> tuple[str, str]:
 
 
 def _known(value: float | None) -> float:
-    """What is not known is the smallest."""
+    """Sort key of an optional number; None sorts lowest."""
     return -1.0 if value is None else float(value)
 
 

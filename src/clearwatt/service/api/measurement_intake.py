@@ -1,4 +1,4 @@
-"""A batch of readings, checked in columns: what can be taken, and why the rest cannot."""
+"""Checks of an incoming batch of readings: the valid ones, and why others are rejected."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from clearwatt.service.api.problems import MOST_DETAILS, RefusedItemsError, reason
 from clearwatt.service.api.schemas.base import Amount
-from clearwatt.service.api.schemas.measurements import MOST_READINGS, Batch
+from clearwatt.service.api.schemas.measurements import MOST_READINGS, ReadingBatch
 from clearwatt.service.records import READING, Readings
 from clearwatt.service.registry import Roster
 from clearwatt.service.times import EARLIEST, exact_seconds, text
 
 FUTURE = 86_400
-"""Seconds ahead of the clock a reading may be dated: meters' clocks are off, but not by days."""
+"""Maximum seconds from now of a reading's time; clocks of meters are off, but not by days."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _TIMES = TypeAdapter(list[Annotated[int, BeforeValidator(exact_seconds)]])
@@ -29,7 +29,7 @@ Reasons = dict[int, str]
 
 @dataclass(frozen=True)
 class Columns:
-    """Readings (n) as they were sent, each with its place in the request."""
+    """Readings (n) as sent, each with its place in the request."""
 
     places: list[str] = field(default_factory=list)
     entities: list[Any] = field(default_factory=list)
@@ -38,18 +38,18 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
-    """What can be taken, and for each place that cannot, why."""
+class CheckedBatch:
+    """Valid readings, and the reason for each rejected place in the request."""
 
     readings: Readings
     rejected: Mapping[str, str]
 
 
-def check_batch(batch: Batch, roster: Roster, *, now: float) -> Checked:
-    """Sort a batch into what can be taken and what cannot.
+def check_batch(batch: ReadingBatch, roster: Roster, *, now: float) -> CheckedBatch:
+    """Separate the valid readings of a batch from the others.
 
     Raises:
-        RefusedItemsError: If something cannot, and the batch is to be taken whole or not at all.
+        RefusedItemsError: If an item is invalid and the batch asks for all or nothing.
     """
     items = batch.measurements is not None
     columns, refused = (
@@ -59,14 +59,14 @@ def check_batch(batch: Batch, roster: Roster, *, now: float) -> Checked:
     rejected = {**refused, **{columns.places[at]: why for at, why in reasons.items()}}
     if rejected and batch.on_error == "reject":
         _refuse(rejected, len(columns.places) + len(refused))
-    return Checked(readings, rejected)
+    return CheckedBatch(readings, rejected)
 
 
-def batch_entities(batch: Batch) -> set[str]:
-    """The entities a batch names, as far as they are text."""
+def batch_entities(batch: ReadingBatch) -> set[str]:
+    """The entity ids in a batch; values that are not text are ignored."""
     items = batch.measurements if batch.measurements is not None else batch.series
-    named = (item.get("entity") for item in items or [] if isinstance(item, dict))
-    return {name for name in named if isinstance(name, str)}
+    names = (item.get("entity") for item in items or [] if isinstance(item, dict))
+    return {name for name in names if isinstance(name, str)}
 
 
 def _refuse(rejected: Mapping[str, str], count: int) -> None:
@@ -89,16 +89,16 @@ def _from_items(items: Sequence[Any]) -> tuple[Columns, dict[str, str]]:
             columns.times.append(item["time"])
             columns.values.append(item["value"])
         else:
-            refused[f"measurements.{at}"] = _misshapen(item, wanted)
+            refused[f"measurements.{at}"] = _field_error(item, wanted)
     return columns, refused
 
 
 def _from_series(series: Sequence[Any], roster: Roster) -> tuple[Columns, dict[str, str]]:
     columns, refused = Columns(), {}
     for at, item in enumerate(series):
-        wrong = _wrong_series(item, roster, room=MOST_READINGS - len(columns.places))
-        if wrong is not None:
-            refused[f"series.{at}"] = wrong
+        error = _series_error(item, roster, room=MOST_READINGS - len(columns.places))
+        if error is not None:
+            refused[f"series.{at}"] = error
             continue
         count = len(item["times"])
         columns.places.extend(f"series.{at}.{place}" for place in range(count))
@@ -108,13 +108,13 @@ def _from_series(series: Sequence[Any], roster: Roster) -> tuple[Columns, dict[s
     return columns, refused
 
 
-def _wrong_series(item: object, roster: Roster, *, room: int) -> str | None:
+def _series_error(item: object, roster: Roster, *, room: int) -> str | None:
     wanted = {"entity", "times", "values"}
     if not isinstance(item, dict) or item.keys() != wanted:
-        return _misshapen(item, wanted)
+        return _field_error(item, wanted)
     name, times, values = item["entity"], item["times"], item["values"]
     if not isinstance(name, str) or name not in roster.entities:
-        return _stranger(name)
+        return _unknown_entity(name)
     if not isinstance(times, list) or not isinstance(values, list):
         return "times and values must be lists"
     if len(times) != len(values):
@@ -124,7 +124,7 @@ def _wrong_series(item: object, roster: Roster, *, room: int) -> str | None:
     return None
 
 
-def _misshapen(item: object, wanted: set[str]) -> str:
+def _field_error(item: object, wanted: set[str]) -> str:
     if not isinstance(item, dict):
         return f"this must be an object with {', '.join(sorted(wanted))}"
     missing, unknown = sorted(wanted - item.keys()), sorted(item.keys() - wanted)
@@ -147,26 +147,26 @@ def _readings(columns: Columns, roster: Roster, now: float) -> tuple[Readings, R
 
 
 def _column(adapter: TypeAdapter[Any], given: list[Any], reasons: Reasons, name: str) -> list[Any]:
-    """The column read, None where that was impossible."""
+    """The parsed column; None for invalid values."""
     try:
-        read: list[Any] = adapter.validate_python(given)
+        parsed: list[Any] = adapter.validate_python(given)
     except ValidationError as error:
         for found in error.errors(include_url=False):
             reasons.setdefault(int(found["loc"][0]), f"{name}: {reason(found)}")
-        mended = [None if at in reasons else value for at, value in enumerate(given)]
-        return [None if value is None else adapter.validate_python([value])[0] for value in mended]
-    return read
+        valid = [None if at in reasons else value for at, value in enumerate(given)]
+        return [None if value is None else adapter.validate_python([value])[0] for value in valid]
+    return parsed
 
 
 def _look_up(
     given: Sequence[Any], roster: Roster, numbers: npt.NDArray[np.int32], reasons: Reasons
 ) -> npt.NDArray[np.int64]:
-    """Fill in the entities' numbers and return the step of each reading's zone."""
+    """Fill in the entities' numbers; returns the step of each reading's zone."""
     steps = np.ones(len(given), np.int64)
     known: dict[str, tuple[int, int]] = {}
     for at, name in enumerate(given):
         if not isinstance(name, str) or (entity := roster.entities.get(name)) is None:
-            reasons.setdefault(at, _stranger(name))
+            reasons.setdefault(at, _unknown_entity(name))
             continue
         if name not in known:
             known[name] = entity.number, roster.zones[entity.zone].step
@@ -174,7 +174,7 @@ def _look_up(
     return steps
 
 
-def _stranger(name: object) -> str:
+def _unknown_entity(name: object) -> str:
     if not isinstance(name, str):
         return "entity: this must be text"
     return f"entity {name[:100]!a} is unknown; register it at POST /v1/entities"

@@ -1,4 +1,4 @@
-"""The OpenAPI description: FastAPI's own, with roles and without what cannot be sent."""
+"""The OpenAPI description: FastAPI's, with roles and without null query parameters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 _SCHEME = {
     "type": "http",
     "scheme": "bearer",
-    "description": "cw_<id>_<secret>, made by 'clearwatt token create'. None is needed while none "
-    "exists and the service listens to its own machine only.",
+    "description": "cw_<id>_<secret>, created by 'clearwatt token create'. Not required while no "
+    "token exists and the service listens on its own machine only.",
 }
 _ABOUT = """Power forecasts that keep learning.
 
@@ -26,28 +26,28 @@ Errors have the form `{"error": {"code", "message", "details"}}`."""
 
 
 class ServiceApp(FastAPI):
-    """An application whose description says whether a token is needed now."""
+    """Application whose description says whether a token is required now."""
 
     def openapi(self) -> dict[str, Any]:
         """The description; ``state.context`` and ``state.descriptions`` must be there."""
         app: AppContext = self.state.context
-        made: dict[bool, dict[str, Any]] = self.state.descriptions
-        if app.open not in made:
-            made[app.open] = _completed(deepcopy(super().openapi()), guarded=not app.open)
-        return made[app.open]
+        cache: dict[bool, dict[str, Any]] = self.state.descriptions
+        if app.open not in cache:
+            cache[app.open] = _complete_schema(deepcopy(super().openapi()), guarded=not app.open)
+        return cache[app.open]
 
 
-def _completed(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:
+def _complete_schema(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:
     schema["info"]["description"] = _ABOUT
     schema.setdefault("components", {})["securitySchemes"] = {"token": _SCHEME}
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             if method in _METHODS:
-                _complete(operation, role_needed(method.upper(), path), guarded=guarded)
+                _complete_operation(operation, role_needed(method.upper(), path), guarded=guarded)
     return schema
 
 
-def _complete(operation: dict[str, Any], role: Role | None, *, guarded: bool) -> None:
+def _complete_operation(operation: dict[str, Any], role: Role | None, *, guarded: bool) -> None:
     operation["security"] = [{"token": []}] if role and guarded else []
     if role:
         description = operation.get("description", "")
@@ -57,7 +57,7 @@ def _complete(operation: dict[str, Any], role: Role | None, *, guarded: bool) ->
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query parameter that is optional is left out; it cannot be null."""
+    """The schema of a query parameter without null: an optional one is simply left out."""
     choices = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
     if len(choices) != 1:
         return schema

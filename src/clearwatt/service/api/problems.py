@@ -1,4 +1,4 @@
-"""Errors as the API tells them: a code, a sentence with the remedy, details; never a traceback."""
+"""Error answers of the API: a code, a message that says what to do, details; no traceback."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavaila
 log = logging.getLogger(__name__)
 
 MOST_DETAILS = 100
-"""Details an answer lists; the message says how many there are."""
+"""Maximum number of details in an answer; the message gives the total."""
 RETRY_AFTER = 5
-"""Seconds after which a store that was away or full is worth another try."""
+"""Seconds to wait before a retry when the store is unavailable or full."""
 
 CODES: Mapping[int, str] = {
     400: "bad_request",
@@ -42,7 +42,7 @@ CODES: Mapping[int, str] = {
     503: "unavailable",
     507: "store_full",
 }
-"""The code of each status the API answers errors with."""
+"""Error code of each HTTP status."""
 
 _REASONS = {
     "extra_forbidden": "this field is unknown; leave it out or correct its name",
@@ -52,7 +52,7 @@ _REASONS = {
 
 
 class RefusedItemsError(DataError):
-    """A batch with items that cannot be taken; each detail names one and says why."""
+    """A batch with invalid items; each detail names an item and the reason."""
 
     def __init__(self, message: str, details: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(message)
@@ -66,20 +66,20 @@ def problem(
     details: Iterable[Any] = (),
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """An answer that says what is wrong."""
+    """An error answer."""
     error = {"code": CODES[status], "message": message, "details": list(details)}
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
 def add_problem_handlers(app: FastAPI) -> None:
-    """Have an app tell its errors this way."""
+    """Install the handlers that turn exceptions into error answers."""
     app.add_exception_handler(ClearwattError, _refusal)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
 
 def status_of(error: ClearwattError) -> int:
-    """The HTTP status of an error that was raised on purpose."""
+    """HTTP status of one of our own errors."""
     statuses: dict[type[ClearwattError], int] = {
         UnknownIdError: 404,
         ConflictError: 409,
@@ -92,7 +92,7 @@ def status_of(error: ClearwattError) -> int:
 
 
 def describe_errors(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, str]]:
-    """What pydantic found, each with where and why; ``skip`` leaves out outer names of where."""
+    """Place and reason of each pydantic error; ``skip`` drops that many outer names."""
     return [
         {"where": ".".join(map(str, error["loc"][skip:])) or "body", "reason": reason(error)}
         for error in errors[:MOST_DETAILS]
@@ -100,13 +100,13 @@ def describe_errors(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, s
 
 
 class UnexpectedErrorMiddleware:
-    """Turns what nobody foresaw into a 500 with a reference that is in the log."""
+    """Turns an unexpected exception into a 500 with a reference to the log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and catch."""
+        """Pass the request on and catch exceptions."""
         started = False
 
         async def watched(message: Message) -> None:
@@ -123,7 +123,7 @@ class UnexpectedErrorMiddleware:
 
 
 def unexpected_problem(error: Exception, path: str) -> JSONResponse:
-    """Log an unforeseen error, by places in the code and without values, and answer with a 500."""
+    """Log an unexpected error, with places in the code but no values; returns a 500."""
     reference = secrets.token_hex(6)
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
@@ -164,7 +164,7 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods an address takes; the framework names those of one route only."""
+    """All methods of an address; the framework lists those of one route only."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     fitting = [methods for path, methods in paths.items() if _fits(path, request.url.path)]
     return sorted({method.upper() for methods in fitting for method in methods})
@@ -175,7 +175,7 @@ def _fits(template: str, path: str) -> bool:
 
 
 def reason(error: Mapping[str, Any]) -> str:
-    """One sentence; what was given is cut short and has no characters that cannot be shown."""
+    """One sentence on a pydantic error; the input is shortened and escaped."""
     kind, message = str(error["type"]), str(error["msg"]).removeprefix("Value error, ")
     if kind in _REASONS:
         return _REASONS[kind]

@@ -1,4 +1,4 @@
-"""The times a question is about, where it does not say, and how many it may be about."""
+"""Default time ranges of queries, and their limits."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from clearwatt.service.times import text
 
 DAY = 86_400
 AHEAD = 2 * DAY
-"""Seconds a forecast reaches where no end is given."""
+"""Length of a forecast in seconds, if no end is given."""
 REPLAYED = 7 * DAY
-"""A zone whose newest reading is older than this lives in the past: its now is that reading."""
+"""A zone whose newest reading is older than this is a replay: its now is that reading."""
 
 
 def watermark(app: AppContext, zone: str) -> int | None:
-    """The newest reading of a zone that was folded."""
+    """Time of the newest reading of a zone that the learner has processed."""
     return app.store.status(zone).watermark
 
 
 def forecast_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
-    """The steps of a zone with start <= time < end: from now on for 48 hours, if nothing is said.
+    """Range start <= time < end of a forecast; default: 48 hours from now.
 
-    Where data of the past are being replayed, now is the step after the newest reading.
+    In a replay of past data, now is the step after the newest reading.
     """
     start = query.start
     if start is None and query.end is not None:
@@ -34,7 +34,7 @@ def forecast_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
 
 
 def past_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
-    """The last day with readings, where nothing is said; a day from a start or to an end."""
+    """Range of past times; default: the last day with readings, or a day from start or to end."""
     if query.start is None and query.end is None:
         mark = watermark(app, zone.id)
         end = int(app.clock()) if mark is None else mark + zone.step
@@ -45,7 +45,7 @@ def past_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
 
 
 def check_steps(count: int, most: int) -> None:
-    """Refuse answers that would be too long."""
+    """Raise DataError for an answer of more than ``most`` steps."""
     if count > most:
         raise DataError(f"{count} steps are asked for; ask for at most {most} at a time")
 

@@ -1,4 +1,4 @@
-"""Whether the service can do its work."""
+"""Readiness of the service: store and learner."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.operations import Health
 
 STUCK = 60.0
-"""Seconds of silence after which the learner counts as stuck."""
+"""Seconds without a heartbeat after which the learner counts as stuck."""
 
 
 def readiness(app: AppContext) -> Health:
-    """Ask the store and the learner; every reason not to be ready is named."""
+    """Check the store and the learner; lists every reason not to be ready."""
     reasons = [reason for reason in (_store(app), _learner(app)) if reason]
     return Health(
         status="not ready" if reasons else "ok",
@@ -32,19 +32,22 @@ def _store(app: AppContext) -> str | None:
 def _learner(app: AppContext) -> str | None:
     health = app.learner.health
     if not health.alive:
-        return "learner: its process does not run; forecasts go on, learning does not"
+        return "learner: its process is not running; forecasts continue, learning is paused"
     age = health.heartbeat_age
     if age is None:
         return "learner: it is starting"
-    return f"learner: not heard of for {age:.0f} s" if age > STUCK else None
+    return f"learner: no heartbeat for {age:.0f} s" if age > STUCK else None
 
 
 def _notes(app: AppContext) -> list[str]:
-    """Forecasts go on in all of these, so a load balancer must not turn away from them."""
+    """Problems during which forecasts continue, so a load balancer must not stop sending."""
     health = app.learner.health
-    notes = [f"zone {zone} does not get on: {why}" for zone, why in health.degraded.items()]
+    notes = [f"zone {zone} cannot learn: {why}" for zone, why in health.degraded.items()]
     if health.outage is not None:
         notes.append(f"the learner cannot write: the store is {health.outage}")
     if app.open:
-        notes.append("no token exists: everyone on this machine may do everything")
+        notes.append(
+            "no token exists: everyone on this machine has full access; create one with "
+            "'clearwatt token create'"
+        )
     return notes

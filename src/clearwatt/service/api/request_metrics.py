@@ -1,4 +1,4 @@
-"""Counts every request by its route and how it was answered."""
+"""Middleware that counts requests by route and status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clearwatt.service.metrics import Metrics
 
 
 class RequestMetricsMiddleware:
-    """Tells the metrics about each answer; by route, not by address, so that ids do not count."""
+    """Counts each answer by route pattern, so that ids do not multiply the series."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics

@@ -1,4 +1,4 @@
-"""How the service fares, in numbers: what comes in, what waits, what goes out, what is kept."""
+"""Health report of the service: ingestion, queues, forecasts, storage, zones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clearwatt.service.views.overview import ZoneView
 
 
 def report(app: AppContext) -> Report:
-    """Gather it; nothing here reads more of the store than it has changed."""
+    """The report; from the store it reads only what has changed."""
     now, health, ready = app.clock(), app.learner.health, readiness(app)
     views, last = app.overview.zones(health), app.metrics.last_forecasts()
     heads, counts = app.store.heads(), dict(app.store.counts())
@@ -40,7 +40,7 @@ def report(app: AppContext) -> Report:
 
 
 def _ordered(views: list[ZoneView]) -> list[ZoneView]:
-    """Zones in trouble first."""
+    """Zones with errors first."""
     return sorted(views, key=lambda view: (not view.status.error, view.zone.id))
 
 

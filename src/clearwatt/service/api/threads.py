@@ -1,14 +1,14 @@
-"""Threads that answer requests compute alone."""
+"""Number of torch threads in request threads."""
 
 from __future__ import annotations
 
 import torch
 
 
-def compute_alone() -> None:
-    """Have the calling thread share its matrix products with no others.
+def use_one_thread() -> None:
+    """Limit torch to one thread in the calling thread.
 
-    OpenMP counts per thread: what is set when the process starts does not hold for the threads of
-    a pool, and on small networks waiting for a second core takes a hundred times the product.
+    OpenMP keeps this setting per thread, so the one made at process start does not apply to threads
+    of a pool. On small networks, waiting for a second core takes 100 times as long as the product.
     """
     torch.set_num_threads(1)

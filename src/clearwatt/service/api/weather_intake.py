@@ -1,4 +1,4 @@
-"""A weather forecast, checked before it is kept."""
+"""Checks of an incoming weather forecast."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from clearwatt.service.times import text
 
 MINUTE, DAY = 60, 86_400
 HORIZON = 60 * DAY
-"""Seconds ahead of the clock a weather forecast may reach."""
+"""Maximum seconds from now that a weather forecast may reach."""
 
 
 def check_weather(new: NewWeather, zone: Zone, *, now: float) -> WeatherIssue:
-    """Turn what was sent into an issue of the zone.
+    """The weather issue of a request.
 
     Raises:
-        DataError: If it is not a forecast of this zone's variables at sensible times.
+        DataError: If variables or times are not valid for the zone.
     """
     _check_times(new, now)
     _check_variables(new, zone)
     columns = [np.array(new.values[name], dtype=np.float32) for name in zone.variables]
-    values = np.stack(columns, axis=1)  # None became NaN
+    values = np.stack(columns, axis=1)  # None is NaN by now
     return WeatherIssue(zone.id, new.issued_at, np.array(new.times, np.int64), values)
 
 

@@ -11,7 +11,12 @@ from fastapi.responses import RedirectResponse
 
 from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.problems import problem
-from clearwatt.service.api.security.sessions import COOKIE, LASTS, is_same_origin, local_path
+from clearwatt.service.api.security.sessions import (
+    COOKIE,
+    SESSION_SECONDS,
+    is_same_origin,
+    local_path,
+)
 from clearwatt.service.dashboard.rendering import page, viewer
 from clearwatt.service.records import Token
 
@@ -44,7 +49,7 @@ async def log_in(app: App, request: Request) -> Response:
     if token is None:
         return page(request, "login.html", {"next": wanted, "refused": True}, status=401)
     answer = RedirectResponse(wanted, status_code=303)
-    _set(answer, request, app.sessions.begun(token), LASTS)
+    _set(answer, request, app.sessions.new_cookie(token), SESSION_SECONDS)
     return answer
 
 

@@ -6,7 +6,12 @@ import pytest
 from starlette.datastructures import Headers
 
 from clearwatt.service.api.security.auth import create_token
-from clearwatt.service.api.security.sessions import LASTS, Sessions, is_same_origin, local_path
+from clearwatt.service.api.security.sessions import (
+    SESSION_SECONDS,
+    Sessions,
+    is_same_origin,
+    local_path,
+)
 
 NOW = 1_717_200_000
 
@@ -19,10 +24,10 @@ def token():
 def test_a_session_is_its_token_until_it_runs_out(token):
     now = [NOW]
     sessions = Sessions(clock=lambda: now[0])
-    cookie = sessions.begun(token)
+    cookie = sessions.new_cookie(token)
     known = {token.id: token}
     assert sessions.token(cookie, known.get) == token
-    now[0] += LASTS - 1
+    now[0] += SESSION_SECONDS - 1
     assert sessions.token(cookie, known.get) == token
     now[0] += 1
     assert sessions.token(cookie, known.get) is None
@@ -30,7 +35,7 @@ def test_a_session_is_its_token_until_it_runs_out(token):
 
 def test_a_session_ends_with_its_token_even_if_the_id_is_given_again(token):
     sessions = Sessions()
-    cookie = sessions.begun(token)
+    cookie = sessions.new_cookie(token)
     assert sessions.token(cookie, {}.get) is None
     other = create_token("operator", "operate").token
     assert sessions.token(cookie, {token.id: other}.get) is None
@@ -38,10 +43,10 @@ def test_a_session_ends_with_its_token_even_if_the_id_is_given_again(token):
 
 def test_a_cookie_that_was_changed_or_made_up_is_worth_nothing(token):
     sessions, known = Sessions(clock=lambda: NOW), {token.id: token}
-    identity, expiry, signature = sessions.begun(token).split(".")
+    identity, expiry, signature = sessions.new_cookie(token).split(".")
     longer = f"{identity}.{int(expiry) + 1}.{signature}"
     other = f"{identity}.{expiry}.{'0' * 64}"
-    foreign = Sessions(clock=lambda: NOW).begun(token)
+    foreign = Sessions(clock=lambda: NOW).new_cookie(token)
     for cookie in (longer, other, foreign, "", "..", f"{identity}.{expiry}.", "a" * 5000):
         assert sessions.token(cookie, known.get) is None
 
@@ -50,7 +55,7 @@ def test_the_key_outlives_a_restart_and_is_its_owners_alone(tmp_path, token):
     file = tmp_path / "session.key"
     before = Sessions(file)
     assert not file.exists()
-    cookie = before.begun(token)
+    cookie = before.new_cookie(token)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert Sessions(file).token(cookie, {token.id: token}.get) == token
     assert [each.name for each in tmp_path.iterdir()] == ["session.key"]
@@ -60,7 +65,7 @@ def test_the_key_outlives_a_restart_and_is_its_owners_alone(tmp_path, token):
 def test_a_key_that_was_cut_short_is_never_used(tmp_path, token, content):
     file = tmp_path / "session.key"
     file.write_bytes(content)
-    Sessions(file).begun(token)
+    Sessions(file).new_cookie(token)
     assert len(file.read_bytes()) == 32
 
 

@@ -1,1 +1,1 @@
-"""The addresses of the API; each route parses, calls and answers."""
+"""Routes of the API: each parses a request, calls the service and builds the answer."""

@@ -1,4 +1,4 @@
-"""What a person tells an entity, or a whole zone, to do."""
+"""Commands for an entity or a whole zone."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ MaybeWarmup = Annotated[Warmup | None, Body()]
 def warm_up_entity(
     app: App, caller: RequestCaller, entity: Id, span: MaybeWarmup = None
 ) -> Accepted:
-    """Let an entity learn its first model from the readings and weather that are there."""
+    """Train an entity's first model from its stored readings and weather."""
     return command_entity(app, caller, "warmup", entity=entity, arguments=_span(span))
 
 
 @router.post("/v1/zones/{zone}/warmup", status_code=202)
 def warm_up_zone(app: App, caller: RequestCaller, zone: Id, span: MaybeWarmup = None) -> Accepted:
-    """Let every entity of a zone that has readings and no model learn its first."""
+    """Train the first model of every entity of a zone that has readings and no model."""
     return command_zone(app, caller, "warmup", zone=zone, arguments=_span(span))
 
 
 @router.post("/v1/entities/{entity}/hold", status_code=202)
 def hold_entity(app: App, caller: RequestCaller, entity: Id, _: MaybeNothing = None) -> Accepted:
-    """Stop learning; forecasts go on."""
+    """Pause learning; forecasts continue."""
     return command_entity(app, caller, "hold", entity=entity, arguments={})
 
 
 @router.post("/v1/zones/{zone}/hold", status_code=202)
 def hold_zone(app: App, caller: RequestCaller, zone: Id, _: MaybeNothing = None) -> Accepted:
-    """Stop learning in a whole zone; forecasts go on."""
+    """Pause learning in a whole zone; forecasts continue."""
     return command_zone(app, caller, "hold", zone=zone, arguments={})
 
 
 @router.post("/v1/entities/{entity}/resume", status_code=202)
 def resume_entity(app: App, caller: RequestCaller, entity: Id, _: MaybeNothing = None) -> Accepted:
-    """Learn again."""
+    """Resume learning."""
     return command_entity(app, caller, "resume", entity=entity, arguments={})
 
 
 @router.post("/v1/zones/{zone}/resume", status_code=202)
 def resume_zone(app: App, caller: RequestCaller, zone: Id, _: MaybeNothing = None) -> Accepted:
-    """Learn again in a whole zone."""
+    """Resume learning in a whole zone."""
     return command_zone(app, caller, "resume", zone=zone, arguments={})
 
 
 @router.put("/v1/entities/{entity}/approval", status_code=202)
 def entity_approval(app: App, caller: RequestCaller, entity: Id, approval: Approval) -> Accepted:
-    """Say whether a person must approve an entity's new versions."""
+    """Set whether a person must approve an entity's new versions."""
     arguments = {"required": approval.required}
     return command_entity(app, caller, "approval", entity=entity, arguments=arguments)
 
 
 @router.put("/v1/zones/{zone}/approval", status_code=202)
 def zone_approval(app: App, caller: RequestCaller, zone: Id, approval: Approval) -> Accepted:
-    """Say whether a person must approve any new version of a zone."""
+    """Set whether a person must approve new versions of a zone."""
     return command_zone(
         app, caller, "approval", zone=zone, arguments={"required": approval.required}
     )
@@ -74,13 +74,13 @@ def zone_approval(app: App, caller: RequestCaller, zone: Id, approval: Approval)
 
 @router.post("/v1/entities/{entity}/exclusions", status_code=202)
 def exclude(app: App, caller: RequestCaller, entity: Id, window: Exclusion) -> Accepted:
-    """Forget what was learned from a window and never learn from it."""
+    """Exclude a window from learning; what was learned from it is forgotten."""
     return command_entity(app, caller, "exclude", entity=entity, arguments=window.model_dump())
 
 
 @router.get("/v1/entities/{entity}/exclusions")
 def exclusions(app: App, entity: Id) -> WindowList:
-    """Windows an entity does not learn from."""
+    """Windows that an entity does not learn from."""
     known = app.registry.entity(entity)
     status = app.store.status(known.zone).entity(known.id)
     return WindowList(exclusions=EntityAnswer.of(known, status).exclusions)

@@ -1,4 +1,4 @@
-"""Entities: register, find, look at."""
+"""Entities: register, list, show."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Pair = tuple[Entity, EntityStatus]
     },
 )
 def register_entities(app: App, new: OneOrMany, response: Response) -> Registered:
-    """Register an entity, or many at once: all or none; the same again changes nothing."""
+    """Register one entity or several, all or none; repeating the call changes nothing."""
     wanted = new.entities if isinstance(new, NewEntities) else [new]
     added, created = app.registry.add_entities([_entity(each) for each in wanted])
     if not created:
@@ -47,7 +47,7 @@ def register_entities(app: App, new: OneOrMany, response: Response) -> Registere
 
 @router.get("/v1/entities", responses=error_responses())
 def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPage:
-    """Find entities by zone, kind, state or a part of their name."""
+    """List entities by zone, kind, state or part of their name."""
     statuses = app.store.statuses(None if query.zone is None else [query.zone])
     known = [entity for entity in app.registry.roster.entities.values() if _fits(entity, query)]
     pairs = [(entity, _status(entity, statuses)) for entity in known]
@@ -65,7 +65,7 @@ def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPag
 
 @router.get("/v1/entities/{entity}", responses=error_responses(404))
 def show_entity(app: App, entity: Id) -> EntityAnswer:
-    """One entity and where it stands."""
+    """One entity with its status."""
     known = app.registry.entity(entity)
     return EntityAnswer.of(known, app.store.status(known.zone).entity(known.id))
 

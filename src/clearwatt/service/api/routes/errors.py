@@ -1,4 +1,4 @@
-"""The errors that routes document."""
+"""Error answers in the description of routes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def error_responses(*also: int) -> Responses:
-    """The errors of a route: those of all routes, and these."""
+    """Error responses of a route: the common ones and ``also``."""
     return {
         status: {"model": ProblemAnswer, "description": _WORDS[status]}
         for status in sorted({*ALWAYS, *also})

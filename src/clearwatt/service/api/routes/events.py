@@ -1,4 +1,4 @@
-"""What happened."""
+"""Events: list and export."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clearwatt.service.api.schemas.history import (
 router = APIRouter(tags=["history"])
 
 AT_A_TIME = 1000
-"""Events of an export that are in memory at once."""
+"""Events of an export held in memory at a time."""
 
 _CSV: dict[str, Any] = {"text/csv": {"schema": {"type": "string"}}}
 
@@ -40,7 +40,7 @@ _CSV: dict[str, Any] = {"text/csv": {"schema": {"type": "string"}}}
 def list_events(
     app: App, query: Annotated[EventQuery, Query()], request: Request
 ) -> EventPage | Response:
-    """Every update, refusal and command, with who or what started it; the newest first."""
+    """Updates, rejections and commands with their originator, newest first."""
     found = app.store.events(
         zone=query.zone,
         entity=query.entity,
@@ -69,15 +69,15 @@ def list_events(
     },
 )
 def export_events(app: App, query: Annotated[EventFilter, Query()]) -> StreamingResponse:
-    """All events that fit, the newest first, as one file."""
+    """All matching events, newest first, as one file."""
     return StreamingResponse(
-        lines(_all(app, query)),
+        lines(_all_events(app, query)),
         media_type="text/csv",
         headers={"Content-Disposition": 'attachment; filename="clearwatt-events.csv"'},
     )
 
 
-def _all(app: AppContext, query: EventFilter) -> Iterator[EventAnswer]:
+def _all_events(app: AppContext, query: EventFilter) -> Iterator[EventAnswer]:
     before: int | None = None
     while found := app.store.events(
         zone=query.zone,

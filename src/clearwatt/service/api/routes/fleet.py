@@ -1,4 +1,4 @@
-"""The fleet at a glance, as the first page shows it."""
+"""The fleet overview, as on the first page of the dashboard."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ router = APIRouter(tags=["entities"])
 
 @router.get("/v1/fleet", responses=error_responses())
 def show_fleet(app: App, query: Annotated[FleetQuery, Query()]) -> FleetPage:
-    """Entities at a glance, those that need somebody first."""
+    """Overview of entities, those with alerts first."""
     return select(app.overview.members(app.learner.health), query).answer(query)

@@ -1,4 +1,4 @@
-"""What goes out: forecasts, and forecasts as they were given."""
+"""Forecasts, and forecasts issued in the past."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clearwatt.service.api.schemas.forecasts import (
     VintageList,
     VintageQuery,
 )
-from clearwatt.service.api.threads import compute_alone
+from clearwatt.service.api.threads import use_one_thread
 from clearwatt.service.records import Entity
 
 router = APIRouter(tags=["forecasts"])
@@ -26,11 +26,11 @@ router = APIRouter(tags=["forecasts"])
 
 @router.get("/v1/forecasts", responses=error_responses(404))
 def forecast(app: App, query: Annotated[ForecastQuery, Query()]) -> ForecastList:
-    """Forecasts by the models in service, or by a fallback that says so; never nothing.
+    """Forecasts by the deployed models, or by a fallback that is marked as such.
 
-    From now on for 48 hours, unless start or end say otherwise; with calibrated quantiles.
+    Default range: 48 hours from now. Calibrated quantiles are included.
     """
-    compute_alone()
+    use_one_thread()
     entities = _entities(app, query)
     if not entities:
         return ForecastList(forecasts=[])
@@ -45,7 +45,7 @@ def forecast(app: App, query: Annotated[ForecastQuery, Query()]) -> ForecastList
 
 @router.get("/v1/forecasts/vintages", responses=error_responses(404))
 def vintages(app: App, query: Annotated[VintageQuery, Query()]) -> VintageList:
-    """Which model said what when about these times."""
+    """Forecasts issued in the past for these times, with their models."""
     entity = app.registry.entity(query.entity)
     start, end = past_range(app, app.registry.zone(entity.zone), query)
     found = app.store.vintages(

@@ -1,4 +1,4 @@
-"""What comes in: weather forecasts and readings."""
+"""Incoming weather forecasts and readings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from clearwatt.service.api.ranges import check_steps, past_range
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
 from clearwatt.service.api.schemas.measurements import (
-    Batch,
     BatchReceipt,
     MeasurementQuery,
     MeasurementSeries,
+    ReadingBatch,
     Rejected,
 )
 from clearwatt.service.api.schemas.weather import NewWeather, WeatherReceipt
@@ -26,12 +26,12 @@ from clearwatt.service.times import text, texts
 router = APIRouter()
 
 MOST_READ = 200_000
-"""Readings of one answer."""
+"""Maximum readings of one answer."""
 
 
 @router.post("/v1/weather", tags=["weather"], responses=error_responses(404, 507))
 def add_weather(app: App, new: NewWeather) -> WeatherReceipt:
-    """Take a weather forecast; the latest issue counts and earlier ones are kept."""
+    """Store a weather forecast; the latest issue is used, earlier ones are kept."""
     issue = check_weather(new, app.registry.zone(new.zone), now=app.clock())
     fresh = app.store.add_weather(issue, at=app.clock())
     app.forecaster.weather_changed(issue.zone)
@@ -43,11 +43,11 @@ def add_weather(app: App, new: NewWeather) -> WeatherReceipt:
 
 
 @router.post("/v1/measurements", tags=["measurements"], responses=error_responses(507))
-def add_measurements(app: App, batch: Batch) -> BatchReceipt:
-    """Take readings; the same again changes nothing, another value replaces and is logged.
+def add_measurements(app: App, batch: ReadingBatch) -> BatchReceipt:
+    """Store readings; a repeated one changes nothing, another value is a correction.
 
-    Answered when they are on disk. With on_error "reject" (the default) one item that cannot be
-    taken refuses all of them; with "skip" the others are taken and it is reported.
+    Answered when they are on disk. With on_error "reject" (the default) one invalid item rejects
+    the whole batch; with "skip" the valid ones are stored and the others reported.
     """
     roster = app.registry.with_all(batch_entities(batch))
     checked = check_batch(batch, roster, now=app.clock())
@@ -66,7 +66,7 @@ def add_measurements(app: App, batch: Batch) -> BatchReceipt:
 
 @router.get("/v1/measurements", tags=["measurements"], responses=error_responses(404))
 def show_measurements(app: App, query: Annotated[MeasurementQuery, Query()]) -> MeasurementSeries:
-    """Readings of an entity as they stand; the newest day where no times are given."""
+    """Current readings of an entity; default range: the newest day."""
     entity = app.registry.entity(query.entity)
     zone = app.registry.zone(entity.zone)
     start, end = past_range(app, zone, query)

@@ -1,4 +1,4 @@
-"""Model versions: list, look at, put into service, reject."""
+"""Model versions: list, show, activate, reject."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter(tags=["models"])
 
 @router.get("/v1/models", responses=error_responses())
 def list_models(app: App, query: Annotated[VersionQuery, Query()]) -> VersionPage:
-    """Versions, the newest first; an entity's include the shared ones of its zone."""
+    """Versions, newest first; those of an entity include the shared ones of its zone."""
     found = app.store.versions(
         zone=query.zone,
         entity=query.entity,
@@ -39,9 +39,9 @@ def show_model(app: App, version: VersionId) -> VersionAnswer:
     "/v1/models/{version}/activate", status_code=202, responses=error_responses(404, 409, 507)
 )
 def activate_model(app: App, caller: RequestCaller, version: VersionId) -> Accepted:
-    """Put a version into service: a roll-back, or the approval of one that awaits it.
+    """Deploy a version: a roll-back, or the approval of a candidate.
 
-    Buffers and history are kept.
+    Buffers and history stay.
     """
     return command_version(app, caller, "activate", version=version)
 
@@ -50,5 +50,5 @@ def activate_model(app: App, caller: RequestCaller, version: VersionId) -> Accep
     "/v1/models/{version}/reject", status_code=202, responses=error_responses(404, 409, 507)
 )
 def reject_model(app: App, caller: RequestCaller, version: VersionId) -> Accepted:
-    """Refuse a version that awaits approval; the one in service stays."""
+    """Reject a version that awaits approval; the deployed one stays."""
     return command_version(app, caller, "reject", version=version)

@@ -1,4 +1,4 @@
-"""How the service itself is doing."""
+"""Probes, metrics and status of the service itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter(tags=["operations"])
 
 @router.get("/healthz")
 async def healthy() -> dict[str, str]:
-    """Whether the process answers at all."""
+    """Whether the process answers."""
     return {"status": "ok"}
 
 
@@ -29,7 +29,7 @@ async def healthy() -> dict[str, str]:
     "/readyz", responses={503: {"model": Health, "description": "Not ready, and the reasons"}}
 )
 def ready(app: App, response: Response) -> Health:
-    """Whether the store answers and the learner is at work."""
+    """Whether the store answers and the learner runs."""
     health = readiness(app)
     if health.reasons:
         response.status_code = 503
@@ -45,13 +45,13 @@ def ready(app: App, response: Response) -> Health:
     },
 )
 def metrics(app: App) -> Response:
-    """Everything that is counted, as Prometheus reads it."""
+    """All metrics in the text format of Prometheus."""
     return Response(app.metrics.render(), media_type=CONTENT_TYPE)
 
 
 @router.get("/v1/status", responses=error_responses())
 def status(app: App) -> StatusAnswer:
-    """The service at a glance."""
+    """Status of the service and its zones."""
     roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
     states: Counter[str] = Counter(
         entity.state for status in statuses.values() for entity in status.entities.values()
@@ -73,5 +73,5 @@ def status(app: App) -> StatusAnswer:
 
 @router.get("/v1/health", responses=error_responses())
 def health(app: App) -> Report:
-    """How the service fares, in numbers: what comes in, what waits, what goes out."""
+    """Health report: ingestion, queues, forecasts, storage, zones."""
     return report(app)

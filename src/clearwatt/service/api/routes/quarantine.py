@@ -1,4 +1,4 @@
-"""Readings that failed the quality checks: look at them, release them, drop them."""
+"""Readings that failed a quality check: list, release, drop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter(tags=["quarantine"])
 
 @router.get("/v1/quarantine", responses=error_responses(404))
 def list_quarantine(app: App, query: Annotated[QuarantineQuery, Query()]) -> QuarantinePage:
-    """Readings that failed, with the reason; the newest first."""
+    """Quarantined readings with the reason, newest first."""
     number = None if query.entity is None else app.registry.entity(query.entity).number
     found = app.store.quarantine(entity=number, limit=query.limit, offset=query.offset)
     numbers = app.registry.roster.numbers
@@ -32,13 +32,15 @@ def list_quarantine(app: App, query: Annotated[QuarantineQuery, Query()]) -> Qua
 
 @router.post("/v1/quarantine/release", status_code=202, responses=error_responses(404, 409, 507))
 def release(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
-    """Let readings be learned from after all."""
-    given = command_readings(app, caller, "release", items=items.items, reason=items.reason)
-    return AcceptedList(commands=given)
+    """Accept quarantined readings for learning."""
+    return AcceptedList(
+        commands=command_readings(app, caller, "release", items=items.items, reason=items.reason)
+    )
 
 
 @router.post("/v1/quarantine/drop", status_code=202, responses=error_responses(404, 409, 507))
 def drop(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
-    """Confirm that readings are wrong; they are never learned from."""
-    given = command_readings(app, caller, "drop", items=items.items, reason=items.reason)
-    return AcceptedList(commands=given)
+    """Discard quarantined readings; they are never learned from."""
+    return AcceptedList(
+        commands=command_readings(app, caller, "drop", items=items.items, reason=items.reason)
+    )

@@ -1,4 +1,4 @@
-"""What was measured and forecast of an entity, the errors of both models and their thresholds."""
+"""Readings, forecasts, errors and thresholds of an entity over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 500_000
 
 @router.get("/v1/signals", responses=error_responses(404))
 def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
-    """What was measured, forecast and reconstructed, beside the thresholds in force."""
+    """Readings, forecasts, reconstruction errors and thresholds over time."""
     entity = app.registry.entity(query.entity)
     zone = app.registry.zone(entity.zone)
     start, end = past_range(app, zone, query)

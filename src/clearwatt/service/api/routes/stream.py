@@ -1,4 +1,4 @@
-"""What is new, as it happens: server-sent events for pages that stay open."""
+"""Live news as server-sent events, for pages that stay open."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from clearwatt.service.api.security.auth import Caller
 router = APIRouter(tags=["history"])
 
 LIFETIME = 600.0
-"""Seconds after which a stream ends and is asked for again, with whatever token counts then."""
+"""Seconds after which a stream ends; the client reconnects and is authorised again."""
 RETRY = 1000
-"""Milliseconds after which a browser that was cut off asks again."""
+"""Milliseconds after which a disconnected browser reconnects."""
 
-_HEADERS = {"X-Accel-Buffering": "no"}  # a proxy that collected news would make them old
+_HEADERS = {"X-Accel-Buffering": "no"}  # a buffering proxy would delay the news
 
 
 @router.get(
@@ -43,13 +43,13 @@ async def stream(
     query: Annotated[StreamQuery, Query()],
     last_event_id: Annotated[int | None, Header(ge=0)] = None,
 ) -> Response:
-    """News as server-sent events, for as long as the caller may listen.
+    """News as server-sent events, as long as the caller is authorised.
 
-    `change` names a zone that was committed, `log` is an event with its number as the id, `beat`
-    says every ten seconds that nothing happened. The header Last-Event-ID, or `after`, resumes.
+    `change` names a zone whose status changed, `log` is an event with its number as id, `beat` is a
+    heartbeat every ten seconds without news. The header Last-Event-ID, or `after`, resumes.
     """
     if app.feed.full:
-        message = "too many listen already; close pages that are not looked at"
+        message = "too many open streams; close pages that are not in use"
         return problem(503, message, headers={"Retry-After": str(RETRY_AFTER)})
     after = query.after if last_event_id is None else last_event_id
     return StreamingResponse(
@@ -63,19 +63,19 @@ async def _messages(app: AppContext, caller: Caller, after: int | None) -> Async
     until = clock() + LIFETIME
     async with aclosing(app.feed.listen(after)) as news:
         async for each in news:
-            if clock() > until or not await _welcome(app, caller):
+            if clock() > until or not await _is_authorised(app, caller):
                 return
-            yield _written(each)
+            yield _format_news(each)
 
 
-async def _welcome(app: AppContext, caller: Caller) -> bool:
-    """Whether the caller may still listen: a token may have been revoked, or the first one made."""
+async def _is_authorised(app: AppContext, caller: Caller) -> bool:
+    """Whether the caller may still listen; its token may be revoked, or the first one created."""
     if app.tokens.stale:
         await to_thread.run_sync(app.tokens.refresh)
     return app.open if caller.role is None else app.tokens.holds(caller)
 
 
-def _written(news: News) -> str:
+def _format_news(news: News) -> str:
     changes = [_message("change", {"zone": zone}) for zone in news.zones]
     log = [
         _message("log", EventAnswer.of(event).model_dump(), number=event.seq)

@@ -1,4 +1,4 @@
-"""Zones: register, list, look at, change how they learn."""
+"""Zones: register, list, show, change settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ router = APIRouter(tags=["zones"])
     },
 )
 def register_zone(app: App, new: NewZone, response: Response) -> ZoneAnswer:
-    """Register a zone; the same again changes nothing."""
+    """Register a zone; repeating the call changes nothing."""
     zone = _zone(app, new)
     if not app.registry.add_zone(zone):
         response.status_code = 200
@@ -36,7 +36,7 @@ def register_zone(app: App, new: NewZone, response: Response) -> ZoneAnswer:
 
 @router.get("/v1/zones", responses=error_responses())
 def list_zones(app: App) -> ZoneList:
-    """Every zone and where it stands."""
+    """All zones with their status."""
     roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
     counts = dict.fromkeys(roster.zones, 0)
     for entity in roster.entities.values():
@@ -56,7 +56,7 @@ def list_zones(app: App) -> ZoneList:
 
 @router.get("/v1/zones/{zone}", responses=error_responses(404))
 def show_zone(app: App, zone: Id) -> ZoneAnswer:
-    """One zone and where it stands."""
+    """One zone with its status."""
     return _answer(app, app.registry.zone(zone))
 
 
@@ -64,15 +64,15 @@ def show_zone(app: App, zone: Id) -> ZoneAnswer:
 def change_settings(
     app: App, caller: RequestCaller, zone: Id, settings: Annotated[SomeSettings, Body()]
 ) -> Accepted:
-    """Change how a zone learns; what is left out stays as it is."""
+    """Change settings of a zone; those not given stay as they are."""
     ZoneSettings.read(settings)
     return command_zone(app, caller, "settings", zone=zone, arguments=settings)
 
 
 def _zone(app: AppContext, new: NewZone) -> Zone:
-    """The zone to register; what is left unsaid is as it was, or as the service was started."""
-    known = app.registry.roster.zones.get(new.id)
-    basis = app.config.zone_defaults if known is None else known.settings
+    """The zone to register; settings not given stay, or come from the service's defaults."""
+    registered = app.registry.roster.zones.get(new.id)
+    basis = app.config.zone_defaults if registered is None else registered.settings
     settings = {**basis, **new.settings}
     ZoneSettings.read(settings)
     return Zone(

@@ -90,7 +90,7 @@ def _replace(schema: dict[str, Any]) -> None:
     schema.update(SCHEMA)
 
 
-class Batch(Incoming):
+class ReadingBatch(Incoming):
     """Readings, item by item or in columns; exactly one of the two."""
 
     model_config = ConfigDict(json_schema_extra=_replace)
@@ -100,7 +100,7 @@ class Batch(Incoming):
     on_error: Literal["reject", "skip"] = "reject"
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Batch:
+    def _one_of_two(self) -> ReadingBatch:
         if (self.measurements is None) == (self.series is None):
             raise ValueError("send either measurements or series")
         return self

@@ -1,4 +1,4 @@
-"""Who is asking, and whether they may: two steps around every request."""
+"""Identification and authorisation of every request, as two middlewares."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class CallerMiddleware:
-    """Notes in the scope's state who is asking; it refuses nobody, so that limits come first."""
+    """Stores the caller in the scope's state; rejects nobody, so that rate limits come first."""
 
     def __init__(self, app: ASGIApp, *, book: TokenBook, sessions: Sessions) -> None:
         self.app, self.book, self.sessions = app, book, sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its caller."""
+        """Identify the caller and pass the request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -49,48 +49,48 @@ class CallerMiddleware:
     def _caller(self, scope: Scope) -> Caller:
         headers = Headers(scope=scope)
         token = bearer_token(headers)
-        known = self.book.caller(token) if token else self._logged_in(headers)
+        caller = self.book.caller(token) if token else self._session_caller(headers)
         client = scope.get("client")
         address = client[0] if client else "unknown"
-        return known or Caller(key=f"address {address}", name="local")
+        return caller or Caller(key=f"address {address}", name="local")
 
-    def _logged_in(self, headers: Headers) -> Caller | None:
+    def _session_caller(self, headers: Headers) -> Caller | None:
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE)
         token = self.sessions.token(cookie, self.book.get) if cookie else None
         return None if token is None else Caller.of_token(token, session=True)
 
 
 class RoleMiddleware:
-    """Lets through what the caller's role allows; everything while no token exists, locally."""
+    """Passes requests that the caller's role allows; all local ones while no token exists."""
 
     def __init__(self, app: ASGIApp, *, book: TokenBook, host: str) -> None:
         self.app, self.book, self.local = app, book, is_local(host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on or refuse it."""
-        refusal = self._refusal(scope) if scope["type"] == "http" else None
-        await (refusal or self.app)(scope, receive, send)
+        """Pass the request on or reject it."""
+        rejection = self._rejection(scope) if scope["type"] == "http" else None
+        await (rejection or self.app)(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _rejection(self, scope: Scope) -> Response | None:
         needed = role_needed(scope["method"], scope["path"])
         if needed is None:
             return None
         if self.book.open and self.local:
-            return _from_elsewhere(scope)
+            return _reject_foreign_page(scope)
         caller: Caller = scope["state"]["caller"]
         if caller.role is None:
-            return _unknown(scope)
+            return _ask_for_token(scope)
         if needed not in ALLOWS[caller.role]:
             return problem(
                 403, f"this needs a token with the role {needed}; this one has {caller.role}"
             )
         if caller.session and scope["method"] in _UNSAFE:
-            return _forged(Headers(scope=scope))
+            return _reject_foreign_origin(Headers(scope=scope))
         return None
 
 
-def _unknown(scope: Scope) -> Response:
-    """Send a person who opens a page to log in; tell a program that it needs a token."""
+def _ask_for_token(scope: Scope) -> Response:
+    """Redirect a browser to the login page; answer a program with 401."""
     if scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
         query, path = scope["query_string"].decode("latin-1"), quote(scope["path"])
         wanted = f"{path}?{query}" if query else path
@@ -103,8 +103,8 @@ def _unknown(scope: Scope) -> Response:
     )
 
 
-def _forged(headers: Headers) -> Response | None:
-    """Refuse what a page of another site makes the browser of somebody logged in send."""
+def _reject_foreign_origin(headers: Headers) -> Response | None:
+    """Reject a request that a page of another site sends with the user's session cookie."""
     if is_same_origin(headers):
         return None
     return problem(
@@ -112,11 +112,11 @@ def _forged(headers: Headers) -> Response | None:
     )
 
 
-def _from_elsewhere(scope: Scope) -> Response | None:
-    """Refuse what a web page makes a browser on this machine send, where no token protects.
+def _reject_foreign_page(scope: Scope) -> Response | None:
+    """Reject requests that a foreign page sends through a local browser, if no token exists.
 
-    A page of another site can make a browser send requests here, and by a name of its own that
-    leads to this machine it could even read the answers.
+    A page of another site can make a browser send requests here. With a host name of its own that
+    resolves to this machine (DNS rebinding) it could even read the answers.
     """
     headers = Headers(scope=scope)
     host = urlsplit(f"//{headers.get('host', '')}").hostname or ""

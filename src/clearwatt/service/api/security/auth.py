@@ -1,7 +1,7 @@
-"""Who may do what: bearer tokens "cw_<id>_<secret>" with a role, only their hash at rest.
+"""Bearer tokens "cw_<id>_<secret>" with a role; only the hash of the secret is stored.
 
-A secret is 256 random bits, so guessing one is hopeless however fast the hash is: a slow hash, made
-for passwords people choose, would only slow down every request.
+A secret has 256 random bits and cannot be guessed, however fast the hash is. A slow hash, which
+passwords need, would only slow down every request.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from clearwatt.service.store import Store, StoreUnavailableError
 log = logging.getLogger(__name__)
 
 REFRESH = 3.0
-"""Seconds after which tokens are read again, so that revoked ones stop working."""
+"""Seconds after which tokens are read again; a revoked one works at most that long."""
 
 ALLOWS: Mapping[Role, frozenset[Role]] = {
     "read": frozenset({"read"}),
     "ingest": frozenset({"read", "ingest"}),
     "operate": frozenset({"read", "ingest", "operate"}),
 }
-"""What each role of a token may do."""
+"""Roles that each role includes."""
 
-OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
-"""Answered without a token: probes have none, and the description is public."""
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
+"""Paths without authorisation: probes have no token, and the description is public."""
 
 LOGIN_PATHS = frozenset({"/login", "/logout"})
-"""Where one comes in and goes out; what the pages look like (/static/) is no secret either."""
+"""Paths to log in and out; like /static/ they need no token."""
 
 INGEST_PATHS = frozenset({"/v1/measurements", "/v1/weather"})
 
@@ -46,7 +46,7 @@ _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class NewToken(NamedTuple):
-    """A token at the only moment its text is known."""
+    """A new token with its text, which is not stored."""
 
     text: str
     token: Token
@@ -54,10 +54,10 @@ class NewToken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking: a token's id and name, or an address.
+    """Originator of a request: a token's id and name, or an address.
 
-    ``session`` is somebody who logged in with the token before: whatever else a browser holds, it
-    sends the cookie by itself, also when another site makes it ask.
+    ``session``: identified by a session cookie, which a browser also sends with requests that
+    another site triggers.
     """
 
     key: str
@@ -67,12 +67,12 @@ class Caller:
 
     @classmethod
     def of_token(cls, token: Token, *, session: bool = False) -> Caller:
-        """Whoever presents a token, or a session of it."""
+        """The caller with a token, or with a session of it."""
         return cls(key=f"token {token.id}", name=token.name, role=token.role, session=session)
 
 
 def create_token(name: str, role: Role, *, at: float | None = None) -> NewToken:
-    """Draw a token; keep ``.token`` in the store and show ``.text`` once."""
+    """Create a token; store ``.token`` and show ``.text`` once."""
     if role not in ALLOWS:
         raise ConfigurationError(f"role is {role!r}; choose one of {', '.join(ALLOWS)}")
     if not name.strip() or len(name) > 100 or not name.isprintable():
@@ -84,13 +84,13 @@ def create_token(name: str, role: Role, *, at: float | None = None) -> NewToken:
 
 
 def hash_secret(secret: str) -> str:
-    """The SHA-256 of a secret, in hexadecimal digits."""
+    """SHA-256 of a secret in hexadecimal digits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def role_needed(method: str, path: str) -> Role | None:
-    """The role a request needs; None where anyone may ask. What is not named needs the highest."""
-    if path in OPEN or path in LOGIN_PATHS or path.startswith("/static/"):
+    """The role a request needs; None: no authorisation. Unlisted paths need the highest role."""
+    if path in OPEN_PATHS or path in LOGIN_PATHS or path.startswith("/static/"):
         return None
     if method in ("GET", "HEAD", "OPTIONS"):
         return "read"
@@ -98,7 +98,7 @@ def role_needed(method: str, path: str) -> Role | None:
 
 
 def is_local(host: str) -> bool:
-    """Whether a host (as in a bind or a Host header, without port) is this machine itself."""
+    """Whether a host, without port, is a loopback name or address."""
     name = host.strip("[]").lower()
     if name in _LOCAL_NAMES:
         return True
@@ -109,10 +109,10 @@ def is_local(host: str) -> bool:
 
 
 def check_bind(host: str, tokens: Sequence[Token]) -> None:
-    """Refuse to listen to others before there is a token.
+    """Check that a service reachable by others has a token.
 
     Raises:
-        ConfigurationError: If ``host`` is not this machine and nobody would need a token.
+        ConfigurationError: If ``host`` is not this machine and no token exists.
     """
     if not tokens and not is_local(host):
         raise ConfigurationError(
@@ -122,9 +122,9 @@ def check_bind(host: str, tokens: Sequence[Token]) -> None:
 
 
 class TokenBook:
-    """The tokens of a store, read again every few seconds; secrets are compared in constant time.
+    """Cache of a store's tokens, refreshed every few seconds; compares secrets in constant time.
 
-    A store that is away leaves the tokens known last in force.
+    While the store is unavailable, the last tokens read stay valid.
     """
 
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -135,50 +135,50 @@ class TokenBook:
 
     @property
     def stale(self) -> bool:
-        """Whether it is time to read the tokens again."""
+        """Whether the tokens are due to be read again."""
         return self._read_at is None or self._clock() - self._read_at > REFRESH
 
     @property
     def open(self) -> bool:
-        """Whether nobody needs a token: none was seen yet. Revoking the last one opens nothing."""
+        """Whether no token was ever seen; revoking the last one does not open the service."""
         return not self._guarded
 
     def refresh(self) -> None:
-        """Read the tokens; StoreUnavailableError only if they were never read before."""
+        """Read the tokens; raises StoreUnavailableError only if they were never read."""
         try:
             self._tokens = {token.id: token for token in self._store.tokens()}
         except StoreUnavailableError:
             if self._read_at is None:
                 raise
         if self._read_at is None and not self._tokens:
-            log.warning("no token exists: everyone on this machine may do everything")
+            log.warning("no token exists: everyone on this machine has full access")
         self._read_at = self._clock()
         self._guarded = self._guarded or bool(self._tokens)
 
     def get(self, identifier: str) -> Token | None:
-        """A token by its id, as long as it exists."""
+        """A token by id."""
         return self._tokens.get(identifier)
 
     def token(self, text: str) -> Token | None:
-        """The token that is presented; None if it is none of ours."""
+        """The token with this text; None if there is none."""
         form = _FORM.fullmatch(text)
         token = self._tokens.get(form[1]) if form else None
         # An unknown id takes as long as a wrong secret.
-        known = token.hash if token else hash_secret("")
-        same = hmac.compare_digest(hash_secret(form[2] if form else ""), known)
+        expected = token.hash if token else hash_secret("")
+        same = hmac.compare_digest(hash_secret(form[2] if form else ""), expected)
         return token if same else None
 
     def caller(self, text: str) -> Caller | None:
-        """Who presents this token; None if it is none of ours."""
+        """The caller with the token of this text; None if there is none."""
         token = self.token(text)
         return None if token is None else Caller.of_token(token)
 
     def holds(self, caller: Caller) -> bool:
-        """Whether the token of a caller that was known before still exists."""
+        """Whether a caller's token still exists."""
         return caller.key.removeprefix("token ") in self._tokens
 
 
 def bearer_token(headers: Mapping[str, Any]) -> str | None:
-    """The bearer token of a request's headers."""
+    """The bearer token in the headers of a request."""
     scheme, _, text = str(headers.get("authorization", "")).partition(" ")
     return text.strip() if scheme.lower() == "bearer" and text.strip() else None

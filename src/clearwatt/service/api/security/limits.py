@@ -1,4 +1,4 @@
-"""How much a caller may send, and how often; and the headers that every answer carries."""
+"""Limits of body size and request rate, and security headers of every answer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwatt.service.api.problems import problem
-from clearwatt.service.api.security.auth import OPEN
+from clearwatt.service.api.security.auth import OPEN_PATHS
 
 MOST_CALLERS = 10_000
-"""Callers a rate limit remembers before it forgets those who have been quiet."""
-DRAINED = 4
-"""How many times the permitted size is read and thrown away, so that a client that sends first
-and listens later hears that it was too much instead of a broken connection."""
+"""Number of callers above which buckets of inactive ones are removed."""
+DRAIN_FACTOR = 4
+"""An oversized body is read up to this multiple of the limit and discarded: a client that reads
+only after sending then receives the error instead of a broken connection."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
@@ -26,34 +26,34 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-"""What every answer carries unless it says otherwise itself."""
+"""Default headers of every answer; an answer may override them."""
 
 
 class BodyLimitMiddleware:
-    """Refuses bodies above ``limit`` bytes with 413, whether they announce their size or not."""
+    """Rejects bodies above ``limit`` bytes with 413, with or without a Content-Length."""
 
     def __init__(self, app: ASGIApp, *, limit: int) -> None:
         self.app, self.limit = app, limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body, within bounds, and pass the request on with it."""
+        """Read the body up to the limit and pass the request on with it."""
         if scope["type"] != "http" or not _has_body(scope):
             await self.app(scope, receive, send)
             return
-        read = await self._read(scope, receive)
-        if read is None:
+        messages = await self._read(scope, receive)
+        if messages is None:
             message = f"the body has more than {self.limit} bytes; send it in several requests"
             await problem(413, message)(scope, receive, send)
             return
-        await self.app(scope, _again(read, receive), send)
+        await self.app(scope, _replay(messages, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> list[Message] | None:
-        """The messages of the body; None if it is too large."""
+        """Messages of the body; None if it is too large."""
         announced = Headers(scope=scope).get("content-length", "")
         fits = not (announced.isdigit() and int(announced) > self.limit)
         messages: list[Message] = []
         size, more = 0, True
-        while more and size <= DRAINED * self.limit:
+        while more and size <= DRAIN_FACTOR * self.limit:
             message = await receive()
             size += len(message.get("body", b""))
             fits = fits and size <= self.limit
@@ -70,8 +70,8 @@ def _has_body(scope: Scope) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
-def _again(messages: list[Message], receive: Receive) -> Receive:
-    """Hand out messages that were read before, then go on listening."""
+def _replay(messages: list[Message], receive: Receive) -> Receive:
+    """A receive function that returns these messages first, then those of ``receive``."""
     waiting = iter(messages)
 
     async def replay() -> Message:
@@ -88,7 +88,7 @@ class _Bucket:
 
 
 class Buckets:
-    """A token bucket per caller: ``burst`` at once, ``rate`` per second in the long run."""
+    """Token buckets by caller: capacity ``burst``, refilled with ``rate`` per second."""
 
     def __init__(
         self, *, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
@@ -97,7 +97,7 @@ class Buckets:
         self._buckets: dict[str, _Bucket] = {}
 
     def wait(self, caller: str) -> float:
-        """Take one and return 0, or the seconds until there is one again."""
+        """Take one token and return 0, or return the seconds until one is available."""
         now = self.clock()
         bucket = self._buckets.get(caller)
         if bucket is None:
@@ -122,15 +122,15 @@ class Buckets:
 
 
 class RateLimitMiddleware:
-    """Answers 429 with Retry-After to callers who ask too often; probes are left alone."""
+    """Answers 429 with Retry-After to callers above their rate; probes are exempt."""
 
     def __init__(self, app: ASGIApp, *, buckets: Buckets) -> None:
         self.app, self.buckets = app, buckets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count the request and pass it on."""
+        """Count the request and pass it on or reject it."""
         wait = 0.0
-        if scope["type"] == "http" and scope["path"] not in OPEN:
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
             wait = self.buckets.wait(scope["state"]["caller"].key)
         if not wait:
             await self.app(scope, receive, send)
@@ -141,13 +141,13 @@ class RateLimitMiddleware:
 
 
 class SecurityHeadersMiddleware:
-    """Puts on every answer what browsers need to keep pages of others away from it."""
+    """Adds the headers that protect answers from pages of other sites."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and add to its answer."""
+        """Pass the request on and add headers to its answer."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

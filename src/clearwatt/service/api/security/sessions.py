@@ -1,7 +1,7 @@
-"""Who has logged in with a browser: a signed cookie that names a token, for half a day.
+"""Browser sessions: a signed cookie that names a token, valid for half a day.
 
-Nothing is kept on the server but the key, so that sessions outlive a restart. A session is worth
-as much as its token and ends with it.
+The server stores only the key, so sessions survive a restart. A session has the role of its token
+and ends with it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from starlette.datastructures import Headers
 from clearwatt.service.records import Token
 
 COOKIE = "clearwatt_session"
-LASTS = 12 * 3600
-"""Seconds after which one logs in again."""
+SESSION_SECONDS = 12 * 3600
+"""Lifetime of a session."""
 KEY_BYTES = 32
 
 _FORM = re.compile(r"([a-z0-9]{8})\.([0-9]{1,12})\.([0-9a-f]{64})")
 
 
 class Sessions:
-    """Signs cookies and checks them.
+    """Signs and checks session cookies.
 
     Args:
-        key_file: Where the key is kept; made when it is first needed, readable by its owner only.
-            None: a key of this process, and everybody logs in again after a restart.
-        clock: The wall clock, in seconds since 1970.
+        key_file: File of the key; created when first needed, readable by its owner only. None: a
+            key of this process, so sessions end with it.
+        clock: Wall clock, in seconds since 1970.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Sessions:
     ) -> None:
         self._key_file, self._clock = key_file, clock
 
-    def begun(self, token: Token) -> str:
-        """The value of the cookie of somebody who has shown a token."""
-        expiry = int(self._clock()) + LASTS
+    def new_cookie(self, token: Token) -> str:
+        """Value of the cookie for a new session of a token."""
+        expiry = int(self._clock()) + SESSION_SECONDS
         return f"{token.id}.{expiry}.{self._signature(token, expiry)}"
 
     def token(self, cookie: str, find: Callable[[str], Token | None]) -> Token | None:
-        """The token behind a cookie; None if it was made up, has run out, or the token is gone."""
+        """The token of a cookie; None if it is forged or expired, or the token is revoked."""
         form = _FORM.fullmatch(cookie)
         token = find(form[1]) if form else None
         if form is None or token is None:
@@ -58,7 +58,7 @@ class Sessions:
         return token if genuine and self._clock() < expiry else None
 
     def _signature(self, token: Token, expiry: int) -> str:
-        # With the token's hash in it a session dies with its token even if the id is given again.
+        # The token's hash ends the session with its token even if the id is used again.
         signed = f"{token.id}.{expiry}.{token.hash}".encode()
         return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
 
@@ -66,14 +66,14 @@ class Sessions:
     def _key(self) -> bytes:
         if self._key_file is None:
             return secrets.token_bytes(KEY_BYTES)
-        return _kept(self._key_file)
+        return _read_or_create_key(self._key_file)
 
 
-def _kept(path: Path) -> bytes:
-    """The key in a file; one that is missing or cut short is replaced, never used."""
-    known = path.read_bytes() if path.exists() else b""
-    if len(known) == KEY_BYTES:
-        return known
+def _read_or_create_key(path: Path) -> bytes:
+    """The key in a file; a missing or truncated one is replaced."""
+    stored = path.read_bytes() if path.exists() else b""
+    if len(stored) == KEY_BYTES:
+        return stored
     key, part = secrets.token_bytes(KEY_BYTES), path.with_name(f".{path.name}.{os.getpid()}.part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(key)
@@ -84,16 +84,16 @@ def _kept(path: Path) -> bytes:
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether a browser says that a page of this very service sent a request."""
+    """Whether the Origin header of a request names this service."""
     origin = headers.get("origin", "").partition("://")[2]
     return bool(origin) and origin == headers.get("host")
 
 
 def local_path(wanted: str) -> str:
-    """Where to go after logging in: a path of this service, or its first page.
+    """The path to redirect to after login, or "/" if it could lead to another site.
 
-    Browsers take two slashes, and backslashes, for the beginning of a foreign address, and leave
-    out control characters.
+    Browsers treat two leading slashes, and backslashes, as the start of a foreign address, and drop
+    control characters.
     """
     plain = wanted.isprintable() and "\\" not in wanted
     inside = wanted.startswith("/") and not wanted.startswith("//")
