@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clearwatt.data import Dataset, Kind, load_dataset
-from clearwatt.data.sources import CATALOGUE
+from clearwatt.data.catalogue import CATALOGUE
 from clearwatt.errors import DataError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

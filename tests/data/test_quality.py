@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.data.limits import CONSUMER, QualityRules
 from clearwatt.data.quality import Reason, assess, assess_readings
+from clearwatt.data.quality_rules import CONSUMER, QualityRules
 from clearwatt.data.schema import Entity, Kind
 from clearwatt.data.simulate import simulate_grid
 from clearwatt.errors import DataError

@@ -48,7 +48,7 @@ def register(commands: Commands) -> None:
 
 def list_catalogue(options: argparse.Namespace) -> None:
     """Print what can be had by name, and whether it is here already."""
-    from clearwatt.data.sources import CATALOGUE
+    from clearwatt.data.catalogue import CATALOGUE
 
     entries = [
         {"name": source.name, "cached": source.folder.is_dir(), "summary": source.summary}
@@ -63,7 +63,7 @@ def list_catalogue(options: argparse.Namespace) -> None:
 
 def get_source(options: argparse.Namespace) -> None:
     """Fetch one data set of the catalogue and print where it is."""
-    from clearwatt.data.sources import fetch
+    from clearwatt.data.catalogue import fetch
 
     with progress(f"fetching {options.name}"):
         folder = fetch(options.name, refresh=options.refresh)

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from clearwatt.clear.component import Model
 from clearwatt.data import Dataset, load_dataset
+from clearwatt.data.catalogue import CATALOGUE
 from clearwatt.data.features import Scaling, fit_scaling
 from clearwatt.data.load import SIMULATED
-from clearwatt.data.sources import CATALOGUE
 from clearwatt.errors import ConfigurationError, DataError, StateError
 from clearwatt.experiment.config import Experiment, adjusted
 from clearwatt.experiment.grid import INSTANCES, Configuration

@@ -13,7 +13,7 @@ __all__ = ["Dataset", "Drift", "Entity", "Kind", "load_dataset", "simulate_grid"
 
 
 def __getattr__(name: str) -> object:
-    """Import the simulator, and with it pvlib and scipy, only when it is asked for."""
+    """Import the simulator, and with it pvlib and scipy, only when it is used."""
     if name == "simulate_grid":
         from clearwatt.data.simulate import simulate_grid
 

@@ -1,4 +1,4 @@
-"""A data set in figures: what is in it, how much it runs, what is missing, bad or changing."""
+"""Statistics of a data set: its entities, weather, quality and drifts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.data.dataset import Dataset
-from clearwatt.data.limits import QualityRules, subtype
 from clearwatt.data.quality import EntityQuality, QualityReport, Reason, assess
+from clearwatt.data.quality_rules import QualityRules
 from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.statistics import (
     EntityStatistics,
@@ -26,7 +26,7 @@ _YEAR = pd.Timedelta(days=365)
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """The figures of a data set; ``annual`` says whether the factors are over whole years."""
+    """The statistics of a data set; ``annual``: the factors weight calendar months equally."""
 
     name: str
     start: pd.Timestamp
@@ -44,20 +44,22 @@ class Description:
 
     @property
     def groups(self) -> tuple[GroupStatistics, ...]:
-        """Figures per kind, each followed by its subtypes where there are any."""
-        found: list[GroupStatistics] = []
+        """Statistics per kind, each followed by its subtypes if there are any."""
+        groups: list[GroupStatistics] = []
         for kind in Kind:
             members = tuple(item for item in self.entities if item.entity.kind is kind)
             names = tuple(dict.fromkeys(item.subtype for item in members))
             if members:
-                found.append(GroupStatistics(kind, None, members))
+                groups.append(GroupStatistics(kind, None, members))
             if any(names):
-                found += [GroupStatistics(kind, name, _of_subtype(members, name)) for name in names]
-        return tuple(found)
+                groups += [
+                    GroupStatistics(kind, name, _of_subtype(members, name)) for name in names
+                ]
+        return tuple(groups)
 
     @property
     def longest_gap(self) -> EntityQuality:
-        """The entity that was silent for longest, and how long."""
+        """The entity with the longest gap."""
         return max((item.quality for item in self.entities), key=lambda each: each.longest_gap)
 
     @property
@@ -66,11 +68,11 @@ class Description:
         return self.report.count(Reason.GAP) / self.report.codes.size
 
     def verdicts(self) -> Mapping[Reason, int]:
-        """Count the readings under each verdict."""
+        """The number of readings with each verdict."""
         return MappingProxyType({reason: self.report.count(reason) for reason in Reason})
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values for JSON, down to every entity and every drift."""
+        """Plain values for JSON, including every entity and every drift."""
         return {
             "name": self.name,
             "start": self.start.isoformat(),
@@ -98,7 +100,7 @@ class Description:
 
 
 def describe(dataset: Dataset, *, rules: QualityRules | None = None) -> Description:
-    """Measure a data set.
+    """The statistics of a data set.
 
     Args:
         dataset: any data set.
@@ -107,7 +109,7 @@ def describe(dataset: Dataset, *, rules: QualityRules | None = None) -> Descript
     report = assess(dataset, rules)
     times = dataset.times
     annual = times[-1] - times[0] + dataset.step >= _YEAR
-    # 23 months hold eleven calendar months twice: averaging per month first keeps them equal.
+    # 23 months have eleven calendar months twice; averaging per month first weights them equally.
     months = times.month.to_numpy() if annual else np.ones(len(times), dtype=np.int32)
     power = dataset.power.to_numpy()
     measured = zip(dataset.entities, power.T, report.ok.T, report.summary, strict=True)
@@ -146,7 +148,7 @@ def _entity_statistics(
         peak = float(np.abs(values).max())
     return EntityStatistics(
         entity=entity,
-        subtype=subtype(entity),
+        subtype=entity.subtype,
         mean=mean,
         peak=peak,
         capacity_factor=_ratio(mean, entity.capacity),
@@ -184,6 +186,6 @@ def _step(frame: pd.DataFrame) -> pd.Timedelta:
 
 
 def _common_unit(entities: tuple[Entity, ...]) -> str:
-    """Give the unit of power if all entities state the same."""
+    """The unit of power if all entities have the same, else empty."""
     units = {entity.extra.get("unit", "") for entity in entities}
     return units.pop() if len(units) == 1 else ""

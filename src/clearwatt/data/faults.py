@@ -1,4 +1,4 @@
-"""Faults on purpose: what meters do wrong, put into clean data with the truth beside it."""
+"""Fault injection: typical meter faults added to clean data, and how many are detected."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from clearwatt.data.quality import QualityReport, Reason
 from clearwatt.errors import ConfigurationError
 
 FAULTS = tuple(reason for reason in Reason if reason is not Reason.OK)
-# Shortest and longest fault in hours; lengths between are drawn log-uniformly. None: one reading,
-# rarely two, as a corrupted telegram leaves it.
+# Shortest and longest fault in hours, drawn log-uniformly. None: one reading, rarely two, as
+# from a corrupted telegram.
 _HOURS: Mapping[Reason, tuple[float, float] | None] = {
     Reason.GAP: (0.25, 72),
     Reason.OUT_OF_RANGE: (0.25, 6),
@@ -30,7 +30,7 @@ _TRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How many of the readings that one kind of fault spoiled were flagged."""
+    """The number of readings with one kind of fault, and how many of them were flagged."""
 
     fault: Reason
     readings: int
@@ -38,7 +38,7 @@ class Detection:
 
     @property
     def share(self) -> float:
-        """Give the share flagged, whatever the reason given; 1 where there was nothing to find."""
+        """The share flagged for any reason; 1 where there was no fault."""
         return self.flagged / self.readings if self.readings else 1.0
 
 
@@ -49,14 +49,14 @@ def inject_faults(
     faults: Sequence[Reason] = FAULTS,
     seed: int = 0,
 ) -> tuple[Dataset, npt.NDArray[np.uint8]]:
-    """Spoil a copy of a data set.
+    """A copy of a data set with faults.
 
-    Every entity suffers each of ``faults`` ``per_entity`` times, at random places that do not
-    touch. A plant is only struck where it runs: zero instead of zero is no fault.
+    Every entity has each of ``faults`` ``per_entity`` times, at random places that do not touch.
+    A plant has faults only while it runs, because zero instead of zero is no fault.
 
     Returns:
-        The spoiled data set and the truth, ``n x entities`` of ``Reason``; only readings that were
-        measured and whose value changed count as spoiled.
+        The faulty data set and the truth, ``n x entities`` of ``Reason``; a fault is a measured
+        reading whose value changed.
     """
     if per_entity < 1:
         raise ConfigurationError(f"per_entity is {per_entity}; give 1 or more")
@@ -65,38 +65,38 @@ def inject_faults(
             "faults names no fault; choose from " + ", ".join(reason.name for reason in FAULTS)
         )
     clean = dataset.power.to_numpy(dtype=np.float32)
-    spoiled, truth = clean.copy(), np.zeros(clean.shape, dtype=np.uint8)
+    faulty, truth = clean.copy(), np.zeros(clean.shape, dtype=np.uint8)
     times = pd.DatetimeIndex(dataset.power.index)
     per_hour = float(pd.Timedelta(hours=1) / (times[1] - times[0]))
     sizes = {entity.name: entity.capacity for entity in dataset.entities}
     for at, name in enumerate(dataset.power.columns):
-        # A stream of its own per entity: leaving one out does not change the others.
+        # One random stream per entity, so that leaving one out does not change the others.
         rng = np.random.default_rng([seed, *name.encode()])
         peak = float(np.nanmax(np.abs(clean[:, at])))
-        column = _Column(spoiled[:, at], truth[:, at], sizes[name] or peak)
+        column = _Column(faulty[:, at], truth[:, at], sizes[name] or peak)
         for fault in (fault for fault in faults for _ in range(per_entity)):
-            column.strike(fault, rng=rng, per_hour=per_hour)
-    truth[(spoiled == clean) | np.isnan(clean)] = Reason.OK
-    power = pd.DataFrame(spoiled, index=dataset.power.index, columns=dataset.power.columns)
+            column.inject(fault, rng=rng, per_hour=per_hour)
+    truth[(faulty == clean) | np.isnan(clean)] = Reason.OK
+    power = pd.DataFrame(faulty, index=dataset.power.index, columns=dataset.power.columns)
     return dataclasses.replace(dataset, power=power), truth
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """One entity's readings and truth (both ``n``, written in place) and what 1 means."""
+    """One entity's readings and truth (both ``n``, changed in place) and its size."""
 
     values: Float32Array
     truth: npt.NDArray[np.uint8]
     size: float
 
-    def strike(self, fault: Reason, *, rng: np.random.Generator, per_hour: float) -> None:
-        """Put one fault where there is room for it; a series too short or idle is spared."""
+    def inject(self, fault: Reason, *, rng: np.random.Generator, per_hour: float) -> None:
+        """Add one fault where there is room for it; none if the series is too short or idle."""
         length = _length(fault, rng=rng, per_hour=per_hour)
         for _ in range(_TRIES):
             start = int(rng.integers(1, max(len(self.values) - length - 1, 2)))
             if self._free(start, length):
                 where = slice(start, start + length)
-                self.values[where] = self._spoil(fault, self.values[where], rng)
+                self.values[where] = self._faulty_values(fault, self.values[where], rng)
                 self.truth[where] = fault
                 return
 
@@ -106,7 +106,7 @@ class _Column:
         running = abs(self.values[start]) > 0.05 * self.size
         return bool(room and running and not self.truth[around].any())
 
-    def _spoil(
+    def _faulty_values(
         self, fault: Reason, values: Float32Array, rng: np.random.Generator
     ) -> Float32Array | float:
         if fault is Reason.GAP:
@@ -129,7 +129,7 @@ def _length(fault: Reason, *, rng: np.random.Generator, per_hour: float) -> int:
 
 
 def detection(report: QualityReport, truth: npt.NDArray[np.uint8]) -> tuple[Detection, ...]:
-    """Compare verdicts with the truth of ``inject_faults``, per kind of fault."""
+    """The detection of each kind of fault, from verdicts and the truth of ``inject_faults``."""
     flagged = report.codes != Reason.OK
     return tuple(
         Detection(

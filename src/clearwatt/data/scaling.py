@@ -1,4 +1,4 @@
-"""Scaling to what a network likes: fitted on the warm-up only, saved, and undone for forecasts."""
+"""Scaling of inputs and power: fitted on the warm-up only, saved, and inverted for forecasts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONSTANT = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Extrema:
-    """The range of one weather variable in the warm-up; it becomes [0, 1]."""
+    """The range of one weather variable in the warm-up; it is scaled to [0, 1]."""
 
     low: float
     high: float
@@ -46,7 +46,7 @@ class Extrema:
 
     @property
     def span(self) -> float:
-        """What to divide by: never zero, also where the variable was constant."""
+        """The divisor; not zero where the variable was constant."""
         size = max(abs(self.low), abs(self.high))
         if self.high - self.low > _CONSTANT * size:
             return self.high - self.low
@@ -55,11 +55,11 @@ class Extrema:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Everything that turns raw readings into model inputs and targets, fitted on the warm-up only.
+    """The scaling of raw readings to model inputs and targets, fitted on the warm-up only.
 
     ``weather`` is zone -> variable -> extrema (variables in column order), ``power`` is entity ->
-    the power that becomes 1. Values beyond the warm-up's range are *not* clipped: they are what
-    novelty detection has to see.
+    the power that is scaled to 1. Values beyond the warm-up's range are *not* clipped, because
+    novelty detection needs them.
     """
 
     weather: Mapping[str, Mapping[str, Extrema]]
@@ -74,17 +74,17 @@ class Scaling:
                 raise DataError(f"power of {entity!r} is scaled by {size}; it must be positive")
 
     def columns(self, zone: str) -> tuple[str, ...]:
-        """Name the ``d`` inputs of a zone: its weather variables, then the calendar."""
+        """The names of the ``d`` inputs of a zone: its weather variables, then the calendar."""
         return (*self._extrema(zone), *CALENDAR_COLUMNS)
 
     def inputs(self, zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex) -> Float32Array:
-        """Compute the inputs of a zone from its raw weather forecast.
+        """The inputs of a zone from its raw weather forecast.
 
         Returns:
             ``n x d``; NaN where the forecast does not cover the time.
         """
         extrema = self._extrema(zone)
-        _same_variables(zone, expected=tuple(extrema), given=tuple(map(str, frame.columns)))
+        _check_variables(zone, expected=tuple(extrema), given=tuple(map(str, frame.columns)))
         weather = interpolate_weather(frame[list(extrema)], times, max_gap=self.max_gap)
         low = np.array([e.low for e in extrema.values()])
         span = np.array([e.span for e in extrema.values()])
@@ -92,15 +92,15 @@ class Scaling:
         return np.hstack([scaled, calendar(times, timezone=self.timezone)])
 
     def scale_power(self, power: npt.ArrayLike, entities: Sequence[str]) -> Float32Array:
-        """Divide raw power (``n x entities``, or one row) by each entity's size."""
+        """Raw power (``n x entities``, or one row) divided by each entity's size."""
         return (np.asarray(power, dtype=np.float64) / self._sizes(entities)).astype(np.float32)
 
     def restore_power(self, scaled: npt.ArrayLike, entities: Sequence[str]) -> Float32Array:
-        """Undo ``scale_power``: give forecasts back in the unit of the power readings."""
+        """The inverse of ``scale_power``: forecasts in the unit of the power readings."""
         return (np.asarray(scaled, dtype=np.float64) * self._sizes(entities)).astype(np.float32)
 
     def save(self, path: str | Path) -> None:
-        """Write the scaling as JSON; every float survives exactly."""
+        """Write the scaling as JSON; floats are restored exactly."""
         weather = {z: {v: [e.low, e.high] for v, e in vs.items()} for z, vs in self.weather.items()}
         content = {
             "format": _FORMAT,
@@ -114,7 +114,7 @@ class Scaling:
 
     @classmethod
     def load(cls, path: str | Path) -> Scaling:
-        """Read what ``save`` wrote."""
+        """The scaling that ``save`` wrote."""
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             if (content["format"], content["version"]) != (_FORMAT, _VERSION):
@@ -152,8 +152,8 @@ def _extrema_from_json(variables: Mapping[str, Sequence[float]]) -> Mapping[str,
     )
 
 
-def _same_variables(zone: str, *, expected: tuple[str, ...], given: tuple[str, ...]) -> None:
-    """Demand the same variables in any order: a wrong column would be scaled as another."""
+def _check_variables(zone: str, *, expected: tuple[str, ...], given: tuple[str, ...]) -> None:
+    """Require the variables of the warm-up, in any order."""
     missing = [name for name in expected if name not in given]
     extra = [name for name in given if name not in expected]
     if missing or extra:
@@ -176,15 +176,15 @@ def fit_scaling(
 
     Args:
         dataset: the data set, or the slice of it that is the warm-up. Remove bad readings first
-            (``QualityReport.clean``): one spike would become the peak of an unrated entity.
+            (``QualityReport.clean``): a spike would become the peak of an unrated entity.
         warmup: the number of leading power steps that are the warm-up; all of them by default.
-        timezone: the clock for the calendar inputs.
-        max_gap: the longest stretch without weather that is bridged.
+        timezone: the time zone of the calendar inputs.
+        max_gap: the longest gap in the weather that is bridged.
 
     Returns:
         Weather extrema over the warm-up's inputs, power by rated capacity or, where that is
-        unknown, by the largest absolute reading of the warm-up. Nothing dated after the last step
-        of the warm-up is looked at, neither power nor weather.
+        unknown, by the largest absolute reading of the warm-up. Neither power nor weather after the
+        last step of the warm-up is used.
     """
     power = dataset.power.iloc[: _warmup_length(dataset, warmup)]
     times = pd.DatetimeIndex(power.index)
@@ -216,7 +216,7 @@ def _warmup_length(dataset: Dataset, warmup: int | None) -> int:
 def _fit_extrema(
     zone: str, frame: pd.DataFrame, times: pd.DatetimeIndex, *, max_gap: pd.Timedelta
 ) -> Mapping[str, Extrema]:
-    # A step between two hours leans on the later one, which may lie beyond the warm-up.
+    # Interpolation between two hours would use the later one, which may be after the warm-up.
     values = interpolate_weather(frame.loc[: times[-1]], times, max_gap=max_gap)
     names = [str(name) for name in frame.columns]
     absent = [names[at] for at in np.flatnonzero(np.isnan(values).all(axis=0))]

