@@ -26,7 +26,7 @@ from clearwatt.cli.service import ADDRESS, add_token_option, require_service, to
 if TYPE_CHECKING:
     from clearwatt.data import Dataset
     from clearwatt.errors import ClearwattError
-    from clearwatt.service.client.replay import Plan, Progress
+    from clearwatt.service.client.replay import Plan, ReplayProgress
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -149,7 +149,7 @@ def _dataset(options: argparse.Namespace) -> Dataset:
     return dataset
 
 
-def _show(steps: Iterator[Progress]) -> Progress:
+def _show(steps: Iterator[ReplayProgress]) -> ReplayProgress:
     """Run a replay and show its progress; returns the last."""
     console, written_at = Console(stderr=True), -math.inf
     with console.status("asking the service for its newest readings") as status:
@@ -163,7 +163,7 @@ def _show(steps: Iterator[Progress]) -> Progress:
     return last
 
 
-def _progress_line(now: Progress) -> str:
+def _progress_line(now: ReplayProgress) -> str:
     if now.stage == "warm-up":
         return f"warming up; {timedelta(seconds=round(now.elapsed))} since the start"
     from clearwatt.service.times import text

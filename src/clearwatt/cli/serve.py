@@ -13,7 +13,7 @@ from clearwatt.cli.printing import print_lines, progress
 from clearwatt.cli.service import add_store_options, database_of, require_service
 
 if TYPE_CHECKING:
-    from clearwatt.service.serve import Serving
+    from clearwatt.service.serve import ServeOptions
     from clearwatt.service.store import Store
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -113,10 +113,10 @@ def run(options: argparse.Namespace) -> None:
     serve(serving, prepare=prepare, ready=_announce)
 
 
-def _serving(options: argparse.Namespace) -> Serving:
+def _serving(options: argparse.Namespace) -> ServeOptions:
     from clearwatt.service.config import ServiceConfig
     from clearwatt.service.learner.process import LearnerConfig
-    from clearwatt.service.serve import Serving
+    from clearwatt.service.serve import ServeOptions
 
     limits = {name: getattr(options, name) for name in ("max_body", "rate", "burst")}
     web = ServiceConfig(
@@ -133,7 +133,7 @@ def _serving(options: argparse.Namespace) -> Serving:
         ray_address=options.ray_address,
         log_level=options.log_level,
     )
-    return Serving(web, learner, options.log_level)
+    return ServeOptions(web, learner, options.log_level)
 
 
 def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:
     return defaults
 
 
-def _import_step(options: argparse.Namespace, serving: Serving) -> Callable[[Store], None]:
+def _import_step(options: argparse.Namespace, serving: ServeOptions) -> Callable[[Store], None]:
     """Read the run now, so that its errors are reported before anything starts."""
     from clearwatt.cli.finished_run import read_finished_run
     from clearwatt.cli.model_import import import_run

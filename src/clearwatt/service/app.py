@@ -1,4 +1,4 @@
-"""The HTTP application: routes, and around them what every request goes through."""
+"""The HTTP application: routes, pages and middleware."""
 
 from __future__ import annotations
 
@@ -76,18 +76,18 @@ def create_app(
     session_key: Path | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
-    """Put an application together; several may live in one process.
+    """Create an application; a process may have several.
 
     Args:
-        config: How it listens and what it lets through.
-        store: Where everything is kept.
-        forecaster: Who forecasts.
-        supervisor: Who wakes the learner and knows how it is.
-        metrics: Who counts.
-        registry: Who knows zones and entities; better the forecaster's own than a second one.
-        feed: Who tells pages what is new; whoever hears of changes tells it.
-        session_key: The file with the key that signs sessions; None: they end with this process.
-        clock: The wall clock, in seconds since 1970.
+        config: Address and limits.
+        store: The store of the service.
+        forecaster: Answers requests for forecasts.
+        supervisor: Wakes the learner and reports its health.
+        metrics: Counters of this application.
+        registry: Zones and entities; should be the one of the forecaster.
+        feed: Live news for pages; told of changes by its owner.
+        session_key: File of the key that signs sessions; None: sessions end with this process.
+        clock: Wall clock, in seconds since 1970.
     """
     registry = registry or Registry(store)
     context = AppContext(
@@ -104,7 +104,7 @@ def create_app(
         signals=SignalCache(store),
         clock=clock,
     )
-    # The interactive pages of FastAPI load scripts from elsewhere, which the headers forbid.
+    # FastAPI's interactive pages load scripts from other sites, which the headers forbid.
     app = ServiceApp(
         title="ClearWatt",
         version=__version__,
@@ -122,7 +122,7 @@ def create_app(
 
 
 def _middleware(context: AppContext) -> list[Middleware]:
-    """From the outside in; a body is read only for those who may send one."""
+    """Middleware from the outside in; a body is read only after authorisation."""
     config = context.config
     buckets = Buckets(rate=config.rate, burst=config.burst)
     return [

@@ -1,7 +1,7 @@
-"""What is watched from outside, for Prometheus; docs/metrics.md lists it all.
+"""Metrics for Prometheus; docs/metrics.md lists them.
 
-Nothing here is global: each application has a `Metrics` of its own. What happens in the process is
-counted as it happens; where zones and entities stand is read from the store at each scrape.
+Each application has its own `Metrics`, nothing is global. Requests, readings and forecasts are
+counted as they happen; the status of zones and entities is read from the store at each scrape.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
 
-class Page(Protocol):
-    """Something that is read at each scrape."""
+class MetricSource(Protocol):
+    """A source of samples that is read at each scrape."""
 
     def text(self) -> str:
-        """Its samples in the text format of Prometheus."""
+        """Samples in the text format of Prometheus."""
 
 
 class Metrics:
-    """Counters of one application and whatever else is collected when they are read."""
+    """Counters of one application, and further sources read at each scrape."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self.registry: CollectorRegistry = _Registry(auto_describe=True)
@@ -85,7 +85,7 @@ class Metrics:
             registry=self.registry,
         )
         self.ingestion = Rate()
-        self._pages: list[Page] = []
+        self._sources: list[MetricSource] = []
         self._ages = _Ages(clock)
         self.registry.register(self._ages)
         for result in (*Receipt._fields, "rejected"):
@@ -94,22 +94,22 @@ class Metrics:
             self._steps.labels(source.label)
 
     def request_answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer; ``route`` is the pattern, not the address, so that there are few."""
+        """Count an answer; ``route`` is the pattern, not the address, to limit the series."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
     def readings_taken(self, receipt: Receipt, *, rejected: int = 0) -> None:
-        """Count what became of a batch of readings."""
+        """Count the readings of a batch by result."""
         for result, count in {**receipt._asdict(), "rejected": rejected}.items():
             self._readings.labels(result).inc(count)
         self.ingestion.add(receipt.new + receipt.corrections)
 
     def weather_taken(self, zone: str) -> None:
-        """Count a weather forecast that came in."""
+        """Count an incoming weather forecast."""
         self._issues.labels(zone).inc()
 
     def forecasts_answered(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
-        """Count what one request was answered with."""
+        """Count the forecasts of one request and the seconds it took."""
         answered, causes, sources = 0, Tally[tuple[str, str]](), np.zeros(len(Source), np.int64)
         for forecast in forecasts:
             answered += 1
@@ -124,24 +124,24 @@ class Metrics:
             self._fallbacks.labels(zone, cause).inc(count)
 
     def last_forecasts(self) -> dict[str, tuple[float, int | None]]:
-        """When each zone was last forecast, and when the weather used for it was issued."""
+        """Times of the last forecast of each zone and of the issue of its weather."""
         return dict(self._ages.last)
 
-    def collect_from(self, page: Page) -> None:
-        """Have something else read at each scrape, such as `StatusGauges` of `views.gauges`."""
-        self._pages.append(page)
+    def collect_from(self, source: MetricSource) -> None:
+        """Add a source to read at each scrape, such as `clearwatt.service.views.gauges`."""
+        self._sources.append(source)
 
     def render(self) -> bytes:
-        """Everything in the text format of Prometheus; served as `CONTENT_TYPE`."""
-        counted = generate_latest(self.registry)
-        return counted + "".join(page.text() for page in self._pages).encode()
+        """All metrics in the text format of Prometheus; served as `CONTENT_TYPE`."""
+        counters = generate_latest(self.registry)
+        return counters + "".join(source.text() for source in self._sources).encode()
 
 
 class _Registry(CollectorRegistry):
-    """Leaves out when each counter was made: as many lines again, which nobody watches."""
+    """Registry without the creation time of each counter, which doubles the lines."""
 
     def collect(self) -> Iterable[Metric]:
-        """All metrics with their samples."""
+        """All metrics with samples."""
         for metric in super().collect():
             if metric.type in ("counter", "histogram"):
                 metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
@@ -149,7 +149,7 @@ class _Registry(CollectorRegistry):
 
 
 class _Ages(Collector):
-    """How old the last forecast of each zone is, and the weather it was made from."""
+    """Ages of the last forecast of each zone and of its weather."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -160,7 +160,7 @@ class _Ages(Collector):
         self.last[forecast.zone] = forecast.issued_at, weather
 
     def collect(self) -> Iterable[Metric]:
-        """At this moment."""
+        """Current ages."""
         now = self._clock()
         forecast = GaugeMetricFamily(
             "clearwatt_forecast_age_seconds",

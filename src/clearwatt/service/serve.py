@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Serving:
+class ServeOptions:
     """All that a service is started with.
 
     Args:
@@ -68,7 +68,7 @@ class Serving:
 
 
 def serve(
-    serving: Serving,
+    serving: ServeOptions,
     *,
     prepare: Callable[[Store], None] | None = None,
     ready: Callable[[str], None] | None = None,
@@ -95,9 +95,12 @@ def serve(
 
 
 def _run(
-    serving: Serving, store: Store, listener: socket.socket, ready: Callable[[str], None] | None
+    serving: ServeOptions,
+    store: Store,
+    listener: socket.socket,
+    ready: Callable[[str], None] | None,
 ) -> None:
-    """Start the parts, answer until told to stop, and end them in the opposite order."""
+    """Start all parts, serve until a signal, and stop them in reverse order."""
     metrics, registry, feed = Metrics(), Registry(store), Feed(store)
     forecaster = Forecaster(store, ModelFiles(serving.data_dir), registry=registry, metrics=metrics)
 
@@ -107,7 +110,7 @@ def _run(
 
     supervisor = Supervisor(serving.learner, changed=changed, record=store.add_event)
     metrics.collect_from(
-        StatusGauges(store, recorder=forecaster.recorder, learner=_Fares(supervisor))
+        StatusGauges(store, recorder=forecaster.recorder, health=lambda: supervisor.health)
     )
     app = create_app(
         serving.web,
@@ -132,48 +135,25 @@ def _run(
         server.run(sockets=[listener])
 
 
-class _Fares:
-    """The learner's health as the metrics ask for it: alive, restarts, when it last spoke."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        self._supervisor = supervisor
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs."""
-        return self._supervisor.health.alive
-
-    @property
-    def restarts(self) -> int:
-        """How often it was started again."""
-        return self._supervisor.health.restarts
-
-    @property
-    def heartbeat(self) -> float | None:
-        """When it last spoke, by the wall clock."""
-        age = self._supervisor.health.heartbeat_age
-        return None if age is None else time.time() - age
-
-
 class _Server(uvicorn.Server):
-    """Tells when it answers, and lets nobody who listens keep it from stopping."""
+    """Server that announces when it is ready and disconnects listeners before it stops."""
 
     def __init__(self, config: uvicorn.Config, feed: Feed, *, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._feed, self._announce = feed, announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start answering, and say so."""
+        """Start answering and announce it."""
         await super().startup(sockets)
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what would not end by itself, then wait for the rest."""
+        """Close the streams, which would not end by themselves, then wait for the rest."""
         self._feed.close()
         await super().shutdown(sockets)
 
 
-def _settings(app: FastAPI, serving: Serving) -> uvicorn.Config:
+def _settings(app: FastAPI, serving: ServeOptions) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
@@ -183,7 +163,7 @@ def _settings(app: FastAPI, serving: Serving) -> uvicorn.Config:
         lifespan="off",
         backlog=BACKLOG,
         timeout_graceful_shutdown=GRACE,
-        # Addresses of callers count for rate limits, so nobody may make them up.
+        # Rate limits use the address of a caller, so it must not come from a header.
         proxy_headers=False,
     )
 
@@ -201,7 +181,7 @@ def _announcing(listener: socket.socket, ready: Callable[[str], None] | None) ->
 
 
 def _note(store: Store, kind: str, message: str) -> None:
-    """Record an event of the service itself; one that cannot be written stops nothing."""
+    """Record an event of the service itself; a failure is only logged."""
     now = time.time()
     try:
         store.add_event(Event(f"{kind}:{int(now * 1000)}", kind, message, now))
@@ -211,7 +191,7 @@ def _note(store: Store, kind: str, message: str) -> None:
 
 @contextmanager
 def _held(data_dir: Path) -> Iterator[None]:
-    """Be the only service of a data directory; however it ends, the lock ends with it."""
+    """Lock a data directory for one service; the lock ends with the process."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (data_dir / "service.lock").open("w") as lock:
         try:
@@ -225,9 +205,9 @@ def _held(data_dir: Path) -> Iterator[None]:
 
 @contextmanager
 def _listening(web: ServiceConfig) -> Iterator[socket.socket]:
-    """Take the port before anything is started, so that a port in use is told at once."""
+    """Bind the port before anything starts, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
-    # The protocol is named because only then does asyncio send small answers without delay.
+    # asyncio sends small answers without delay only if the protocol is given.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -242,10 +222,10 @@ def _listening(web: ServiceConfig) -> Iterator[socket.socket]:
 
 @contextmanager
 def _told_to_stop(server: _Server) -> Iterator[None]:
-    """Have signals stop the server and nothing else, from here to the very end.
+    """Let signals stop the server only, until the with-block ends.
 
-    The server raises a signal again once it has stopped; the learner and the store must still be
-    ended in peace then.
+    The server raises a signal again once it has stopped; learner and store still have to be closed
+    then.
     """
 
     def stop(*_: object) -> None:

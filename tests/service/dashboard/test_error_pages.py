@@ -21,7 +21,7 @@ def test_a_page_that_is_not_there_says_so(web):
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html")
     assert "script-src 'self'" in answer.headers["content-security-policy"]
-    assert "<h1>There is nothing here</h1>" in answer.text
+    assert "<h1>Page not found</h1>" in answer.text
     assert web.ask("GET", "/nowhere").json()["error"]["code"] == "not_found"
 
 

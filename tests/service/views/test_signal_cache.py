@@ -6,11 +6,11 @@ import pytest
 from clearwatt.service.records import READING, Entity, Flag, Outcome, Verdict, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
-from clearwatt.service.views.signal_cache import WORTH_KEEPING, SignalCache
+from clearwatt.service.views.signal_cache import LEAST_ROWS, SignalCache
 
 STEP = 900
 START = 1_717_200_000
-ROWS = WORTH_KEEPING + 100
+ROWS = LEAST_ROWS + 100
 END = START + ROWS * STEP
 
 

@@ -72,8 +72,8 @@ def test_thinning_gives_means_of_what_is_known():
     values = np.arange(n, dtype=np.float64)
     values[:20] = np.nan
     signals = Signals(np.arange(n), values, values, values, np.full(n, np.nan))
-    assert signals.thinned(n) is signals
-    thin = signals.thinned(100)
+    assert signals.means(n) is signals
+    thin = signals.means(100)
     assert len(thin.times) == 100
     assert np.isnan(thin.measured[0])
     assert thin.measured[50] == pytest.approx(values[500:510].mean(), abs=1)

@@ -5,7 +5,7 @@ import pytest
 from clearwatt.service.records import Entity, Event, Outcome, Version, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
-from clearwatt.service.views.thresholds import Step, threshold_steps
+from clearwatt.service.views.thresholds import ThresholdChange, threshold_steps
 
 ENTITY = Entity("e", "north", "consumer")
 DEPLOYED = {"predictor": "predictor:e:0", "autoencoder": "autoencoder:north:0"}
@@ -42,7 +42,10 @@ def changed(kind, before, after, *, time, threshold=None, entity="e"):
 
 def test_an_entity_that_never_updated_has_the_threshold_of_its_first_model(store):
     steps = threshold_steps(store, ENTITY, DEPLOYED)
-    assert steps == {"predictor": [Step(0, 1.0)], "autoencoder": [Step(0, 1.0)]}
+    assert steps == {
+        "predictor": [ThresholdChange(0, 1.0)],
+        "autoencoder": [ThresholdChange(0, 1.0)],
+    }
     nothing = threshold_steps(store, ENTITY, {"predictor": None, "autoencoder": None})
     assert nothing == {"predictor": [], "autoencoder": []}
 
@@ -65,5 +68,10 @@ def test_updates_and_roll_backs_are_steps_and_refused_models_are_not(store):
     ):
         store.add_event(event)
     steps = threshold_steps(store, ENTITY, DEPLOYED)
-    assert steps["predictor"] == [Step(0, 1.0), Step(100, 11.0), Step(200, 21.0), Step(300, 1.0)]
-    assert steps["autoencoder"] == [Step(0, 1.0), Step(250, 0.5)]
+    assert steps["predictor"] == [
+        ThresholdChange(0, 1.0),
+        ThresholdChange(100, 11.0),
+        ThresholdChange(200, 21.0),
+        ThresholdChange(300, 1.0),
+    ]
+    assert steps["autoencoder"] == [ThresholdChange(0, 1.0), ThresholdChange(250, 0.5)]

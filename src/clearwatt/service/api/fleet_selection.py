@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from clearwatt.service.api.schemas.fleet import FleetEntity, FleetPage, FleetQuery
-from clearwatt.service.views.overview import FleetState, Member
+from clearwatt.service.views.overview import FleetMember, FleetState
 
 
 class Selection(NamedTuple):
     """A page of matching entities, their total, and counts over the whole fleet."""
 
-    page: Sequence[Member]
+    page: Sequence[FleetMember]
     total: int
     everyone: int
     alerts: int
@@ -32,7 +32,7 @@ class Selection(NamedTuple):
         )
 
 
-def select(members: Sequence[Member], query: FleetQuery) -> Selection:
+def select(members: Sequence[FleetMember], query: FleetQuery) -> Selection:
     """Filter, sort and page the members of a fleet."""
     found = [member for member in members if _fits(member, query)]
     found.sort(key=_name)
@@ -49,18 +49,18 @@ def select(members: Sequence[Member], query: FleetQuery) -> Selection:
     )
 
 
-def _fits(member: Member, query: FleetQuery) -> bool:
+def _fits(member: FleetMember, query: FleetQuery) -> bool:
     entity = member.entity
     return (
         query.zone in (None, entity.zone)
         and query.kind in (None, entity.kind)
         and query.state in (None, member.state)
         and (not query.alerts or bool(member.alerts))
-        and (not query.q or query.q.casefold() in member.sought)
+        and (not query.q or query.q.casefold() in member.search_text)
     )
 
 
-def _name(member: Member) -> tuple[str, str]:
+def _name(member: FleetMember) -> tuple[str, str]:
     return (member.entity.name or member.entity.id).casefold(), member.entity.id
 
 
@@ -69,7 +69,7 @@ def _known(value: float | None) -> float:
     return -1.0 if value is None else float(value)
 
 
-_KEYS: dict[str, Callable[[Member], Any]] = {
+_KEYS: dict[str, Callable[[FleetMember], Any]] = {
     "name": _name,
     "zone": lambda member: member.entity.zone,
     "error": lambda member: _known(member.status.live.rmse_day),

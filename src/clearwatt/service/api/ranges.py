@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clearwatt.errors import DataError
 from clearwatt.service.api.context import AppContext
-from clearwatt.service.api.schemas.base import Span
+from clearwatt.service.api.schemas.base import TimeRange
 from clearwatt.service.records import Zone
 from clearwatt.service.times import text
 
@@ -20,7 +20,7 @@ def watermark(app: AppContext, zone: str) -> int | None:
     return app.store.status(zone).watermark
 
 
-def forecast_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
+def forecast_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, int]:
     """Range start <= time < end of a forecast; default: 48 hours from now.
 
     In a replay of past data, now is the step after the newest reading.
@@ -33,7 +33,7 @@ def forecast_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
     return _ordered(start, start + AHEAD if query.end is None else query.end)
 
 
-def past_range(app: AppContext, zone: Zone, query: Span) -> tuple[int, int]:
+def past_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, int]:
     """Range of past times; default: the last day with readings, or a day from start or to end."""
     if query.start is None and query.end is None:
         mark = watermark(app, zone.id)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.api.context import AppContext
-from clearwatt.service.api.schemas.operations import Health
+from clearwatt.service.api.schemas.operations import ReadinessAnswer
 
 STUCK = 60.0
 """Seconds without a heartbeat after which the learner counts as stuck."""
 
 
-def readiness(app: AppContext) -> Health:
+def readiness(app: AppContext) -> ReadinessAnswer:
     """Check the store and the learner; lists every reason not to be ready."""
     reasons = [reason for reason in (_store(app), _learner(app)) if reason]
-    return Health(
+    return ReadinessAnswer(
         status="not ready" if reasons else "ok",
         reasons=reasons,
         notes=_notes(app),

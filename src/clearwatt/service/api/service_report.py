@@ -9,19 +9,24 @@ from importlib.metadata import version
 from clearwatt import __version__
 from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.readiness import readiness
-from clearwatt.service.api.schemas.operations import ModelCounts, Report, ZoneGlance, ZoneReport
+from clearwatt.service.api.schemas.operations import (
+    HealthReport,
+    ModelCounts,
+    ZoneGlance,
+    ZoneReport,
+)
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.times import optional_text, text
 from clearwatt.service.views.overview import ZoneView
 
 
-def report(app: AppContext) -> Report:
+def report(app: AppContext) -> HealthReport:
     """The report; from the store it reads only what has changed."""
     now, health, ready = app.clock(), app.learner.health, readiness(app)
     views, last = app.overview.zones(health), app.metrics.last_forecasts()
     heads, counts = app.store.heads(), dict(app.store.counts())
     newest = max((issued for issued, _ in last.values()), default=None)
-    return Report(
+    return HealthReport(
         at=text(int(now)),
         ready=not ready.reasons,
         reasons=ready.reasons,

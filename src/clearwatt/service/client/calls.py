@@ -25,7 +25,7 @@ from clearwatt.service.api.schemas.entities import (
     EntityPage,
     NewEntity,
     Registered,
-    Window,
+    TimeWindow,
 )
 from clearwatt.service.api.schemas.forecasts import ForecastList, VintageList
 from clearwatt.service.api.schemas.history import (
@@ -317,7 +317,7 @@ class Client:
             self._http.post(f"/v1/entities/{_part(entity)}/exclusions", content)
         )
 
-    def exclusions(self, entity: str) -> list[Window]:
+    def exclusions(self, entity: str) -> list[TimeWindow]:
         """Windows that an entity does not learn from."""
         return self.entity(entity).exclusions
 

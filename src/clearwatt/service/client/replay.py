@@ -84,7 +84,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReplayProgress:
     """Progress of a replay: position in the data set and counts of readings sent."""
 
     stage: Stage
@@ -115,7 +115,7 @@ class Replay:
         self._began = time.monotonic()
         self._counts = {"sent": 0, "new": 0, "duplicates": 0, "corrections": 0}
 
-    def run(self) -> Iterator[Progress]:
+    def run(self) -> Iterator[ReplayProgress]:
         """Run the replay; yields its progress after each request."""
         self._began = time.monotonic()
         self._register()
@@ -168,7 +168,7 @@ class Replay:
         while first and self._issues and self._issues[0].issued_at < since:
             self._issues.popleft()
 
-    def _play(self, stage: Stage, first: int, stop: int) -> Iterator[Progress]:
+    def _play(self, stage: Stage, first: int, stop: int) -> Iterator[ReplayProgress]:
         together = self._steps_at_once(stage)
         began, start = time.monotonic(), first
         while first < stop:
@@ -214,7 +214,7 @@ class Replay:
             for name in ("new", "duplicates", "corrections"):
                 self._counts[name] += getattr(receipt, name)
 
-    def _warm_up(self) -> Iterator[Progress]:
+    def _warm_up(self) -> Iterator[ReplayProgress]:
         """Request the warm-up of every entity without a model, and wait for it."""
         if not self._history:
             return
@@ -240,8 +240,8 @@ class Replay:
         """Whether a zone has models; entities without history may have none."""
         return self._client.zone(zone).encoder is not None
 
-    def _progress(self, stage: Stage, at: int) -> Progress:
-        return Progress(
+    def _progress(self, stage: Stage, at: int) -> ReplayProgress:
+        return ReplayProgress(
             stage=stage,
             time=int(self._times[at]),
             start=int(self._times[0]),

@@ -1,1 +1,1 @@
-"""The pages people look at: rendered here, kept live by a little JavaScript over the same API."""
+"""The dashboard: pages rendered on the server, updated by JavaScript through the same API."""

@@ -1,4 +1,4 @@
-"""What pages load beside themselves: styles, scripts, and plotly from its own wheel."""
+"""Static files of the pages: styles, scripts, and plotly from its own wheel."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 EAGER = b"//# allFunctionsCalledOnLoad\n"
-"""Has a browser compile plotly while it arrives, beside the page, instead of when it is run."""
-FOR_EVER = "public, max-age=31536000, immutable"
-"""For an address that names the content: other content has another address."""
-ASK_AGAIN = "no-cache"
-"""For one that does not: the browser keeps it and asks whether it is still the same."""
+"""Makes a browser compile plotly while it loads, in parallel to the page."""
+IMMUTABLE = "public, max-age=31536000, immutable"
+"""Cache-Control of an address with the digest of the content."""
+REVALIDATE = "no-cache"
+"""Cache-Control of an address without it: the browser asks whether its copy is current."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent; ``mark`` follows from its content."""
+    """A static file, plain and compressed, with a digest of its content."""
 
     body: bytes
     zipped: bytes
-    mark: str
+    digest: str
     media_type: str
 
 
 @cache
-def _listed() -> Mapping[str, Traversable]:
-    """Every file there is, by name; nothing else is ever opened."""
+def _static_files() -> Mapping[str, Traversable]:
+    """All static files by name; no other file is ever opened."""
     own = files("clearwatt.service.dashboard") / "static"
     found = {each.name: each for each in own.iterdir() if each.name.rpartition(".")[2] in TYPES}
     return {**found, PLOTLY: files("plotly") / "package_data" / PLOTLY}
@@ -50,44 +50,45 @@ def _listed() -> Mapping[str, Traversable]:
 
 @cache
 def asset(name: str) -> Asset:
-    """A file by name, read once, or UnknownIdError."""
-    file = _listed().get(name)
+    """A file by name, read once; raises UnknownIdError."""
+    file = _static_files().get(name)
     if file is None:
         raise UnknownIdError(f"there is no file {name[:100]!r}")
     body = (EAGER if name == PLOTLY else b"") + file.read_bytes()
     return Asset(
         body=body,
         zipped=gzip.compress(body, compresslevel=6, mtime=0),
-        mark=hashlib.sha256(body).hexdigest()[:16],
+        digest=hashlib.sha256(body).hexdigest()[:16],
         media_type=TYPES[name.rpartition(".")[2]],
     )
 
 
 def read_all() -> None:
-    """Read and compress every file, so that nobody waits for it."""
-    for name in _listed():
+    """Read and compress all files in advance."""
+    for name in _static_files():
         asset(name)
 
 
 def address(name: str) -> str:
-    """Where a file is, for a page to name; it changes with the content.
+    """Address of a file with the digest of its content.
 
-    Scripts that are imported by others are named without: under two addresses a module runs twice.
+    Scripts that other scripts import must be used without digest: a module with two addresses runs
+    twice.
     """
-    return f"/static/{name}?v={asset(name).mark}"
+    return f"/static/{name}?v={asset(name).digest}"
 
 
 @router.get("/static/{name}")
 def send_asset(name: str, request: Request) -> Response:
-    """A file, compressed where that is understood."""
+    """A static file, compressed if the browser accepts it."""
     found = asset(name)
-    named = request.query_params.get("v") == found.mark
+    current = request.query_params.get("v") == found.digest
     headers = {
-        "ETag": f'"{found.mark}"',
-        "Cache-Control": FOR_EVER if named else ASK_AGAIN,
+        "ETag": f'"{found.digest}"',
+        "Cache-Control": IMMUTABLE if current else REVALIDATE,
         "Vary": "Accept-Encoding",
     }
-    if found.mark in request.headers.get("if-none-match", ""):
+    if found.digest in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
         headers["Content-Encoding"] = "gzip"

@@ -1,4 +1,4 @@
-"""Small pictures inside a page: drawn by the server, said in words as well."""
+"""Small SVG graphics in pages, each with a text alternative."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clearwatt.service.views.signals import Signals
 
 WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
 ALIKE = 0.05
-"""Errors that differ by less are called the same."""
+"""Relative difference below which errors are called equal."""
 
 
 class Trend(NamedTuple):
-    """An arrow, words, and how bad it is: "good", "warn" or nothing."""
+    """An arrow, its words, and a tone: "good", "warn" or ""."""
 
     arrow: str
     words: str
@@ -26,7 +26,7 @@ class Trend(NamedTuple):
 
 
 def trend(ratio: float | None) -> Trend | None:
-    """How the error of the last day compares with that of the week."""
+    """Trend of the error, from the ratio of the last day's to the week's."""
     if ratio is None:
         return None
     if abs(ratio - 1) < ALIKE:
@@ -38,15 +38,17 @@ def trend(ratio: float | None) -> Trend | None:
 
 
 def sparkline(values: Sequence[float | None], unit: str) -> Markup:
-    """Daily errors, the oldest first, as a line from zero up; days without any are left out."""
-    known = [(at, value) for at, value in enumerate(values) if value is not None]
-    if not known:
+    """Daily errors, oldest first, as a line above zero; days without an error are skipped."""
+    present = [(at, value) for at, value in enumerate(values) if value is not None]
+    if not present:
         return Markup("<span class='none'>no errors yet</span>")
-    said = ", ".join(power(value, unit) if value is not None else "none" for value in values)
-    label = f"Error of each of the last {len(values)} days, the oldest first: {said}"
-    highest = max(value for _, value in known) or 1.0
+    words = ", ".join(power(value, unit) if value is not None else "none" for value in values)
+    label = f"Error of each of the last {len(values)} days, the oldest first: {words}"
+    highest = max(value for _, value in present) or 1.0
     across, up = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1), HEIGHT - 2 * MARGIN
-    points = [(MARGIN + at * across, HEIGHT - MARGIN - up * value / highest) for at, value in known]
+    points = [
+        (MARGIN + at * across, HEIGHT - MARGIN - up * value / highest) for at, value in present
+    ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return Markup(
         "<svg class='spark' viewBox='0 0 {} {}' role='img' aria-label='{}'><title>{}</title>"
@@ -55,7 +57,7 @@ def sparkline(values: Sequence[float | None], unit: str) -> Markup:
 
 
 def bar(part: float, whole: float | None) -> Markup:
-    """How full something is; the words stand beside it."""
+    """A bar of part / whole; hidden from screen readers, which have the words beside it."""
     width = 100 * min(1.0, part / whole) if whole else 0.0
     return Markup(
         "<svg class='bar' viewBox='0 0 100 8' preserveAspectRatio='none' aria-hidden='true'>"
@@ -64,8 +66,8 @@ def bar(part: float, whole: float | None) -> Markup:
 
 
 def first_look(signals: Signals, *, start: int, end: int) -> Markup:
-    """Measurements and forecasts with start <= time < end, until the plot of the page is there."""
-    said = "Measurements and forecasts of the last days; the plot that can be zoomed is on its way"
+    """Measurements and forecasts with start <= time < end, shown until the plot is loaded."""
+    label = "Measurements and forecasts of the last days; the interactive plot is loading"
     lines = Markup("").join(
         Markup("<polyline class='{}' points='{}'/>").format(name, points)
         for name, values in (("measured", signals.measured), ("forecast", signals.forecast))
@@ -74,19 +76,19 @@ def first_look(signals: Signals, *, start: int, end: int) -> Markup:
     return Markup(
         "<svg class='first-look' viewBox='0 0 1000 1000' preserveAspectRatio='none' role='img' "
         "aria-label='{}'>{}</svg>"
-    ).format(said, lines)
+    ).format(label, lines)
 
 
 def _pieces(signals: Signals, values: Float64Array, *, start: int, end: int) -> Iterator[str]:
-    """Points of a line between two gaps, in thousandths of the width and of the height."""
-    known = np.isfinite(values)
+    """Points of each line between two gaps, in thousandths of width and height."""
+    finite = np.isfinite(values)
     shown = np.concatenate([each[np.isfinite(each)] for each in signals.columns[:2]])
     low, high = shown.min(initial=np.inf), shown.max(initial=-np.inf)
     across = 1000 * (signals.times - start) / (end - start)
     down = 1000 * (high - values) / max(high - low, 1e-12)
-    cuts = np.flatnonzero(np.diff(known.astype(np.int8))) + 1
+    cuts = np.flatnonzero(np.diff(finite.astype(np.int8))) + 1
     for piece in np.split(np.arange(len(values)), cuts):
-        if len(piece) and known[piece[0]]:
+        if len(piece) and finite[piece[0]]:
             yield " ".join(
                 f"{x:.1f},{y:.1f}" for x, y in zip(across[piece], down[piece], strict=True)
             )

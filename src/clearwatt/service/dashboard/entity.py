@@ -1,4 +1,4 @@
-"""One entity: what it measured and forecast, why its models changed, and what to do about them."""
+"""Page of an entity: readings, forecasts, models, events and commands."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from clearwatt.service.registry import UnknownIdError
 router = APIRouter(include_in_schema=False)
 
 VERSIONS, QUARANTINED, EVENTS = 30, 100, 30
-"""So many of each are on the page, the newest; the API has them all."""
+"""Maximum number of each on the page, newest first; the API has all."""
 
 SHOWN, AHEAD = 7 * 86_400, 2 * 86_400
-"""Seconds of the past and of what is to come that the plot shows at first."""
+"""Seconds of past and future that the plot shows at first."""
 
 TRAINED = frozenset({"update", "refused", "awaiting"})
-"""Events that tell of a training, with what led to it and what came of it."""
+"""Kinds of events that describe a training with its trigger and result."""
 
 
 @router.get("/entities/{entity}")
 def show_entity(app: App, request: Request, entity: Id) -> HTMLResponse:
-    """The page."""
-    known = app.registry.entity(entity)
-    context = _context(app, known)
-    # A page that is open asks for its parts again and again; its plot is there already.
-    opened = request.headers.get("sec-fetch-dest") != "empty"
-    look = _first_look(app, known, context) if opened else ""
+    """The page of an entity."""
+    record = app.registry.entity(entity)
+    context = _context(app, record)
+    # An open page fetches its parts repeatedly and already has its plot.
+    is_navigation = request.headers.get("sec-fetch-dest") != "empty"
+    look = _first_look(app, record, context) if is_navigation else ""
     return page(request, "entity.html", {**context, "first_look": look})
 
 
 @router.get("/entities/{entity}/events/{number}")
 def show_event(app: App, request: Request, entity: Id, number: int) -> HTMLResponse:
-    """Why something happened to an entity and what it changed."""
-    known = app.registry.entity(entity)
-    found = app.store.events(entity=known.id, shared=True, after=number - 1, limit=1)
+    """The page of an event of an entity: why it happened and what it changed."""
+    record = app.registry.entity(entity)
+    found = app.store.events(entity=record.id, shared=True, after=number - 1, limit=1)
     if not found or found[0].seq != number:
-        raise UnknownIdError(f"{known.id} has no event {number}; its page lists those there are")
+        raise UnknownIdError(f"{record.id} has no event {number}; its page lists its events")
     event = EventAnswer.of(found[0])
-    context = {"entity": known, "event": event, "trained": event.kind in TRAINED}
+    context = {"entity": record, "event": event, "trained": event.kind in TRAINED}
     return page(request, "entity_event.html", context)
 
 

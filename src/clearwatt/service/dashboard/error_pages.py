@@ -1,4 +1,4 @@
-"""Errors as people read them: what the API tells in JSON becomes a page for who asked for one."""
+"""Error pages: the JSON errors of the API as HTML for browsers."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from clearwatt.service.api.security.auth import Caller
 from clearwatt.service.dashboard.rendering import page
 
 HEADINGS = {
-    404: "There is nothing here",
-    403: "This is not allowed",
-    422: "This address cannot be understood",
+    404: "Page not found",
+    403: "Not allowed",
+    422: "Invalid address",
     429: "Too many requests",
-    503: "Not available just now",
+    503: "Service unavailable",
 }
 
 
 class ErrorPageMiddleware:
-    """Turns the problem that answers a browser's navigation into a page."""
+    """Turns an error answer to a browser's navigation into a page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and look at its answer."""
+        """Pass the request on and replace an error answer."""
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
-        await self.app(scope, receive, _Translated(scope, receive, send))
+        await self.app(scope, receive, _PageSender(scope, receive, send))
 
 
-class _Translated:
-    """Holds an error back until it is whole, and sends it as a page; lets all else pass."""
+class _PageSender:
+    """Collects an error answer and sends it as a page; passes all other messages on."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -55,21 +55,21 @@ class _Translated:
 
     async def _answer(self, start: Message) -> None:
         status, error = int(start["status"]), json.loads(self._body)["error"]
-        kept = {
+        headers = {
             name: value
             for name, value in Headers(raw=start["headers"]).items()
             if name not in ("content-type", "content-length")
         }
-        # Before anybody was recognised there is nobody to greet.
+        # The error may have occurred before the caller was identified.
         state = self._scope.setdefault("state", {})
         state.setdefault("caller", Caller(key="", name="unknown"))
         context = {
             "status": status,
-            "heading": HEADINGS.get(status, "This did not work"),
+            "heading": HEADINGS.get(status, "The request failed"),
             "message": error["message"],
         }
         answer = page(Request(self._scope), "error.html", context, status=status)
-        answer.headers.update(kept)
+        answer.headers.update(headers)
         await answer(self._scope, self._receive, self._send)
 
 

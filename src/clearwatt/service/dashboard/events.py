@@ -1,4 +1,4 @@
-"""The log as a page: what the system did on its own and what people did."""
+"""Page of events: what the service did and what people did."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clearwatt.service.times import text
 router = APIRouter(include_in_schema=False)
 
 SHOWN = 100
-"""Events on a page."""
+"""Number of events on a page."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Learning": ("update", "refused", "awaiting", "warmup", "adopt", "late", "training failed"),
@@ -33,7 +33,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("fallback", "full", "unavailable"),
     ),
 }
-"""Kinds of events by what they are about; each can be asked for by itself or with its group."""
+"""Kinds of events by group; the page filters by kind or group."""
 
 TONES: Mapping[str, str] = {
     **dict.fromkeys(("refused", "awaiting", "quarantine", "fallback", "command refused"), "warn"),
@@ -44,7 +44,7 @@ TONES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the form asks for; an empty text narrows nothing down."""
+    """Filter of the form; an empty text does not filter."""
 
     zone: str = ""
     entity: str = ""
@@ -54,30 +54,30 @@ class Choice:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of the group or the kind that is asked for."""
+        """The kinds of the selected group, or the selected kind."""
         return GROUPS.get(self.what) or ((self.what,) if self.what else ())
 
     @property
     def start(self) -> float | None:
-        """The beginning of the first day."""
+        """Start of the first day."""
         return _midnight(self.since)
 
     @property
     def end(self) -> float | None:
-        """The end of the last day."""
+        """End of the last day."""
         last = _midnight(self.until)
         return None if last is None else last + timedelta(days=1).total_seconds()
 
     @property
     def form(self) -> dict[str, str]:
-        """The parameters of the page's own address."""
+        """Parameters of the page's address."""
         given = (self.zone, self.entity, self.what, self.since, self.until)
         names = ("zone", "entity", "what", "since", "until")
         return {name: value for name, value in zip(names, given, strict=True) if value}
 
     @property
     def query(self) -> str:
-        """The same question to the API, as the parameters of an address."""
+        """The same filter as query string of the API."""
         given: list[tuple[str, str]] = [("kind", kind) for kind in self.kinds]
         given += [(n, v) for n, v in (("zone", self.zone), ("entity", self.entity)) if v]
         bounds = (("start", self.start), ("end", self.end))
@@ -96,7 +96,7 @@ def show_events(
     until: str = "",
     before: Annotated[int | None, Query(ge=0)] = None,
 ) -> HTMLResponse:
-    """The page; ``before`` goes back in time."""
+    """The page of events; ``before`` pages back in time."""
     choice = Choice(zone.strip(), entity.strip(), what, since, until)
     return page(request, "events.html", _content(app, choice, before))
 
@@ -126,7 +126,7 @@ def _content(app: AppContext, choice: Choice, before: int | None) -> dict[str, A
 
 
 def _midnight(day: str) -> float | None:
-    """The first second of a day, UTC; None for a text that names none."""
+    """Start of an ISO date in UTC; None if the text is not a date."""
     try:
         return datetime.combine(date.fromisoformat(day), time(), UTC).timestamp()
     except ValueError:

@@ -1,4 +1,4 @@
-"""The first page: every entity, those that need somebody first."""
+"""First page: all entities, those with alerts first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clearwatt.service.views.overview import FleetState
 router = APIRouter(include_in_schema=False)
 
 SHOWN = 50
-"""Entities on a page."""
+"""Number of entities on a page."""
 
 TONES: dict[FleetState, str] = {
     "degraded": "bad",
@@ -34,7 +34,7 @@ TONES: dict[FleetState, str] = {
 
 
 class Column(NamedTuple):
-    """The head of a column; ``sort`` is what it can be sorted by, the usual direction first."""
+    """Header of a column; ``sort`` has its sort keys, the default direction first."""
 
     name: str
     sort: tuple[str, str] | None = None
@@ -53,7 +53,7 @@ COLUMNS = (
 
 @router.get("/")
 def show_fleet(app: App, request: Request) -> HTMLResponse:
-    """The page."""
+    """The page of the fleet."""
     query = _query(request)
     found = select(app.overview.members(app.learner.health), query)
     context = {
@@ -74,18 +74,17 @@ def show_fleet(app: App, request: Request) -> HTMLResponse:
 
 
 def link(query: FleetQuery, changes: dict[str, object]) -> str:
-    """The address of the page with something changed; what is as usual is left out."""
-    plain = FleetQuery(limit=SHOWN)
-    wanted = {**query.model_dump(), **changes}
-    usual = plain.model_dump()
-    changed = {name: value for name, value in wanted.items() if value != usual[name]}
+    """Address of the page for a changed query; default values are left out."""
+    defaults = FleetQuery(limit=SHOWN).model_dump()
+    values = {**query.model_dump(), **changes}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
     return f"/?{urlencode(changed)}" if changed else "/"
 
 
 def _query(request: Request) -> FleetQuery:
-    """What a form or a link asks for; fields that were left empty do not count."""
-    known = FleetQuery.model_fields
-    given = {name: value for name, value in request.query_params.items() if value and name in known}
+    """The query of a form or link; empty and unknown fields are ignored."""
+    names = FleetQuery.model_fields
+    given = {name: value for name, value in request.query_params.items() if value and name in names}
     try:
         return FleetQuery.model_validate({"limit": SHOWN, **given})
     except ValidationError as error:
@@ -94,18 +93,18 @@ def _query(request: Request) -> FleetQuery:
 
 
 def _sorting(column: Column, query: FleetQuery) -> tuple[str | None, str | None]:
-    """Where a click on a head leads, and how the column is sorted now, as ARIA says it."""
+    """Link of a column header, and the current order of the column as an ARIA value."""
     if column.sort is None:
         return None, None
-    usual, other = column.sort
-    target = link(query, {"sort": other if query.sort == usual else usual, "offset": 0})
+    default, other = column.sort
+    target = link(query, {"sort": other if query.sort == default else default, "offset": 0})
     if query.sort not in column.sort:
         return target, None
     return target, "descending" if query.sort.startswith("-") else "ascending"
 
 
 def _pages(query: FleetQuery, found: Selection) -> Iterator[tuple[str, str]]:
-    """Names and addresses of the pages beside this one."""
+    """Names and addresses of neighbouring pages."""
     last = max(0, (found.total - 1) // query.limit * query.limit)
     if query.offset > 0:
         yield "First", link(query, {"offset": 0})

@@ -1,4 +1,4 @@
-"""How the service itself fares."""
+"""Page of the service's health."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from clearwatt.service.dashboard.rendering import page
 router = APIRouter(include_in_schema=False)
 
 SHOWN = 200
-"""Zones on the page; those in trouble come first, and the API has them all."""
+"""Maximum zones on the page, those with errors first; the API has all."""
 
 
 @router.get("/health")
 def show_health(app: App, request: Request) -> HTMLResponse:
-    """The page."""
+    """The page of the service's health."""
     return page(request, "health.html", {"report": report(app), "shown": SHOWN})

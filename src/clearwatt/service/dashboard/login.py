@@ -1,4 +1,4 @@
-"""Coming in and going out: a form that takes a token and gives a session."""
+"""Login and logout: a form that exchanges a token for a session."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from clearwatt.service.records import Token
 router = APIRouter(include_in_schema=False)
 
 LONGEST_FORM = 10_000
-"""Bytes; a token and a path have far fewer."""
-_FOREIGN = "only the page of this service may log anybody in or out; open it and try again"
+"""Maximum bytes of the form."""
+_FOREIGN = "log in and out on the pages of this service only; open /login and try again"
 
 
 @router.get("/login")
 def show_login(request: Request, wanted: Annotated[str, Query(alias="next")] = "/") -> Response:
-    """The form; whoever is in already is sent on."""
+    """The login form; a viewer who is logged in is redirected."""
     if viewer(request).role is not None:
         return RedirectResponse(local_path(wanted), status_code=303)
     return page(request, "login.html", {"next": local_path(wanted), "refused": False})
@@ -37,7 +37,7 @@ def show_login(request: Request, wanted: Annotated[str, Query(alias="next")] = "
 
 @router.post("/login")
 async def log_in(app: App, request: Request) -> Response:
-    """Take a token, and send on with a session or show the form again."""
+    """Check a token; redirect with a session cookie or show the form again."""
     if not is_same_origin(request.headers):
         return problem(403, _FOREIGN)
     body = await request.body()
@@ -45,7 +45,7 @@ async def log_in(app: App, request: Request) -> Response:
         return problem(413, f"the form has more than {LONGEST_FORM} bytes; enter a token")
     form = parse_qs(body.decode("utf-8", "replace"))
     wanted = local_path(form.get("next", ["/"])[0])
-    token = await to_thread.run_sync(_fresh, app, form.get("token", [""])[0].strip())
+    token = await to_thread.run_sync(_find_token, app, form.get("token", [""])[0].strip())
     if token is None:
         return page(request, "login.html", {"next": wanted, "refused": True}, status=401)
     answer = RedirectResponse(wanted, status_code=303)
@@ -55,7 +55,7 @@ async def log_in(app: App, request: Request) -> Response:
 
 @router.post("/logout")
 def log_out(request: Request) -> Response:
-    """Forget the session."""
+    """Delete the session cookie."""
     if not is_same_origin(request.headers):
         return problem(403, _FOREIGN)
     answer = RedirectResponse("/login", status_code=303)
@@ -63,8 +63,8 @@ def log_out(request: Request) -> Response:
     return answer
 
 
-def _fresh(app: AppContext, text: str) -> Token | None:
-    """The token of this text; one that was made a moment ago counts at once."""
+def _find_token(app: AppContext, text: str) -> Token | None:
+    """The token with this text; reads the tokens again, so that a new one works at once."""
     found = app.tokens.token(text)
     if found is None:
         app.tokens.refresh()
@@ -73,7 +73,7 @@ def _fresh(app: AppContext, text: str) -> Token | None:
 
 
 def _set(answer: Response, request: Request, value: str, seconds: int) -> None:
-    # The service itself speaks plain HTTP; that a proxy speaks TLS for it only the browser knows.
+    # The service speaks plain HTTP; only the browser knows whether a proxy adds TLS.
     secure = request.headers.get("origin", "").startswith("https://")
     answer.set_cookie(
         COOKIE, value, max_age=seconds, path="/", httponly=True, samesite="strict", secure=secure

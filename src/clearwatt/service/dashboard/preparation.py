@@ -1,4 +1,4 @@
-"""What the first visitor would otherwise wait for, done before there is one."""
+"""Work done at start so that the first visitor does not wait for it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def prepare(app: AppContext) -> None:
-    """Compile templates, compress files and read where everybody stands; it takes a second."""
+    """Compile templates, compress static files and read the fleet; takes about a second."""
     rendering.compile_all()
     assets.read_all()
     try:
         app.overview.zones(app.learner.health)
     except ClearwattError as error:
-        _LOG.warning("fleet not read before it is asked for", extra={"reason": str(error)})
+        _LOG.warning("fleet not read in advance", extra={"reason": str(error)})

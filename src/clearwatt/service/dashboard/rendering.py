@@ -1,4 +1,4 @@
-"""Pages from templates: escaped, with the headers that keep foreign scripts out."""
+"""Rendering of pages from templates, with escaping and a content security policy."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ POLICY = (
     "img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-"""Scripts only from here and none inside a page; plotly needs styles inside one."""
+"""Allows scripts of this service only, none inline; plotly needs inline styles."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    # Under no-referrer, which is the API's, browsers hide the origin of the forms they send.
+    # Under no-referrer, the API's policy, browsers send forms without their origin.
     "Referrer-Policy": "same-origin",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks at a page; ``role`` None is somebody who has not logged in."""
+    """Viewer of a page; ``role`` None: not logged in."""
 
     name: str
     role: Role | None
     session: bool
 
     def may(self, role: Role) -> bool:
-        """Whether a button that needs a role is worth showing."""
+        """Whether the viewer has a role, or one that includes it."""
         return self.role is not None and role in ALLOWS[self.role]
 
 
 def viewer(request: Request) -> Viewer:
-    """Who asks for a page; on an open service that is somebody who may do everything."""
+    """The viewer of a page; without tokens, everyone has the role operate."""
     app: AppContext = request.app.state.context
     caller: Caller = request.state.caller
     role: Role | None = "operate" if app.open else caller.role
@@ -60,11 +60,11 @@ def page(
     """Render a template with ``viewer``, ``current_path`` and ``asset``.
 
     Args:
-        request: What is answered.
-        template: A file of the templates folder; it extends base.html with the blocks title, main
-            and, where it has any, head and scripts.
-        context: What it shows.
-        status: Of the answer.
+        request: The request to answer.
+        template: File in the templates folder; it extends base.html with the blocks title and main,
+            optionally head and scripts.
+        context: Variables of the template.
+        status: HTTP status of the answer.
     """
     always = {"viewer": viewer(request), "current_path": request.url.path}
     body = _environment().get_template(template).render({**context, **always})
@@ -72,14 +72,14 @@ def page(
 
 
 def compile_all() -> None:
-    """Compile every template, so that nobody waits for it."""
+    """Compile all templates in advance."""
     for name in _environment().list_templates():
         _environment().get_template(name)
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("clearwatt.service.dashboard"),
         autoescape=True,
         auto_reload=False,
@@ -87,8 +87,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": assets.address, "version": __version__}
-    made.filters |= {
+    environment.globals |= {"asset": assets.address, "version": __version__}
+    environment.filters |= {
         "moment": moment,
         "power": power,
         "figures": figures,
@@ -96,11 +96,11 @@ def _environment() -> Environment:
         "size": size,
         "span": span,
     }
-    return made
+    return environment
 
 
 def moment(time: float | str | None, none: str = "never") -> Markup:
-    """A time, in UTC; scripts show it in the viewer's zone and keep UTC for the title."""
+    """A time in UTC; scripts show it in the viewer's time zone, with UTC in the title."""
     if time is None:
         return Markup("<span class='none'>{}</span>").format(none)
     stamp = time if isinstance(time, str) else text(int(time))
@@ -109,12 +109,12 @@ def moment(time: float | str | None, none: str = "never") -> Markup:
 
 
 def power(value: float | None, unit: str) -> str:
-    """A power with its unit; a dash where there is none."""
+    """A power with its unit; a dash for None."""
     return "–" if value is None else f"{figures(value)} {unit}"
 
 
 def figures(value: float) -> str:
-    """A number to three figures or so, without an exponent where one can be avoided."""
+    """A number with about three significant digits, without exponent if possible."""
     size = abs(value)
     if 0 < size < 1e-3 or size >= 1e9:
         return f"{value:.2e}"
@@ -123,12 +123,12 @@ def figures(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number with separators."""
+    """A whole number with thousands separators."""
     return f"{value:,.0f}"
 
 
 def size(value: float) -> str:
-    """Bytes in the unit that suits."""
+    """Bytes in a suitable unit."""
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:
             return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
@@ -137,7 +137,7 @@ def size(value: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """How long, in the unit that suits."""
+    """A duration in a suitable unit."""
     for length, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * length:
             return f"{seconds / length:,.0f} {unit}"

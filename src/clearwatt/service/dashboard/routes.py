@@ -1,4 +1,4 @@
-"""Every page and what it loads."""
+"""Routers of all pages and static files."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
-"""Where zones, entities, learner and store stand, read at each scrape."""
+"""Prometheus gauges of zones, entities, learner and store, read at each scrape."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Protocol
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.forecasting.recorder import Recorder
+from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import Event
 from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
@@ -65,27 +64,16 @@ _KINDS = dict.fromkeys(_GAUGES, "gauge") | dict.fromkeys(_COUNTERS, "counter")
 _HELP = {**_GAUGES, **_COUNTERS}
 
 
-class Learner(Protocol):
-    """What is asked of the learner's supervisor."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs."""
-
-    @property
-    def heartbeat(self) -> float | None:
-        """When it last spoke, by the wall clock."""
-
-    @property
-    def restarts(self) -> int:
-        """How often it was started again."""
-
-
 class StatusGauges:
-    """Reads the store; whatever it does, a scrape is answered.
+    """Gauges read from the store; a scrape is answered even if the store fails.
 
-    It writes the text itself: ten thousand entities are a hundred thousand lines, for which the
-    library takes a second in which no forecast could be made.
+    The text is written here and not by prometheus_client: for ten thousand entities, a hundred
+    thousand lines, the library blocks forecasts for a second.
+
+    Args:
+        store: The store of the service.
+        recorder: The recorder of issued forecasts, if it is to be counted.
+        health: Returns the health of the learner, if it is to be reported.
     """
 
     def __init__(
@@ -93,11 +81,9 @@ class StatusGauges:
         store: Store,
         *,
         recorder: Recorder | None = None,
-        learner: Learner | None = None,
-        clock: Callable[[], float] = time.time,
+        health: Callable[[], Health] | None = None,
     ) -> None:
-        self._store, self._recorder, self._learner = store, recorder, learner
-        self._clock = clock
+        self._store, self._recorder, self._health = store, recorder, health
         self._reading = Lock()
         self._events: Tally[str] = Tally()
         self._refused: Tally[str] = Tally()
@@ -105,7 +91,7 @@ class StatusGauges:
         self._last_event = newest[0].seq if newest else 0
 
     def text(self) -> str:
-        """Where everything stands at this moment, in the text format of Prometheus."""
+        """Current values in the text format of Prometheus."""
         sheet = _Sheet()
         self._read_process(sheet)
         try:
@@ -122,12 +108,11 @@ class StatusGauges:
             sheet.add("clearwatt_vintages_waiting", counts.waiting)
             sheet.add("clearwatt_vintages_written_total", counts.written)
             sheet.add("clearwatt_vintages_lost_total", counts.lost)
-        if self._learner is not None:
-            sheet.add("clearwatt_learner_up", int(self._learner.alive))
-            sheet.add("clearwatt_learner_restarts_total", self._learner.restarts)
-            if (heartbeat := self._learner.heartbeat) is not None:
-                age = self._clock() - heartbeat
-                sheet.add("clearwatt_learner_heartbeat_age_seconds", age)
+        if self._health is not None:
+            health = self._health()
+            sheet.add("clearwatt_learner_up", int(health.alive))
+            sheet.add("clearwatt_learner_restarts_total", health.restarts)
+            sheet.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
 
     def _read_store(self, sheet: _Sheet) -> None:
         sheet.add("clearwatt_store_bytes", self._store.size())
@@ -136,8 +121,8 @@ class StatusGauges:
         self._read_events(sheet)
         statuses, heads = self._store.statuses(), self._store.heads()
         for zone, head in heads.items():
-            folded = statuses[zone].position if zone in statuses else 0
-            waiting = max(0, head - folded)
+            position = statuses[zone].position if zone in statuses else 0
+            waiting = max(0, head - position)
             sheet.add("clearwatt_journal_waiting_entries", waiting, _label("zone", zone))
         for status in statuses.values():
             _add_zone(sheet, status)
@@ -159,18 +144,18 @@ class StatusGauges:
 
 
 class _Sheet:
-    """The samples of one scrape, by name."""
+    """Samples of one scrape by metric name."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {name: [] for name in _HELP}
 
     def add(self, name: str, value: float | None, labels: str = "") -> None:
-        """Add a sample, unless there is no value."""
+        """Add a sample; None adds nothing."""
         if value is not None:
             self._lines[name].append(f"{name}{{{labels}}} {value}" if labels else f"{name} {value}")
 
     def text(self) -> str:
-        """All of them, each kind with what it means, those without samples too."""
+        """All metrics with help and type, also those without samples."""
         parts = []
         for name, lines in self._lines.items():
             parts += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} {_KINDS[name]}", *lines]

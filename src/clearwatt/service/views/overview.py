@@ -1,7 +1,7 @@
-"""Every entity at a glance, with what needs somebody: assembled once, and again as zones move on.
+"""Overview of all entities with their state and alerts, updated as zones change.
 
-The statuses of a hundred zones are megabytes of JSON. Only those of zones that were committed since
-they were last looked at are read.
+The statuses of a hundred zones are megabytes of JSON, so only those of zones that changed since the
+last call are read.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from clearwatt.service.store import Store
 
 DAY = 86_400
 WORSE = 2.0
-"""An error of the last day beyond so many times that of the week is worth a look."""
+"""Ratio of the last day's error to the week's above which there is an alert."""
 ENOUGH = 0.25
-"""The part of a day that must have been measured before its error says anything."""
+"""Share of a day's readings that its error needs to count."""
 
 AlertKind = Literal["degraded", "awaiting approval", "quarantine"]
 SEVERITY: dict[AlertKind, int] = {"degraded": 3, "awaiting approval": 2, "quarantine": 1}
@@ -33,33 +33,30 @@ FleetState = Literal[
 
 
 class Alert(NamedTuple):
-    """Something that needs a person, in words."""
+    """A condition that needs a person, with a message for the operator."""
 
     kind: AlertKind
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """An entity, its status, and what is wrong with it.
-
-    ``sought`` is what a search looks through.
-    """
+class FleetMember:
+    """An entity with its status and alerts; ``search_text`` is what a search matches."""
 
     entity: Entity
     status: EntityStatus
     state: FleetState
     alerts: tuple[Alert, ...]
-    sought: str
+    search_text: str
 
     @property
     def severity(self) -> int:
-        """How much it needs somebody."""
+        """Highest severity of the alerts; 0: none."""
         return max((SEVERITY[alert.kind] for alert in self.alerts), default=0)
 
     @property
     def trend(self) -> float | None:
-        """The live error of the last day by that of the week; None where there is none."""
+        """Ratio of the live error of the last day to the week's; None: unknown."""
         day, week = self.status.live.rmse_day, self.status.live.rmse_week
         return None if day is None or not week else day / week
 
@@ -70,52 +67,52 @@ class ZoneView:
 
     zone: Zone
     status: ZoneStatus
-    members: tuple[Member, ...]
+    members: tuple[FleetMember, ...]
 
 
-class _Mark(NamedTuple):
-    """What a zone's members follow from; while it stays the same, so do they."""
+class _CacheKey(NamedTuple):
+    """Everything that a zone's view depends on."""
 
     position: tuple[int, int] | None
-    trouble: str | None
+    error: str | None
     updating: bool
 
 
 class Overview:
-    """The members of every zone; safe to ask from several threads."""
+    """Cached views of all zones; safe to use from several threads."""
 
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store, self._registry = store, registry
         self._lock = Lock()
         self._roster: Roster | None = None
-        self._views: dict[str, tuple[_Mark, ZoneView]] = {}
+        self._views: dict[str, tuple[_CacheKey, ZoneView]] = {}
 
     def zones(self, health: Health) -> list[ZoneView]:
-        """Every zone as of now; ``health`` is the learner's, which knows of those in trouble."""
+        """Views of all zones; ``health`` is the learner's, which reports zones with errors."""
         with self._lock:
-            self._bring_up_to_date(health)
+            self._update(health)
             return [view for _, view in self._views.values()]
 
-    def members(self, health: Health) -> list[Member]:
-        """Everybody, in every zone."""
+    def members(self, health: Health) -> list[FleetMember]:
+        """The entities of all zones."""
         return [member for view in self.zones(health) for member in view.members]
 
-    def _bring_up_to_date(self, health: Health) -> None:
+    def _update(self, health: Health) -> None:
         roster, positions = self._registry.roster, self._store.positions()
         if roster is not self._roster:
             self._views, self._roster = {}, roster
-        marks = {
-            zone: _Mark(positions.get(zone), health.degraded.get(zone), zone in health.updating)
+        keys = {
+            zone: _CacheKey(positions.get(zone), health.degraded.get(zone), zone in health.updating)
             for zone in roster.zones
         }
-        known = {zone: mark for zone, (mark, _) in self._views.items()}
-        moved = [zone for zone, mark in marks.items() if known.get(zone) != mark]
-        if not moved:
+        cached = {zone: key for zone, (key, _) in self._views.items()}
+        changed = [zone for zone, key in keys.items() if cached.get(zone) != key]
+        if not changed:
             return
-        statuses, grouped = self._store.statuses(moved), _by_zone(roster, set(moved))
-        for zone in moved:
+        statuses, grouped = self._store.statuses(changed), _by_zone(roster, set(changed))
+        for zone in changed:
             view = view_of(roster.zones[zone], grouped[zone], statuses.get(zone), health=health)
-            self._views[zone] = marks[zone], view
+            self._views[zone] = keys[zone], view
 
 
 def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
@@ -129,18 +126,17 @@ def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
 def view_of(
     zone: Zone, entities: list[Entity], status: ZoneStatus | None, *, health: Health
 ) -> ZoneView:
-    """A zone by its status and what the learner says of it."""
+    """The view of a zone, from its status and the learner's health."""
     status = status or ZoneStatus(zone.id)
     error = health.degraded.get(zone.id) or status.error
-    trouble = f"zone {zone.id} does not get on: {error}" if error else None
-    silent = _silence(status)
+    quiet_days = _quiet_days(status)
     members = []
     for entity in entities:
         own = status.entity(entity.id)
-        alerts = tuple(_alerts(own, zone, trouble=trouble, silent=silent))
+        alerts = tuple(_alerts(own, zone, error=error, quiet_days=quiet_days))
         state = _state(own, alerts, updating=zone.id in health.updating)
-        sought = f"{entity.id}\n{entity.name}".casefold()
-        members.append(Member(entity, own, state, alerts, sought))
+        search_text = f"{entity.id}\n{entity.name}".casefold()
+        members.append(FleetMember(entity, own, state, alerts, search_text))
     return ZoneView(zone, replace(status, error=error), tuple(members))
 
 
@@ -150,39 +146,59 @@ def _state(own: EntityStatus, alerts: tuple[Alert, ...], *, updating: bool) -> F
     return "updating" if updating and own.state == "learning" else own.state
 
 
-def _alerts(own: EntityStatus, zone: Zone, *, trouble: str | None, silent: int) -> Iterator[Alert]:
-    if trouble:
-        yield Alert("degraded", trouble)
-    if worse := _worse(own, zone):
-        yield Alert("degraded", worse)
-    if silent and _is_silent(own, silent):
-        days = "day" if silent == 1 else f"{silent} days"
-        yield Alert("degraded", f"no usable reading in the last {days} learned from, others report")
+def _alerts(
+    own: EntityStatus, zone: Zone, *, error: str | None, quiet_days: int
+) -> Iterator[Alert]:
+    if error:
+        yield Alert(
+            "degraded",
+            f"zone {zone.id} cannot learn: {error}; forecasts continue, learning is retried",
+        )
+    if ratio := _error_increase(own, zone):
+        yield Alert(
+            "degraded",
+            f"the error of the last day is {ratio:.1f} times the week's; check the readings",
+        )
+    if quiet_days and _is_quiet(own, quiet_days):
+        days = "day" if quiet_days == 1 else f"{quiet_days} days"
+        yield Alert(
+            "degraded",
+            f"no usable reading in the last {days} of learning, while others report; check its "
+            "meter",
+        )
     if own.candidate:
-        yield Alert("awaiting approval", f"{own.candidate} awaits approval")
+        yield Alert(
+            "awaiting approval",
+            f"{own.candidate} awaits approval; until then the deployed model forecasts",
+        )
     if count := own.quarantined:
-        yield Alert("quarantine", f"{count:,} reading{'s' * (count > 1)} in quarantine")
+        yield Alert(
+            "quarantine",
+            f"{count:,} reading{'s' * (count > 1)} in quarantine, not learned from; release or "
+            f"drop {'them' if count > 1 else 'it'}",
+        )
 
 
-def _worse(own: EntityStatus, zone: Zone) -> str | None:
+def _error_increase(own: EntityStatus, zone: Zone) -> float | None:
+    """Ratio of the last day's error to the week's, if it is above WORSE."""
     day, week = own.live.rmse_day, own.live.rmse_week
     if day is None or not week or own.live.n_day < ENOUGH * DAY / zone.step:
         return None
-    times = day / week
-    return f"the error of the last day is {times:.1f} times the week's" if times > WORSE else None
+    ratio = day / week
+    return ratio if ratio > WORSE else None
 
 
-def _silence(status: ZoneStatus) -> int:
-    """Days at the end of the record that an entity may not be without any reading; 0: no matter.
+def _quiet_days(status: ZoneStatus) -> int:
+    """Days without any reading after which an entity has an alert; 0: no entity has one.
 
-    A row without a reading is closed only one lateness after it, so one more makes two. Where
-    nobody reports, the zone is quiet and not an entity of it.
+    A row without a reading is closed only after the lateness, so at least that many days must be
+    empty. If no entity of the zone reports, none has an alert.
     """
     lateness = status.settings.get("lateness", DAY)
     days = max(1, math.ceil(lateness / DAY))
     entities = status.entities.values()
-    return days if any(not _is_silent(own, days) for own in entities if own.spark) else 0
+    return days if any(not _is_quiet(own, days) for own in entities if own.spark) else 0
 
 
-def _is_silent(own: EntityStatus, days: int) -> bool:
+def _is_quiet(own: EntityStatus, days: int) -> bool:
     return len(own.spark) >= days and own.spark[-days:].count(None) == days

@@ -1,4 +1,4 @@
-"""How the thresholds of an entity have moved: a step with each model that was put into service."""
+"""Thresholds of an entity over time: one change per deployed model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clearwatt.service.records import Component, Entity, Event
 from clearwatt.service.store import Store
 
 MOST_EVENTS = 1000
-"""Changes of models looked back at; an entity updates a few times a month."""
+"""Maximum number of model changes to read; an entity updates a few times a month."""
 KINDS = ("update", "activate")
 
 
-class Step(NamedTuple):
-    """From ``time`` on (None: from the beginning) errors above ``value`` count as novel."""
+class ThresholdChange(NamedTuple):
+    """Threshold ``value`` from ``time`` on (None: from the beginning)."""
 
     time: int | None
     value: float
@@ -23,16 +23,16 @@ class Step(NamedTuple):
 
 def threshold_steps(
     store: Store, entity: Entity, deployed: Mapping[Component, str | None]
-) -> dict[Component, list[Step]]:
-    """The thresholds of both components over time, the predictor's in the unit of power.
+) -> dict[Component, list[ThresholdChange]]:
+    """Thresholds of both components over time, the predictor's in the unit of power.
 
     Args:
-        store: Where events and versions are.
-        entity: Whose thresholds; the representation may be its zone's.
-        deployed: The versions in service now.
+        store: Store of events and versions.
+        entity: The entity; its autoencoder may be the zone's.
+        deployed: The deployed versions.
     """
     events = store.events(entity=entity.id, shared=True, kinds=KINDS, limit=MOST_EVENTS)
-    steps: dict[Component, list[Step]] = {"autoencoder": [], "predictor": []}
+    steps: dict[Component, list[ThresholdChange]] = {"autoencoder": [], "predictor": []}
     for event in reversed(events):
         component: Component = "predictor" if _is_predictor(event) else "autoencoder"
         if not steps[component]:
@@ -47,18 +47,18 @@ def _is_predictor(event: Event) -> bool:
     return str(event.details.get("after")).startswith("predictor:")
 
 
-def _after(store: Store, event: Event) -> Iterator[Step]:
-    """The threshold that a change brought."""
+def _after(store: Store, event: Event) -> Iterator[ThresholdChange]:
+    """The threshold after a change."""
     if event.kind == "update":
         value = event.details.get("threshold_after")
         if value is not None and math.isfinite(value):
-            yield Step(event.time, float(value))
+            yield ThresholdChange(event.time, float(value))
     else:
         for step in _of_version(store, event.details.get("after")):
             yield step._replace(time=event.time)
 
 
-def _of_version(store: Store, version: str | None) -> Iterator[Step]:
+def _of_version(store: Store, version: str | None) -> Iterator[ThresholdChange]:
     found = None if version is None else store.version(version)
     if found is not None and math.isfinite(found.threshold):
-        yield Step(found.time, found.threshold)
+        yield ThresholdChange(found.time, found.threshold)

@@ -11,7 +11,12 @@ from clearwatt import __version__
 from clearwatt.service.api.context import App
 from clearwatt.service.api.readiness import readiness
 from clearwatt.service.api.routes.errors import error_responses
-from clearwatt.service.api.schemas.operations import Health, Report, StatusAnswer, ZoneGlance
+from clearwatt.service.api.schemas.operations import (
+    HealthReport,
+    ReadinessAnswer,
+    StatusAnswer,
+    ZoneGlance,
+)
 from clearwatt.service.api.service_report import report
 from clearwatt.service.metrics import CONTENT_TYPE
 from clearwatt.service.status import ZoneStatus
@@ -26,9 +31,10 @@ async def healthy() -> dict[str, str]:
 
 
 @router.get(
-    "/readyz", responses={503: {"model": Health, "description": "Not ready, and the reasons"}}
+    "/readyz",
+    responses={503: {"model": ReadinessAnswer, "description": "Not ready, and the reasons"}},
 )
-def ready(app: App, response: Response) -> Health:
+def ready(app: App, response: Response) -> ReadinessAnswer:
     """Whether the store answers and the learner runs."""
     health = readiness(app)
     if health.reasons:
@@ -72,6 +78,6 @@ def status(app: App) -> StatusAnswer:
 
 
 @router.get("/v1/health", responses=error_responses())
-def health(app: App) -> Report:
+def health(app: App) -> HealthReport:
     """Health report: ingestion, queues, forecasts, storage, zones."""
     return report(app)

@@ -10,7 +10,7 @@ from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.ranges import check_steps, past_range
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
-from clearwatt.service.api.schemas.entities import Window
+from clearwatt.service.api.schemas.entities import TimeWindow
 from clearwatt.service.api.schemas.signals import SignalAnswer, SignalQuery, ThresholdStep
 from clearwatt.service.records import Entity
 from clearwatt.service.times import text, texts
@@ -29,7 +29,7 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     start, end = past_range(app, zone, query)
     check_steps((end - start) // zone.step, MOST_ROWS)
     whole = app.signals.signals(entity, start=start, end=end)
-    found = whole.thinned(query.points) if query.by == "mean" else whole.extremes(query.points)
+    found = whole.means(query.points) if query.by == "mean" else whole.extremes(query.points)
     status = app.store.status(zone.id)
     own, shared = status.entity(entity.id), status.reconstruction
     steps = threshold_steps(
@@ -53,6 +53,6 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     )
 
 
-def _life(app: AppContext, entity: Entity, step: int) -> Window | None:
+def _life(app: AppContext, entity: Entity, step: int) -> TimeWindow | None:
     span = app.store.span(entity.number)
-    return None if span is None else Window(start=text(span[0]), end=text(span[1] + step))
+    return None if span is None else TimeWindow(start=text(span[0]), end=text(span[1] + step))

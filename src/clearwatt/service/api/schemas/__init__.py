@@ -1,1 +1,1 @@
-"""What goes in and out over HTTP, as pydantic models; unknown fields are errors."""
+"""Requests and answers of the API as pydantic models; unknown fields are errors."""

@@ -1,4 +1,4 @@
-"""The words all schemas are made of: ids, names, times, numbers, pages, problems."""
+"""Types that all schemas share: ids, names, times, numbers, pages, problems."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from clearwatt.service.times import EARLIEST, LATEST, seconds, text
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}$"
 VERSION_PATTERN = r"^(autoencoder|predictor)(:[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}){1,2}:[0-9]{1,9}$"
 LARGEST = 1e12
-"""No power or weather value is larger; beyond it squares lose their precision."""
+"""Upper limit of power and weather values; squares of larger ones lose precision."""
 
 LATER = "2024-05-02T12:15:00Z"
-"""An end to go with the start that examples have."""
+"""End time in examples."""
 
 
 class Incoming(BaseModel):
-    """A body or query: no unknown fields, no text for numbers, no NaN."""
+    """A request body: no unknown fields, no text for numbers, no NaN."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
 class Query(BaseModel):
-    """Query parameters arrive as text, so numbers are read from it; otherwise as strict."""
+    """Query parameters: numbers are parsed from text, otherwise as strict as a body."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
 
@@ -48,7 +48,7 @@ class Outgoing(BaseModel):
 
 
 class _DateTime:
-    """Says "date-time" in the description, whatever the type is in here."""
+    """Declares a field as "date-time" in the description, whatever its Python type."""
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -56,33 +56,35 @@ class _DateTime:
         return {"type": "string", "format": "date-time", "examples": ["2024-05-01T12:15:00Z"]}
 
 
-def _sensible(time: int) -> int:
+def _check_time(time: int) -> int:
     if not EARLIEST <= time < LATEST:
         raise ValueError(f"{text(time)} is out of bounds; give a time from 1990 to 2199")
     return time
 
 
-def _plain(name: str) -> str:
+def _check_printable(name: str) -> str:
     if not name.isprintable():
         raise ValueError("control characters do not belong here; send printable text")
     return name
 
 
 def numbers(values: npt.NDArray[np.floating[Any]]) -> list[float | None]:
-    """Numbers (n) as JSON has them, null for NaN."""
+    """Values (n) as JSON numbers; NaN is None."""
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 Id = Annotated[str, Field(pattern=ID_PATTERN, examples=["park-7"])]
 VersionId = Annotated[str, Field(pattern=VERSION_PATTERN, examples=["predictor:park-7:3"])]
-Name = Annotated[str, Field(max_length=200, examples=["Solar park 7"]), AfterValidator(_plain)]
-Time = Annotated[int, BeforeValidator(seconds), AfterValidator(_sensible), _DateTime()]
+Name = Annotated[
+    str, Field(max_length=200, examples=["Solar park 7"]), AfterValidator(_check_printable)
+]
+Time = Annotated[int, BeforeValidator(seconds), AfterValidator(_check_time), _DateTime()]
 Stamp = Annotated[str, _DateTime()]
 Amount = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class Problem(Outgoing):
-    """What is wrong, and what to do."""
+    """An error: its code, what is wrong and what to do."""
 
     code: str
     message: str
@@ -90,15 +92,15 @@ class Problem(Outgoing):
 
 
 class ProblemAnswer(Outgoing):
-    """Every error has this form."""
+    """Body of every error answer."""
 
     error: Problem
 
 
 class Accepted(Outgoing):
-    """A command in the journal of its zone.
+    """A command added to the journal of its zone.
 
-    Its outcome is the event with the key ``event``; it comes as soon as the learner gets to it.
+    The learner records its outcome as the event with the key ``event``.
     """
 
     command: int
@@ -109,18 +111,18 @@ class Accepted(Outgoing):
 
 
 class Nothing(Incoming):
-    """A body that may be left out or empty."""
+    """An optional, empty body."""
 
 
 class Page(Query):
-    """A part of a long list."""
+    """One page of a long list."""
 
-    limit: int = Field(default=100, ge=1, le=1000, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=10_000_000, description="How many to leave out first")
+    limit: int = Field(default=100, ge=1, le=1000, description="Maximum number of items")
+    offset: int = Field(default=0, ge=0, le=10_000_000, description="Number of items to skip")
 
 
-class Span(Query):
-    """From a time up to, but not including, another."""
+class TimeRange(Query):
+    """Times with start <= time < end."""
 
     start: Time | None = None
     end: Time | None = Field(default=None, examples=[LATER])

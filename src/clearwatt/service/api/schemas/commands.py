@@ -1,4 +1,4 @@
-"""What a person tells the service to do."""
+"""Commands of a person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _check_window(start: int | None, end: int | None) -> None:
 
 
 class Warmup(Incoming):
-    """Which history to learn from; all of it where nothing is said."""
+    """History to use for the warm-up; default: all."""
 
     start: Time | None = None
     end: Time | None = Field(default=None, examples=[LATER])
@@ -33,7 +33,7 @@ class Approval(Incoming):
 
 
 class Exclusion(Incoming):
-    """Times to forget and never to learn from."""
+    """A window to exclude from learning, and why."""
 
     start: Time
     end: Time = Field(examples=[LATER])

@@ -1,4 +1,4 @@
-"""Entities: registering them, finding them, and where they stand."""
+"""Entities: registration, queries and status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clearwatt.service.status import EntityPhase, EntityStatus
 from clearwatt.service.times import optional_text, text
 
 MOST_ENTITIES = 10_000
-"""Entities of one request."""
+"""Maximum entities of one request."""
 
 Kind = Literal["generator", "consumer", "residual"]
 
@@ -28,7 +28,7 @@ _EXAMPLE: JsonDict = {
 
 
 class NewEntity(Incoming):
-    """One metered feeder."""
+    """An entity to register: one metered feeder."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -46,7 +46,7 @@ class NewEntity(Incoming):
 
 
 class NewEntities(Incoming):
-    """Many at once: all of them or none."""
+    """Several entities, registered all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"entities": [_EXAMPLE]}]})
 
@@ -65,7 +65,7 @@ OneOrMany = Annotated[
 
 
 class EntityQuery(Page):
-    """Which entities, and in which order."""
+    """Filter, order and page of a list of entities."""
 
     zone: Id | None = None
     kind: Kind | None = None
@@ -76,8 +76,8 @@ class EntityQuery(Page):
     )
 
 
-class LiveError(Outgoing):
-    """Readings against what was forecast of them, in the unit of power."""
+class LiveErrorAnswer(Outgoing):
+    """Errors of live forecasts over the last day and week, in the unit of power."""
 
     rmse_day: float | None = None
     mae_day: float | None = None
@@ -87,29 +87,29 @@ class LiveError(Outgoing):
     n_week: int = 0
 
 
-class LiveInterval(Outgoing):
-    """Readings of the last week against the 90 % interval that had been said of them."""
+class LiveIntervalAnswer(Outgoing):
+    """Coverage and width of the 90 % interval over the readings of the last week."""
 
-    coverage_week: float | None = Field(default=None, description="The share inside")
-    width_week: float | None = Field(default=None, description="The mean width; unit of power")
+    coverage_week: float | None = Field(default=None, description="Share of readings inside")
+    width_week: float | None = Field(default=None, description="Mean width, unit of power")
     n_week: int = 0
 
 
-class Window(Outgoing):
-    """Times that are not learned from."""
+class TimeWindow(Outgoing):
+    """A window start <= time < end."""
 
     start: Stamp
     end: Stamp
 
 
 class WindowList(Outgoing):
-    """Every window of an entity, those of its whole zone included."""
+    """All excluded windows of an entity, including those of its zone."""
 
-    exclusions: list[Window]
+    exclusions: list[TimeWindow]
 
 
 class EntityRecord(Outgoing):
-    """An entity as it is registered."""
+    """A registered entity."""
 
     id: str
     name: str
@@ -126,11 +126,11 @@ class EntityRecord(Outgoing):
 
 
 class EntityAnswer(EntityRecord):
-    """An entity and where it stands."""
+    """An entity with its status."""
 
     state: EntityPhase
-    predictor: str | None = Field(description="The version in service")
-    encoder: str | None = Field(description="The version of the representation in service")
+    predictor: str | None = Field(description="The deployed version")
+    encoder: str | None = Field(description="The deployed version of the autoencoder")
     candidate: str | None = Field(description="The version that awaits approval")
     held: bool
     approval: bool = Field(description="Whether a person must approve new versions")
@@ -142,9 +142,9 @@ class EntityAnswer(EntityRecord):
     last_update: Stamp | None
     judged: int = Field(description="Readings compared with a forecast")
     quarantined: int
-    exclusions: list[Window]
-    live: LiveError
-    interval: LiveInterval
+    exclusions: list[TimeWindow]
+    live: LiveErrorAnswer
+    interval: LiveIntervalAnswer
 
     @classmethod
     def of(cls, entity: Entity, status: EntityStatus) -> EntityAnswer:
@@ -167,10 +167,10 @@ class EntityAnswer(EntityRecord):
             judged=status.judged,
             quarantined=status.quarantined,
             exclusions=[
-                Window(start=text(start), end=text(end)) for start, end in status.exclusions
+                TimeWindow(start=text(start), end=text(end)) for start, end in status.exclusions
             ],
-            live=LiveError(**asdict(status.live)),
-            interval=LiveInterval(**asdict(status.interval)),
+            live=LiveErrorAnswer(**asdict(status.live)),
+            interval=LiveIntervalAnswer(**asdict(status.interval)),
         )
 
 
@@ -187,7 +187,7 @@ def _record(entity: Entity) -> dict[str, Any]:
 
 
 class EntityPage(Outgoing):
-    """A part of the entities that were asked for."""
+    """One page of the matching entities."""
 
     entities: list[EntityAnswer]
     total: int
@@ -196,7 +196,7 @@ class EntityPage(Outgoing):
 
 
 class Registered(Outgoing):
-    """Entities as they are registered now."""
+    """The registered entities of a request."""
 
     entities: list[EntityRecord]
-    created: int = Field(description="How many of them are new")
+    created: int = Field(description="Number of new ones")

@@ -1,4 +1,4 @@
-"""The fleet at a glance."""
+"""Overview of the fleet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from clearwatt.service.api.schemas.base import Id, Outgoing, Page, Stamp
 from clearwatt.service.api.schemas.entities import Kind
 from clearwatt.service.times import optional_text
-from clearwatt.service.views.overview import AlertKind, FleetState, Member
+from clearwatt.service.views.overview import AlertKind, FleetMember, FleetState
 
 Sort = Literal[
     "alerts",
@@ -29,29 +29,29 @@ Sort = Literal[
 
 
 class FleetQuery(Page):
-    """Which entities, and in which order."""
+    """Filter, order and page of the fleet."""
 
     zone: Id | None = None
     kind: Kind | None = None
     state: FleetState | None = None
     q: str | None = Field(default=None, max_length=200, description="Part of an id or a name")
-    alerts: bool = Field(default=False, description="Only those that need somebody")
+    alerts: bool = Field(default=False, description="Only entities with alerts")
     sort: Sort = Field(
         default="alerts",
-        description="alerts: those that need somebody first; error: of the last day; trend: that "
-        "error by the week's; fill: of the novelty buffer; - is descending",
+        description="alerts: entities with alerts first; error: of the last day; trend: ratio of "
+        "that error to the week's; fill: of the novelty buffer; - is descending",
     )
 
 
 class AlertAnswer(Outgoing):
-    """Something that needs a person."""
+    """A condition that needs a person."""
 
     kind: AlertKind
     message: str
 
 
 class FleetEntity(Outgoing):
-    """An entity at a glance."""
+    """An entity in the overview."""
 
     id: str
     name: str
@@ -61,8 +61,8 @@ class FleetEntity(Outgoing):
     state: FleetState
     alerts: list[AlertAnswer]
     rmse_day: float | None = Field(description="Live error of the last day, unit of power")
-    rmse_week: float | None = Field(description="Of the last week")
-    spark: list[float | None] = Field(description="Of each of the last seven days, oldest first")
+    rmse_week: float | None = Field(description="Live error of the last week")
+    spark: list[float | None] = Field(description="Error of each of the last 7 days, oldest first")
     novel: int
     familiar: int
     novelty_capacity: int | None
@@ -70,8 +70,8 @@ class FleetEntity(Outgoing):
     last_update: Stamp | None
 
     @classmethod
-    def of(cls, member: Member) -> FleetEntity:
-        """As a member of the fleet stands."""
+    def of(cls, member: FleetMember) -> FleetEntity:
+        """The answer for a member of the fleet."""
         entity, status = member.entity, member.status
         component = status.component
         return cls(
@@ -94,12 +94,12 @@ class FleetEntity(Outgoing):
 
 
 class FleetPage(Outgoing):
-    """A part of the fleet that was asked for."""
+    """One page of the matching entities, with counts over the whole fleet."""
 
     entities: list[FleetEntity]
-    total: int = Field(description="How many fit what was asked")
-    everyone: int = Field(description="How many there are")
-    alerts: int = Field(description="How many of everyone need somebody")
-    states: dict[FleetState, int] = Field(description="How many of everyone are in which state")
+    total: int = Field(description="Number of matching entities")
+    everyone: int = Field(description="Number of all entities")
+    alerts: int = Field(description="Number of all entities with alerts")
+    states: dict[FleetState, int] = Field(description="Number of all entities by state")
     limit: int
     offset: int

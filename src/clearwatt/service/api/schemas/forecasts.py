@@ -1,4 +1,4 @@
-"""Forecasts as they are given, and as they were given."""
+"""Forecasts, and forecasts issued in the past."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from clearwatt.intervals import LEVELS
-from clearwatt.service.api.schemas.base import Id, Outgoing, Span, Stamp, Time, numbers
+from clearwatt.service.api.schemas.base import Id, Outgoing, Stamp, Time, TimeRange, numbers
 from clearwatt.service.forecasting.answers import Forecast
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.records import Vintage
 from clearwatt.service.times import optional_text, text, texts
 
 MOST_STEPS = 250_000
-"""Steps of one answer, over all its entities."""
+"""Maximum steps of one answer, over all its entities."""
 MOST_NAMED = 500
 MOST_LEVELS = 20
 
 Level = Annotated[float, Field(gt=0, lt=1)]
 
 
-class ForecastQuery(Span):
-    """Entities by name, or all of a zone; from now on for 48 hours where no times are given."""
+class ForecastQuery(TimeRange):
+    """Entities by id, or all of a zone; default range: 48 hours from now."""
 
     entity: list[Id] = Field(default_factory=list, max_length=MOST_NAMED)
     zone: Id | None = None
     level: list[Level] = Field(
         default=list(LEVELS),
         max_length=MOST_LEVELS,
-        description="Quantiles to give beside each value, ascending",
+        description="Levels of the quantiles, ascending",
     )
-    intervals: bool = Field(default=True, description="Whether to give quantiles at all")
+    intervals: bool = Field(default=True, description="Whether to include quantiles")
 
     @field_validator("level")
     @classmethod
-    def _ascend(cls, levels: list[float]) -> list[float]:
+    def _check_levels(cls, levels: list[float]) -> list[float]:
         if sorted(set(levels)) != levels:
             raise ValueError("levels must ascend, each once, as level=0.05&level=0.95")
         return levels
 
 
 class WeatherUsed(Outgoing):
-    """When the oldest and the newest weather behind an answer was issued."""
+    """Times of issue of the oldest and newest weather used."""
 
     oldest: Stamp
     newest: Stamp
 
 
 class MissingInput(Outgoing):
-    """An input that was not there: for which times, both included, and why."""
+    """A missing input: from start to end, both included, and why."""
 
     cause: str = Field(description="weather, model, nonsense or readings")
     reason: str
@@ -74,19 +74,19 @@ class ForecastAnswer(Outgoing):
     sources: list[str] = Field(
         description="model, or a fallback: yesterday, last week, climatology, none"
     )
-    fallback: bool = Field(description="Whether any step is not the model's")
+    fallback: bool = Field(description="Whether any step comes from a fallback")
     missing: list[MissingInput]
     levels: list[float] = Field(
-        default_factory=list, description="Of the quantiles; none where no interval is known yet"
+        default_factory=list, description="Levels of the quantiles; empty: none are known yet"
     )
     quantiles: list[list[float | None]] = Field(
         default_factory=list,
-        description="For each level its value at each time; none where a fallback answers",
+        description="For each level a value per time; null where a fallback answers",
     )
 
     @classmethod
     def of(cls, forecast: Forecast, times: list[str]) -> ForecastAnswer:
-        """A forecast in columns; its times in words are given, for many share them."""
+        """A forecast in columns; ``times`` is its times as text, shared by many forecasts."""
         weather = forecast.weather
         return cls(
             entity=forecast.entity,
@@ -114,20 +114,22 @@ class ForecastAnswer(Outgoing):
 
 
 class ForecastList(Outgoing):
-    """A forecast for each entity that was asked for."""
+    """One forecast per requested entity."""
 
     forecasts: list[ForecastAnswer]
 
     @classmethod
     def of(cls, forecasts: Sequence[Forecast]) -> ForecastList:
-        """Forecasts in their order; the entities of a zone share one array of times."""
+        """The forecasts in order; entities of a zone share one array of times."""
         arrays = {id(each.times): each.times for each in forecasts}
-        words = {key: texts(times) for key, times in arrays.items()}
-        return cls(forecasts=[ForecastAnswer.of(each, words[id(each.times)]) for each in forecasts])
+        stamps = {key: texts(times) for key, times in arrays.items()}
+        return cls(
+            forecasts=[ForecastAnswer.of(each, stamps[id(each.times)]) for each in forecasts]
+        )
 
 
-class VintageQuery(Span):
-    """Forecasts about these times; those issued before a moment where one is given."""
+class VintageQuery(TimeRange):
+    """Forecasts for these times, optionally only those issued before a time."""
 
     entity: Id
     issued_before: Time | None = None
@@ -135,7 +137,7 @@ class VintageQuery(Span):
 
 
 class VintageAnswer(Outgoing):
-    """A forecast as it was given."""
+    """A forecast issued in the past."""
 
     issued_at: Stamp
     weather_issued_at: Stamp | None
@@ -161,7 +163,7 @@ class VintageAnswer(Outgoing):
 
 
 class VintageList(Outgoing):
-    """The newest issue first."""
+    """Forecasts issued in the past, newest first."""
 
     entity: str
     unit: str
@@ -169,6 +171,6 @@ class VintageList(Outgoing):
 
 
 def labels(sources: npt.NDArray[np.uint8]) -> list[str]:
-    """Sources (n) in words."""
+    """Names of sources (n)."""
     words = [source.label for source in Source]
     return [words[source] for source in sources.tolist()]

@@ -1,4 +1,4 @@
-"""What happened: events, model versions, quarantined readings, signals."""
+"""Events, model versions and quarantined readings."""
 
 from __future__ import annotations
 
@@ -7,44 +7,50 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearwatt.service.api.schemas.base import Component, Id, Outgoing, Page, Query, Span, Stamp
+from clearwatt.service.api.schemas.base import (
+    Component,
+    Id,
+    Outgoing,
+    Page,
+    Query,
+    Stamp,
+    TimeRange,
+)
 from clearwatt.service.records import Event, StoredReading, Version
 from clearwatt.service.times import optional_text, text
 
 VersionState = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
 
 
-class EventFilter(Span):
-    """Which events; ``start`` and ``end`` bound when they were recorded."""
+class EventFilter(TimeRange):
+    """Filter of events; ``start`` and ``end`` bound the time of recording."""
 
     zone: Id | None = None
     entity: Id | None = None
-    shared: bool = Field(
-        default=False, description="With an entity: also what is about its whole zone"
-    )
+    shared: bool = Field(default=False, description="With an entity: also events of its whole zone")
     kind: list[str] = Field(default_factory=list, max_length=30)
 
 
 class EventQuery(EventFilter):
-    """Which part of them, and in what form."""
+    """Filter, page and format of events."""
 
     after: int | None = Field(default=None, ge=0, description="Numbers above this, oldest first")
     before: int | None = Field(default=None, ge=0, description="Numbers below this, newest first")
     limit: int = Field(default=100, ge=1, le=1000)
     format: Literal["json", "csv"] | None = Field(
-        default=None, description="By default as the Accept header says, else JSON"
+        default=None, description="Default: by the Accept header, else JSON"
     )
 
 
 class EventAnswer(Outgoing):
-    """What the system did on its own or a person made it do."""
+    """An action of the service or of a person."""
 
     seq: int
     key: str
     kind: str
     message: str
     at: Stamp
-    time: Stamp | None = Field(description="The time of the readings it is about")
+    time: Stamp | None = Field(description="Time of the readings concerned")
     actor: str
     zone: str | None
     entity: str | None
@@ -52,7 +58,7 @@ class EventAnswer(Outgoing):
 
     @classmethod
     def of(cls, event: Event) -> EventAnswer:
-        """An event with its times in words."""
+        """The answer for an event."""
         return cls(
             seq=event.seq,
             key=event.key,
@@ -68,20 +74,20 @@ class EventAnswer(Outgoing):
 
 
 class StreamQuery(Query):
-    """From where on to listen."""
+    """Start of a stream of events."""
 
-    after: int | None = Field(default=None, ge=0, description="The number of the last event known")
+    after: int | None = Field(default=None, ge=0, description="Number of the last event received")
 
 
 class EventPage(Outgoing):
-    """Events; ``next`` is the number to go on from, with after or before as it was asked."""
+    """One page of events; ``next`` is the number to continue from, with after or before."""
 
     events: list[EventAnswer]
     next: int | None
 
 
 class VersionQuery(Page):
-    """Which versions, the newest first."""
+    """Filter and page of versions, newest first."""
 
     zone: Id | None = None
     entity: Id | None = None
@@ -89,7 +95,7 @@ class VersionQuery(Page):
 
 
 class VersionAnswer(Outgoing):
-    """A trained model."""
+    """A version of a trained model."""
 
     id: str
     component: Component
@@ -98,13 +104,13 @@ class VersionAnswer(Outgoing):
     number: int
     status: VersionState
     at: Stamp
-    time: Stamp | None = Field(description="The time of the last reading it was trained on")
+    time: Stamp | None = Field(description="Time of the last reading of its training")
     threshold: float | None
-    event: str | None = Field(description="The key of the event that tells how it came about")
+    event: str | None = Field(description="Key of the event of its training")
 
     @classmethod
     def of(cls, version: Version) -> VersionAnswer:
-        """A version without its path, which is the service's own affair."""
+        """The answer for a version, without its path, which is internal."""
         return cls(
             id=version.id,
             component=version.component,
@@ -120,20 +126,20 @@ class VersionAnswer(Outgoing):
 
 
 class VersionPage(Outgoing):
-    """Versions; there are more if ``next_offset`` is given."""
+    """One page of versions; ``next_offset`` None: the last page."""
 
     models: list[VersionAnswer]
     next_offset: int | None
 
 
 class QuarantineQuery(Page):
-    """Whose quarantined readings."""
+    """Filter and page of quarantined readings."""
 
     entity: Id | None = None
 
 
 class QuarantinedReading(Outgoing):
-    """A reading that failed the quality checks."""
+    """A reading that failed a quality check."""
 
     entity: str
     time: Stamp
@@ -143,7 +149,7 @@ class QuarantinedReading(Outgoing):
 
     @classmethod
     def of(cls, reading: StoredReading, entity: str) -> QuarantinedReading:
-        """A reading by its entity's id."""
+        """The answer for a reading of an entity."""
         return cls(
             entity=entity,
             time=text(reading.time),
@@ -154,7 +160,7 @@ class QuarantinedReading(Outgoing):
 
 
 class QuarantinePage(Outgoing):
-    """The newest first; there are more if ``next_offset`` is given."""
+    """One page of readings, newest first; ``next_offset`` None: the last page."""
 
     readings: list[QuarantinedReading]
     next_offset: int | None

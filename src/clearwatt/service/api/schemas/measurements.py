@@ -1,4 +1,4 @@
-"""Readings: batches coming in, series going out."""
+"""Readings: incoming batches and outgoing series."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clearwatt.service.api.schemas.base import (
     Id,
     Incoming,
     Outgoing,
-    Span,
     Stamp,
+    TimeRange,
 )
 
 MOST_READINGS = 50_000
-"""Readings of one request."""
+"""Maximum readings of one request."""
 
 _TEXT_TIME = {"type": "string", "format": "date-time"}
 _VALUE = {"anyOf": [{"type": "number", "minimum": -LARGEST, "maximum": LARGEST}, {"type": "null"}]}
@@ -58,7 +58,7 @@ def _batch(name: str, item: dict[str, Any], on_error: str) -> dict[str, Any]:
 
 
 SCHEMA = {
-    "description": 'With "skip" an item may be anything: what cannot be taken is reported back.',
+    "description": 'With "skip", invalid items are allowed and reported back.',
     "anyOf": [
         _batch(name, item, on_error)
         for name, item in (("measurements", _ITEM), ("series", _SERIES))
@@ -85,15 +85,15 @@ SCHEMA = {
 }
 
 
-def _replace(schema: dict[str, Any]) -> None:
+def _replace_schema(schema: dict[str, Any]) -> None:
     schema.clear()
     schema.update(SCHEMA)
 
 
 class ReadingBatch(Incoming):
-    """Readings, item by item or in columns; exactly one of the two."""
+    """Readings, either item by item or in columns."""
 
-    model_config = ConfigDict(json_schema_extra=_replace)
+    model_config = ConfigDict(json_schema_extra=_replace_schema)
 
     measurements: list[Any] | None = Field(default=None, max_length=MOST_READINGS)
     series: list[Any] | None = Field(default=None, max_length=MOST_READINGS)
@@ -107,14 +107,14 @@ class ReadingBatch(Incoming):
 
 
 class Rejected(Outgoing):
-    """An item that was not taken, by its place in the request, and why."""
+    """A rejected item: its place in the request, and why."""
 
     where: str = Field(examples=["measurements.3"])
     reason: str
 
 
 class BatchReceipt(Outgoing):
-    """What became of a batch; all of it is on disk."""
+    """Counts of a stored batch."""
 
     new: int
     duplicates: int
@@ -122,8 +122,8 @@ class BatchReceipt(Outgoing):
     rejected: list[Rejected]
 
 
-class MeasurementQuery(Span):
-    """Which readings; the newest day of the entity where no times are given."""
+class MeasurementQuery(TimeRange):
+    """Entity and range of readings; default: its newest day."""
 
     entity: Id
 

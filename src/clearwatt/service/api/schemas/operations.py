@@ -1,4 +1,4 @@
-"""How the service itself is doing."""
+"""Readiness, status and health of the service."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from clearwatt.service.times import optional_text
 
 
 class ZoneGlance(Outgoing):
-    """A zone at a glance."""
+    """Summary of a zone."""
 
     id: str
     state: str
-    until: Stamp | None = Field(description="The last row that was learned from")
-    watermark: Stamp | None = Field(description="The newest reading")
+    until: Stamp | None = Field(description="Time of the last row learned from")
+    watermark: Stamp | None = Field(description="Time of the newest reading")
     pending_rows: int
-    journal_behind: int = Field(description="Entries of its journal still to be learned from")
+    journal_behind: int = Field(description="Journal entries not yet processed")
     error: str | None
 
     @classmethod
     def of(cls, status: ZoneStatus, journal: int) -> ZoneGlance:
-        """From a zone's status and the length of its journal."""
+        """Summary from a zone's status and the head of its journal."""
         return cls(
             id=status.zone,
             state=status.state,
@@ -37,56 +37,58 @@ class ZoneGlance(Outgoing):
 
 
 class StatusAnswer(Outgoing):
-    """The service at a glance."""
+    """Status of the service and its zones."""
 
     version: str
-    open: bool = Field(description="Whether no token is needed")
+    open: bool = Field(description="Whether no token is required")
     zones: list[ZoneGlance]
-    entities: dict[str, int] = Field(description="How many are in which state")
+    entities: dict[str, int] = Field(description="Number of entities by state")
     counts: dict[str, int] = Field(description="Rows of the store")
     size_bytes: int
     learner: dict[str, Any]
 
 
-class Health(Outgoing):
-    """Whether the service can do its work; if not, why."""
+class ReadinessAnswer(Outgoing):
+    """Whether the service is ready; if not, why."""
 
     status: Literal["ok", "not ready"]
     reasons: list[str] = Field(description="Why it is not ready")
-    notes: list[str] = Field(description="What does not keep it from working, but is not right")
-    open: bool = Field(description="Whether no token is needed, because none exists")
+    notes: list[str] = Field(description="Problems during which it stays ready")
+    open: bool = Field(description="Whether no token is required, because none exists")
 
 
 class ZoneReport(ZoneGlance):
-    """A zone, and when it was last forecast."""
+    """Summary of a zone, and its last forecast."""
 
     updating: bool = Field(description="Whether its models are being trained")
-    forecast_at: Stamp | None = Field(description="When it was last forecast, since the start")
-    weather_at: Stamp | None = Field(description="When the weather of that forecast was issued")
+    forecast_at: Stamp | None = Field(
+        description="Time of the last forecast since the service started"
+    )
+    weather_at: Stamp | None = Field(description="Time of issue of its weather")
 
 
 class ModelCounts(Outgoing):
-    """How many models there are."""
+    """Number of models."""
 
-    versions: int = Field(description="Kept, of any status")
-    deployed: int = Field(description="Entities with one in service")
-    awaiting: int = Field(description="Entities with one that awaits approval")
+    versions: int = Field(description="Stored versions of any status")
+    deployed: int = Field(description="Entities with a deployed model")
+    awaiting: int = Field(description="Entities with a model that awaits approval")
 
 
-class Report(Outgoing):
-    """How the service fares, in numbers."""
+class HealthReport(Outgoing):
+    """Health report of the service."""
 
     at: Stamp
     ready: bool
     reasons: list[str] = Field(description="Why it is not ready")
-    notes: list[str] = Field(description="What does not keep it from working, but is not right")
-    readings_per_second: float = Field(description="Taken in, over the last minute")
-    forecast_age_seconds: float | None = Field(description="Since any forecast was given")
-    queue: int = Field(description="Journal entries that wait to be learned from")
+    notes: list[str] = Field(description="Problems during which it stays ready")
+    readings_per_second: float = Field(description="Readings stored, over the last minute")
+    forecast_age_seconds: float | None = Field(description="Seconds since the last forecast")
+    queue: int = Field(description="Journal entries not yet processed")
     training: int = Field(description="Zones whose models are being trained")
     size_bytes: int
     counts: dict[str, int] = Field(description="Rows of the store")
     models: ModelCounts
     learner: dict[str, Any]
-    software: dict[str, str] = Field(description="Releases")
+    software: dict[str, str] = Field(description="Versions of packages")
     zones: list[ZoneReport]

@@ -1,4 +1,4 @@
-"""Weather forecasts coming in."""
+"""Incoming weather forecasts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_TIMES = 100_000
 
 
 class NewWeather(Incoming):
-    """One forecast of a zone's weather as it was issued; the latest issue counts."""
+    """A weather forecast of a zone; the latest issue is used."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -28,17 +28,19 @@ class NewWeather(Incoming):
     zone: Id
     issued_at: Time
     times: list[Time] = Field(
-        min_length=1, max_length=MOST_TIMES, description="Ascending, on whole minutes"
+        min_length=1,
+        max_length=MOST_TIMES,
+        description="Times in ascending order, on whole minutes",
     )
     values: dict[Id, list[Amount | None]] = Field(
-        description="Every variable of the zone, a value per time; null where there is none"
+        description="For every variable of the zone a value per time; null: missing"
     )
 
 
 class WeatherReceipt(Outgoing):
-    """An issue that is on disk."""
+    """Receipt of a stored weather forecast."""
 
     zone: str
     issued_at: Stamp
     times: int
-    new: bool = Field(description="False if the same was there already")
+    new: bool = Field(description="False if it was stored before")

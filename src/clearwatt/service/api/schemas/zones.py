@@ -1,4 +1,4 @@
-"""Zones: registering them, and where they stand."""
+"""Zones: registration and status."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def _divides_a_day(step: int) -> int:
 
 
 SomeSettings = Annotated[dict[str, Any], WithJsonSchema(ZoneSettings.model_json_schema())]
-"""Settings as they are written down; `ZoneSettings.read` checks them, with better words."""
+"""Settings as JSON values; `ZoneSettings.read` checks them, with better messages."""
 
 
 class NewZone(Incoming):
-    """Entities that share one weather and one clock."""
+    """A zone to register: entities that share weather and clock."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -62,7 +62,7 @@ class NewZone(Incoming):
     name: Name = ""
     settings: SomeSettings = Field(
         default_factory=dict,
-        description="How it learns; what is left out is as the service was started",
+        description="Settings of learning; those not given are the service's defaults",
     )
 
     @field_validator("variables")
@@ -74,7 +74,7 @@ class NewZone(Incoming):
 
 
 class ZoneAnswer(Outgoing):
-    """A zone and where it stands."""
+    """A zone with its status."""
 
     id: str
     name: str
@@ -82,22 +82,22 @@ class ZoneAnswer(Outgoing):
     variables: list[str]
     timezone: str
     settings: SomeSettings
-    entities: int = Field(description="How many it has")
+    entities: int = Field(description="Number of entities")
     state: str = Field(examples=["learning"])
-    until: Stamp | None = Field(description="The last row that was learned from")
-    watermark: Stamp | None = Field(description="The newest reading")
+    until: Stamp | None = Field(description="Time of the last row learned from")
+    watermark: Stamp | None = Field(description="Time of the newest reading")
     pending_rows: int = Field(description="Rows that wait for readings, weather or verdicts")
     steps: int
     retained_bytes: int
-    encoder: str | None = Field(description="The version of the shared representation in service")
+    encoder: str | None = Field(description="The deployed version of the shared autoencoder")
     reconstruction: dict[str, Any] | None
-    journal: int = Field(description="The number of the last entry of its journal")
-    position: int = Field(description="The number up to which the journal was learned from")
-    error: str | None = Field(description="Why it does not go on, if it does not")
+    journal: int = Field(description="Number of the last journal entry")
+    position: int = Field(description="Number of the last journal entry processed")
+    error: str | None = Field(description="Why learning fails, if it does")
 
     @classmethod
     def of(cls, zone: Zone, status: ZoneStatus, *, entities: int, journal: int) -> ZoneAnswer:
-        """A zone as it is registered, as far as it was folded."""
+        """The answer for a zone and its status."""
         shared = status.reconstruction
         return cls(
             id=zone.id,
@@ -122,6 +122,6 @@ class ZoneAnswer(Outgoing):
 
 
 class ZoneList(Outgoing):
-    """Every zone, by id."""
+    """All zones, ordered by id."""
 
     zones: list[ZoneAnswer]

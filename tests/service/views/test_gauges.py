@@ -1,0 +1,116 @@
+"""Gauges of zones, entities, learner and store."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.service.plant import HOUR, NOW, Plant
+from tests.service.scraping import scraped, watched
+
+from clearwatt.service.records import Event, Outcome, Zone
+from clearwatt.service.status import EntityStatus
+from clearwatt.service.store import StoreUnavailableError
+
+
+@pytest.fixture
+def plant(tmp_path: Path):
+    made = Plant(tmp_path)
+    yield made
+    made.store.close()
+
+
+def test_zones_and_entities_stand_as_their_status_says(plant):
+    plant.deploy()
+    plant.weather()
+    found = scraped(watched(plant))
+    assert found["clearwatt_zone_state", "learning", "north"] == 1
+    assert found["clearwatt_zone_entities", "learning", "north"] == 3
+    assert found["clearwatt_zone_pending_rows", "north"] == 3
+    assert found["clearwatt_zone_newest_reading_timestamp_seconds", "north"] == NOW
+    assert found["clearwatt_reconstruction_threshold", "north"] == 0.2
+    assert found["clearwatt_prediction_threshold_power", "e1", "north"] == 0.2
+    assert found["clearwatt_novelty_fill_ratio", "predictor", "e1", "north"] == 0.5
+    assert found["clearwatt_novelty_fill_ratio", "autoencoder", "", "north"] == 0.5
+    assert found["clearwatt_live_rmse_power", "e1", "day", "north"] == 1.5
+    assert ("clearwatt_live_mae_power", "e1", "week", "north") not in found
+    assert found["clearwatt_quarantined_readings", "e1", "north"] == 4
+    assert found["clearwatt_updates_total", "predictor", "e1", "north"] == 2
+
+
+def test_learner_and_store_stand_as_they_are(plant):
+    plant.deploy()
+    found = scraped(watched(plant))
+    assert found["clearwatt_learner_up",] == 1
+    assert found["clearwatt_learner_heartbeat_age_seconds",] == 3
+    assert found["clearwatt_learner_restarts_total",] == 2
+    assert found["clearwatt_store_up",] == 1
+    assert found["clearwatt_store_bytes",] > 0
+
+
+def test_what_the_learner_has_not_taken_in_waits(plant):
+    plant.weather(NOW - HOUR)
+    plant.weather(NOW)
+    assert scraped(watched(plant))["clearwatt_journal_waiting_entries", "north"] == 2
+
+
+def test_events_are_counted_from_the_start_of_the_service_on(plant, monkeypatch):
+    monkeypatch.setattr("clearwatt.service.views.gauges._PAGE", 2)
+    refused = [
+        Event(f"update:predictor:e0:{k}", "refused", "worse", at=0.0, zone="north")
+        for k in range(5)
+    ]
+    plant.store.add_event(refused[0])
+    metrics = watched(plant)
+    for event in refused[1:3]:
+        plant.store.add_event(event)
+    assert scraped(metrics)["clearwatt_promotions_refused_total", "north"] == 2
+    for event in refused[3:]:
+        plant.store.add_event(event)
+    found = scraped(metrics)
+    assert found["clearwatt_promotions_refused_total", "north"] == 4
+    assert found["clearwatt_events_total", "refused"] == 4
+
+
+def test_ids_with_odd_characters_survive(plant):
+    odd = 'a "b" \\ c\nd'
+    plant.deploy(entities={odd: EntityStatus(quarantined=7)})
+    assert scraped(watched(plant))["clearwatt_quarantined_readings", odd, "north"] == 7
+
+
+def test_a_store_that_is_away_does_not_cost_the_scrape(plant, monkeypatch):
+    def away(*args, **options):
+        raise StoreUnavailableError("the database does not answer")
+
+    metrics = watched(plant)
+    monkeypatch.setattr(plant.store, "statuses", away)
+    found = scraped(metrics)
+    assert found["clearwatt_store_up",] == 0
+    assert found["clearwatt_learner_up",] == 1
+
+
+def test_zones_that_learn_nothing_yet_are_scraped(plant):
+    waiting = {"state": "waiting", "until": None, "watermark": None, "reconstruction": None}
+    entities = {"e0": EntityStatus()}
+    plant.deploy(**waiting, entities=entities, scaling=None)
+    found = scraped(watched(plant))
+    assert found["clearwatt_zone_state", "waiting", "north"] == 1
+    assert ("clearwatt_zone_newest_reading_timestamp_seconds", "north") not in found
+
+
+def test_a_scrape_of_ten_thousand_entities_takes_less_than_a_second(plant):
+    plant.deploy()
+    one = plant.status().entity("e0")
+    for zone in range(100):
+        name = f"zone-{zone}"
+        plant.store.add_zone(Zone(name, 900, ("wind", "sun")))
+        entities = {f"{name}-{k}": one for k in range(100)}
+        plant.store.commit(
+            Outcome(plant.status(zone=name, position=0, generation=1, entities=entities))
+        )
+    metrics = watched(plant)
+    began = time.process_time()
+    size = len(metrics.render())
+    assert time.process_time() - began < 1.0
+    assert size > 1_000_000
