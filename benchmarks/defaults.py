@@ -1,12 +1,12 @@
-"""How the defaults of `clearwatt.adaptive` were chosen: live errors of variants and of experts.
+"""Live errors of variants of the defaults of `clearwatt.adaptive`, and of their experts.
 
     python benchmarks/defaults.py gefcom2012-wind --entities wp1 wp2 wp3 wp4
     python benchmarks/defaults.py europe_wind_farm --variants default one-kind
     python benchmarks/defaults.py gefcom2012-load --json
 
-Only the updating phase is looked at; the test phase is never read. Measurements come a day late.
-Each line is a variant of the settings, or an expert of the default: the mean over the entities of
-the live RMSE, in shares of capacity (or of the largest reading of the warm-up).
+Only the updating phase is used; the test phase is never read. Measurements arrive a day late. Each
+line is a variant of the settings, or an expert of the default. The figure is the live RMSE, mean
+over entities, as a share of capacity (or of the largest reading of the warm-up).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clearwatt.experiment.protocol import Zone, divide
 from clearwatt.training.fleet import Training
 
 Errors = dict[str, dict[str, float]]
-"""By what was forecast with, by entity."""
+"""RMSE by variant or expert, then by entity."""
 
 DEFAULT = Settings()
 VARIANTS: Mapping[str, Settings] = {
@@ -48,7 +48,7 @@ VARIANTS: Mapping[str, Settings] = {
 
 
 def main() -> None:
-    arguments = parsed()
+    arguments = parse_arguments()
     dataset = load_dataset(arguments.data)
     chosen = arguments.entities or list(dataset.names)
     day = round(24 * 3600 / dataset.step.total_seconds())
@@ -58,9 +58,9 @@ def main() -> None:
     for name in arguments.variants:
         started = time.process_time()
         for zone in zones:
-            for what, found in live_errors(zone, VARIANTS[name], day=day, seed=arguments.seed):
+            for what, result in live_errors(zone, VARIANTS[name], day=day, seed=arguments.seed):
                 if what == "all" or name == "default":
-                    errors.setdefault(name if what == "all" else f"  {what}", {}).update(found)
+                    errors.setdefault(name if what == "all" else f"  {what}", {}).update(result)
             console.print(f"{name}: {zone.name}, {time.process_time() - started:.0f} s so far")
     show(errors, as_json=arguments.json)
 
@@ -69,7 +69,7 @@ def live_errors(
     zone: Zone, settings: Settings, *, day: int, seed: int
 ) -> list[tuple[str, dict[str, float]]]:
     """RMSE over the updating phase, by entity, of the mixture ("all") and of each expert."""
-    # The measurements of the warm-up's last day are not known yet when the first step is forecast.
+    # Measurements of the warm-up's last day have not arrived when the first step is forecast.
     x, y, at = zone.warmup.followed_by(zone.updating)
     first = len(zone.warmup.at)
     known = int(np.searchsorted(at, at[first] - day, side="right"))
@@ -78,10 +78,10 @@ def live_errors(
     )
     issued = list(forecaster.stream(x[known:], y[known:], at[known:]))
     assert forecaster.held <= settings.memory
-    found = [("all", np.concatenate([each.power for each in issued]))]
+    result = [("all", np.concatenate([each.power for each in issued]))]
     experts = np.concatenate([each.experts for each in issued])
-    found += [(name, experts[:, :, k]) for k, name in enumerate(forecaster.experts)]
-    return [(name, by_entity(zone, power[first - known :])) for name, power in found]
+    result += [(name, experts[:, :, k]) for k, name in enumerate(forecaster.experts)]
+    return [(name, by_entity(zone, power[first - known :])) for name, power in result]
 
 
 def by_entity(zone: Zone, power: np.ndarray) -> dict[str, float]:
@@ -91,27 +91,27 @@ def by_entity(zone: Zone, power: np.ndarray) -> dict[str, float]:
 
 def show(errors: Errors, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({name.strip(): found for name, found in errors.items()}, indent=1))
+        print(json.dumps({name.strip(): result for name, result in errors.items()}, indent=1))
         return
     entities = list(next(iter(errors.values())))
     table = Table("", "mean", *entities)
-    for name, found in errors.items():
-        mean = np.mean([found[entity] for entity in entities])
-        table.add_row(name, f"{mean:.4f}", *(f"{found[entity]:.3f}" for entity in entities))
+    for name, result in errors.items():
+        mean = np.mean([result[entity] for entity in entities])
+        table.add_row(name, f"{mean:.4f}", *(f"{result[entity]:.3f}" for entity in entities))
     Console(width=max(100, 40 + 9 * len(entities))).print(table)
 
 
-def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Live errors of variants of the defaults.")
-    parser.add_argument("data", type=named, help="a name of the catalogue or a folder")
-    parser.add_argument("--entities", nargs="+", help="which; all by default")
+    parser.add_argument("data", type=data_name, help="name of the catalogue, or folder")
+    parser.add_argument("--entities", nargs="+", help="names (default: all)")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["default"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(words)
 
 
-def named(text: str) -> str | Path:
+def data_name(text: str) -> str | Path:
     return Path(text) if Path(text).is_dir() else text
 
 

@@ -2,14 +2,14 @@
 
     python benchmarks/fleet.py [--quick] [--json]
 
-One thread, CPU seconds (on a quiet machine the same as wall time). All rates come from the same
-run: each repeat times the eager loop, the fleet and the matrix product one after another, and the
-best of the repeats counts for each. The eager loop trains one `nn.Sequential` after another with
-the default Adam, batches taken by index.
+One thread, CPU seconds (on an idle machine the same as wall time). All rates come from the same
+run: each repeat times the eager loop, the fleet and the matrix product one after another. The best
+of the repeats counts for each. The eager loop trains one `nn.Sequential` after another with the
+default Adam and batches taken by index.
 
-Floating-point operations: 2 per multiply-add of a linear layer; a training step counts the forward
-pass, the weight gradients and the gradients passed down, except the one of the network's input,
-which nobody needs. Activations, loss, optimiser and shuffling count as nothing.
+Floating-point operations: 2 per multiply-add of a linear layer. A training step counts the forward
+pass, the weight gradients and the input gradients of all layers but the first. Activations, loss,
+optimiser and shuffling do not count.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def measure(name: str, network: Network, *, samples: int, repeats: int) -> Row:
 
 
 def best_of(repeats: int, *functions: Callable[[], object]) -> list[float]:
-    """CPU seconds of each function, interleaved, the best of the repeats after a first run."""
+    """CPU seconds of each function: the best of interleaved repeats, after a first run."""
     seconds = [float("inf")] * len(functions)
     for repeat in range(repeats + 1):
         for i, function in enumerate(functions):
@@ -114,7 +114,7 @@ def best_of(repeats: int, *functions: Callable[[], object]) -> list[float]:
 
 
 def train_eagerly(models: Sequence[nn.Module], x: Tensor, y: Tensor) -> None:
-    """One epoch of each model as anyone would write it."""
+    """Train each model for one epoch with a plain loop."""
     for model in models:
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
         order = torch.randperm(len(x))
@@ -126,7 +126,7 @@ def train_eagerly(models: Sequence[nn.Module], x: Tensor, y: Tensor) -> None:
 
 
 def sequential(network: Network) -> nn.Module:
-    """The same network as torch users build it."""
+    """The same network as a plain `nn.Sequential`."""
     layers: list[nn.Module] = []
     for widths in chains(network):
         for pair in pairwise(widths):

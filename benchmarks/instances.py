@@ -1,12 +1,12 @@
-"""How the paper's instances do on real data: live errors with one lever changed at a time.
+"""Live errors of the paper's instances on real data, with one setting changed at a time.
 
     python benchmarks/instances.py gefcom2012-wind --entities wp1
     python benchmarks/instances.py europe_wind_farm --entities wf1 --instance Re \
         --variants small short
 
-Only the updating phase is looked at; the test phase is never read. Measurements come a day late.
-Every instance is what `clearwatt benchmark` runs under `clear-ra` and so on: preset `small` with
-one architecture and one point of the grid, in which a variant changes what its name says.
+Only the updating phase is used; the test phase is never read. Measurements arrive a day late. An
+instance is as in `clearwatt benchmark` (`clear-ra` and so on): preset `small` with one architecture
+and one configuration. A variant changes the setting in its name.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SMALL = preset("small")
 UPDATE, NETWORKS, GRID = SMALL.update, SMALL.networks, SMALL.grid
 
 
-def shaped(width: int) -> Networks:
+def networks_of_width(width: int) -> Networks:
     return replace(NETWORKS, widths=(width,), predictor_widths=(width,))
 
 
-def decayed(experiment: Experiment, weight_decay: float) -> Experiment:
+def with_weight_decay(experiment: Experiment, weight_decay: float) -> Experiment:
     return replace(
         experiment,
         warmup=replace(experiment.warmup, weight_decay=weight_decay),
@@ -48,7 +48,7 @@ def decayed(experiment: Experiment, weight_decay: float) -> Experiment:
     )
 
 
-def paced(experiment: Experiment, learning_rate: float) -> Experiment:
+def with_learning_rate(experiment: Experiment, learning_rate: float) -> Experiment:
     return replace(
         experiment,
         warmup=replace(experiment.warmup, learning_rate=learning_rate),
@@ -60,8 +60,8 @@ VARIANTS: Mapping[str, Experiment] = {
     "small": SMALL,
     "short": replace(SMALL, warmup=Training(epochs=10, patience=None)),
     "shorter": replace(SMALL, warmup=Training(epochs=100, patience=10)),
-    "decay": decayed(SMALL, 1e-3),
-    "little-decay": decayed(SMALL, 1e-4),
+    "decay": with_weight_decay(SMALL, 1e-3),
+    "little-decay": with_weight_decay(SMALL, 1e-4),
     "half-capacity": replace(SMALL, grid=replace(GRID, novelty_capacity=(1_500,))),
     "double-capacity": replace(SMALL, grid=replace(GRID, novelty_capacity=(6_000,))),
     "alpha-0.9": replace(SMALL, grid=replace(GRID, alpha=(0.9,))),
@@ -70,16 +70,16 @@ VARIANTS: Mapping[str, Experiment] = {
     "update-3": replace(SMALL, update=replace(UPDATE, epochs=3)),
     "update-10": replace(SMALL, update=replace(UPDATE, epochs=10)),
     "update-100": replace(SMALL, update=replace(UPDATE, epochs=100, work=None)),
-    "slow": paced(SMALL, 3e-4),
-    "fast": paced(SMALL, 3e-3),
-    "narrow": replace(SMALL, networks=shaped(32)),
-    "wide": replace(SMALL, networks=shaped(128)),
+    "slow": with_learning_rate(SMALL, 3e-4),
+    "fast": with_learning_rate(SMALL, 3e-3),
+    "narrow": replace(SMALL, networks=networks_of_width(32)),
+    "wide": replace(SMALL, networks=networks_of_width(128)),
     "small-latent": replace(SMALL, networks=replace(NETWORKS, latents=(8,))),
 }
 
 
 def main() -> None:
-    arguments = parsed()
+    arguments = parse_arguments()
     dataset = load_dataset(arguments.data)
     day = round(24 * 3600 / dataset.step.total_seconds())
     zones = divide(dataset, None, arguments.entities or list(dataset.names)).zones
@@ -87,7 +87,7 @@ def main() -> None:
         for zone in zones:
             started = time.process_time()
             peer = Clear(arguments.instance, VARIANTS[name])
-            history = updating_of(zone, dataset.times, day=day, seed=arguments.seed)
+            history = updating_history(zone, dataset.times, day=day, seed=arguments.seed)
             errors = live_errors(
                 peer, without_season(history) if arguments.hide_season else history
             )
@@ -96,15 +96,15 @@ def main() -> None:
                 print(f"{name:22} {arguments.instance:4} {entity:12} {error:.4f} {seconds:5.0f} s")
 
 
-def updating_of(zone: Zone, times: pd.DatetimeIndex, *, day: int, seed: int) -> History:
-    """Warm-up and updating phase; there is no test phase."""
+def updating_history(zone: Zone, times: pd.DatetimeIndex, *, day: int, seed: int) -> History:
+    """Warm-up and updating phase, with an empty test phase."""
     phase = zone.updating
     nothing = Span(phase.x[:0], phase.y[:0], phase.at[:0])
     return History.of(zone, nothing, times, day=day, delay=day, seed=seed)
 
 
 def without_season(history: History) -> History:
-    """Without the inputs that tell the time of year."""
+    """The history without the inputs of the time of year."""
     weather = history.x.shape[1] - len(CALENDAR_COLUMNS)
     hidden = [weather + CALENDAR_COLUMNS.index(name) for name in YEARLY]
     return replace(history, x=np.delete(history.x, hidden, axis=1))
@@ -118,18 +118,18 @@ def live_errors(peer: Clear, history: History) -> dict[str, float]:
     return dict(zip(history.entities, np.sqrt(np.nanmean(squares, axis=0)).tolist(), strict=True))
 
 
-def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Live errors of the paper's instances, varied.")
-    parser.add_argument("data", type=named, help="a name of the catalogue or a folder")
-    parser.add_argument("--entities", nargs="+", help="which; all by default")
+    parser.add_argument("data", type=data_name, help="name of the catalogue, or folder")
+    parser.add_argument("--entities", nargs="+", help="names (default: all)")
     parser.add_argument("--instance", choices=INSTANCES, default="Ra")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--hide-season", action="store_true", help="no week, no day of year")
+    parser.add_argument("--hide-season", action="store_true", help="without week and day of year")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(words)
 
 
-def named(text: str) -> str | Path:
+def data_name(text: str) -> str | Path:
     return Path(text) if Path(text).is_dir() else text
 
 

@@ -1,22 +1,22 @@
-"""Intervals: coverage, width against split conformal, state, and cost against judging.
+"""Intervals: coverage, width compared with split conformal, state, and cost relative to judging.
 
     python benchmarks/intervals.py [--data NAME ...] [--quick] [--json] [--refresh]
 
-For each data set a warm-up is trained and its updating phase is streamed once (Recent Replay, the
-demo's training, delay of one day); live forecasts and what each new model says of the days before
-it are kept in the temporary folder, so that a second run only calibrates. The test phase is not
-read. Then, for every entity,
+For each data set, models are warmed up and the updating phase is streamed once (Recent Replay,
+training as in the demo, delay of one day). Live forecasts, and forecasts of each new model for the
+days before it, are stored in the temporary folder; a second run only calibrates. The test phase is
+not read. Figures of an entity:
 
-* coverage: the share of all readings inside the 90 % interval as it was given,
-* after updates: the same in the three days from which each update served,
-* width: its mean, divided by that of split conformal prediction on the same forecasts, clipped to
-  the same limits and recalibrated every 30 days on the residuals of the 30 days before: with a
-  quantile for each end ("tails"), and with one of absolute residuals for both ("symmetric"). The
-  nominal level of these is chosen in hindsight, per entity, so that they cover as much.
+* coverage: share of all readings inside the 90 % interval as issued,
+* after updates: the same in the three days after each deployment,
+* width: mean width divided by that of split conformal prediction on the same forecasts, with the
+  same limits, recalibrated every 30 days on the residuals of the 30 days before: with one quantile
+  for each end ("tails"), and with one of absolute residuals for both ("symmetric"). Their nominal
+  level is chosen in hindsight, per entity, so that the coverage is the same.
 
-Cost is CPU time of `Calibrator.observe` over that of `Instance.observe` while no update is due, on
-the same rows: in one block, a day at a time, and row by row as a live service sees them. From
-nothing (`--refresh`) all of it takes some seven minutes of one core, most of them training.
+Cost is CPU time of `Calibrator.observe` over that of `Instance.observe` without updates, on the
+same rows: in one block, a day at a time, and row by row like a live service. A run from scratch
+(`--refresh`) takes some seven minutes of one core, mostly training.
 """
 
 import argparse
@@ -60,18 +60,18 @@ DATA = (
     str(SHARED / "pse_poland_15min"),
 )
 ENTITIES = 24
-"""Of the simulated grid, all kinds in turn."""
+"""Entities of the simulated grid, of all kinds in turn."""
 MONTH = 30
 MISSES = np.concatenate([[0.002, 0.005, 0.01], np.arange(0.02, 0.4, 0.01)])
-"""Nominal shares outside the intervals of split conformal prediction, to choose from."""
+"""Candidates for the nominal share outside the intervals of split conformal prediction."""
 NEVER = 10**9
 FEW = 4 * 96
-"""Rows that are enough to time one by one."""
+"""Rows timed one by one."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One zone: what was forecast and measured in the updating phase, and the swaps in it."""
+    """Forecasts, measurements and model swaps of a zone in the updating phase."""
 
     day: int
     at: npt.NDArray[np.int64]
@@ -84,7 +84,7 @@ class Trace:
     swaps: tuple[ModelSwap, ...]
 
     def start(self) -> Calibrator:
-        """A calibrator that has seen the warm-up."""
+        """A calibrator started with the warm-up."""
         low, high = self.limits
         return Calibrator.start(
             self.warm_forecasts, self.warm_y, self.warm_at, day=self.day, low=low, high=high
@@ -93,7 +93,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Row:
-    """One data set; shares are of entities, ratios of widths are means over entities."""
+    """Figures of a data set; shares are of entities, ratios of widths are means over entities."""
 
     data: str
     entities: int
@@ -137,13 +137,13 @@ def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", default=DATA, help="names or folders of data sets")
     parser.add_argument("--quick", action="store_true", help="six simulated entities, half a year")
-    parser.add_argument("--refresh", action="store_true", help="make the forecasts anew")
+    parser.add_argument("--refresh", action="store_true", help="compute the forecasts again")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser.parse_args()
 
 
 def row(name: str, args: argparse.Namespace) -> Row | None:
-    """Measure one data set; one that is not there is passed over."""
+    """Figures of one data set; None if it is not available."""
     try:
         zones = traces(name, quick=args.quick, refresh=args.refresh)
     except ClearwattError as error:
@@ -154,7 +154,7 @@ def row(name: str, args: argparse.Namespace) -> Row | None:
 
 
 def traces(name: str, *, quick: bool, refresh: bool) -> list[Trace]:
-    """The forecasts of a data set, from the temporary folder if they are there."""
+    """Forecasts of a data set, from the temporary folder if available."""
     folder = Path(tempfile.gettempdir()) / "clearwatt-intervals"
     folder.mkdir(exist_ok=True)
     file = folder / f"{Path(name).name}{'-quick' if quick else ''}.npz"
@@ -162,11 +162,14 @@ def traces(name: str, *, quick: bool, refresh: bool) -> list[Trace]:
         simulated = name == "simulated"
         grid = simulate_grid(12, 17_520) if quick else None
         dataset = grid if simulated and grid else load_dataset(Path(name) if "/" in name else name)
-        write(file, streamed(dataset, entities=(6 if quick else ENTITIES) if simulated else None))
+        write(
+            file,
+            stream_dataset(dataset, entities=(6 if quick else ENTITIES) if simulated else None),
+        )
     return read(file)
 
 
-def streamed(dataset: Dataset, *, entities: int | None) -> list[Trace]:
+def stream_dataset(dataset: Dataset, *, entities: int | None) -> list[Trace]:
     """Warm up and stream every zone of a data set."""
     names = chosen_entities(dataset, Experiment(entities="all" if entities is None else entities))
     division = divide(dataset, None, names)
@@ -187,7 +190,7 @@ def streamed(dataset: Dataset, *, entities: int | None) -> list[Trace]:
         )
     )
     models = list(zip(zones, encoders, heads, strict=True))
-    instances = [instance_of(*each, capacity=capacity) for each in models]
+    instances = [start_instance(*each, capacity=capacity) for each in models]
     streams = [i.stream(z.updating.x, z.updating.y) for i, z in zip(instances, zones, strict=True)]
     warm = [each.predict(zone.warmup.x) for each, zone in zip(instances, zones, strict=True)]
     deployed = drive(together(streams))
@@ -197,8 +200,10 @@ def streamed(dataset: Dataset, *, entities: int | None) -> list[Trace]:
     ]
 
 
-def instance_of(zone: Zone, encoder: Model, heads: Sequence[Model], *, capacity: int) -> Instance:
-    """An instance as in the demo; its capacity is the data's share of the paper's."""
+def start_instance(
+    zone: Zone, encoder: Model, heads: Sequence[Model], *, capacity: int
+) -> Instance:
+    """An instance with the demo's training and the given novelty capacity."""
     settings = ClearSettings(
         RecentReplay(),
         novelty_capacity=capacity,
@@ -225,7 +230,7 @@ def trace(
     warm_forecasts: Float64Array,
     deployed: Sequence[Deployment],
 ) -> Trace:
-    """What is kept of a streamed zone."""
+    """The trace of a streamed zone."""
     x, at, live = zone.updating.x, zone.updating.at, []
     swaps: list[ModelSwap] = []
     for column, (name, head) in enumerate(zip(zone.entities, heads, strict=True)):
@@ -288,7 +293,7 @@ def read(file: Path) -> list[Trace]:
 
 
 def summary(name: str, zones: Sequence[Trace]) -> Row:
-    """Calibrate every zone and compare."""
+    """Calibrate every zone and compute the figures."""
     said = [
         replay_quantiles(zone.start(), zone.forecasts, zone.y, at=zone.at, swaps=zone.swaps)
         for zone in zones
@@ -323,7 +328,7 @@ def updates_of(zone: Trace, column: int) -> list[int]:
 
 
 def updates_after(zone: Trace, quantiles: Float64Array) -> Float64Array:
-    """The coverage in the three days after each update of each entity of a zone."""
+    """Coverage in the three days after each update of each entity of a zone."""
     found = []
     for column in range(zone.y.shape[1]):
         for step in updates_of(zone, column):
@@ -370,7 +375,7 @@ def entity_figures(zone: Trace, quantiles: Float64Array) -> list[dict[str, float
 
 
 def width_at(coverage: float, covered: Float64Array, widths: Float64Array) -> float:
-    """The width at which the peer covers as much, between the nominal levels tried."""
+    """Width of the reference at the same coverage, interpolated between nominal levels."""
     order = np.argsort(covered)
     return float(np.interp(coverage, covered[order], widths[order]))
 
@@ -383,7 +388,7 @@ def split_conformal(zone: Trace, *, tails: bool) -> Float64Array:
     sums = np.zeros((2, len(MISSES), zone.y.shape[1]))
     for first in range(0, int(day[-1]) + 1, MONTH):
         rows = (day >= first) & (day < first + MONTH)
-        # The measurements of the day before are not known yet.
+        # Measurements of the day before have not arrived yet.
         recent = residuals[(day < first - 1) & (day >= first - 1 - MONTH)] if first else before
         if rows.any():
             low, high = ends(recent, tails=tails)
@@ -398,7 +403,7 @@ def split_conformal(zone: Trace, *, tails: bool) -> Float64Array:
 
 
 def ends(residuals: Float64Array, *, tails: bool) -> tuple[Float64Array, Float64Array]:
-    """The ends of intervals around zero (levels x m), with the correction for finite samples."""
+    """Ends of intervals around zero (levels x m), with the finite-sample correction."""
     columns = [column[~np.isnan(column)] for column in residuals.T]
     samples = np.array([max(1, len(column)) for column in columns])
     outside = MISSES[:, None] / (2 if tails else 1)
@@ -417,7 +422,7 @@ def ends(residuals: Float64Array, *, tails: bool) -> tuple[Float64Array, Float64
 
 
 def measure_costs(*, quick: bool) -> list[Cost]:
-    """Time judging and calibrating on the simulated grid, with networks that know nothing."""
+    """Costs of judging and calibrating on the simulated grid, with untrained networks."""
     dataset = simulate_grid(24 if quick else 95, 10_000)
     (zone,) = divide(dataset, None, dataset.names).zones
     whole = len(zone.updating.x)

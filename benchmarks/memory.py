@@ -2,13 +2,13 @@
 
     python benchmarks/memory.py [--quick] [--json]
 
-The grid is simulated first and its arrays are written to a temporary folder, so that the process
-under test holds nothing but what an experiment holds. That process is fresh; its peak resident
-memory is read after each stage: imports, data, warm-up (autoencoder and all predictors), stream
-(given as one block, which is the most an instance can be asked to hold at once).
+The grid is simulated first and its arrays are written to a temporary folder, so that the tested
+process holds only what an experiment holds. That process is new. Its peak resident memory is read
+after each stage: imports, data, warm-up (autoencoder and all predictors), stream (one block, the
+worst case for an instance).
 
-Models train for few epochs: epochs change what is learned and how long it takes, not what is held.
-The number of updates is printed, because without updates there would be nothing to prove.
+Models train for few epochs, because epochs do not change the memory. The number of updates is
+printed, because a stream without updates would prove nothing.
 """
 
 import argparse
@@ -41,7 +41,7 @@ UPDATE = Training(epochs=2, patience=None)
 
 @dataclass(frozen=True)
 class Peaks:
-    """Peak resident memory in MB (10^6 bytes) by the end of each stage, and what was done."""
+    """Peak resident memory in MB (10^6 bytes) at the end of each stage, and the workload."""
 
     entities: int
     samples: int
@@ -55,7 +55,7 @@ class Peaks:
 
     @property
     def above_data(self) -> float:
-        """What learning took on top of imports and data."""
+        """Memory of learning, without imports and data."""
         return self.stream - self.data
 
 
@@ -79,7 +79,7 @@ def parse_args() -> argparse.Namespace:
 
 
 def measure(entities: int, steps: int) -> Peaks:
-    """Simulate here, learn in a fresh process."""
+    """Simulate in this process and learn in a new one."""
     dataset = simulate_grid(entities, steps)
     features = prepare(dataset, fit_scaling(dataset, WARM_UP))
     (x,) = features.inputs.values()
@@ -92,7 +92,7 @@ def measure(entities: int, steps: int) -> Peaks:
 
 
 def run(folder: Path) -> Peaks:
-    """The process under test."""
+    """Learn in the tested process."""
     torch.set_num_threads(1)
     imports = peak_mb()
     x, y = np.load(folder / "x.npy"), np.load(folder / "y.npy")
@@ -126,8 +126,8 @@ def run(folder: Path) -> Peaks:
 def peak_mb() -> float:
     """Peak resident memory of this process so far, in MB.
 
-    Linux lets a new process inherit getrusage's peak from the one that started it, which has
-    simulated a grid; the kernel's own high-water mark starts afresh.
+    On Linux a new process inherits getrusage's peak from its parent, which has simulated a grid.
+    The high-water mark of the kernel (VmHWM) starts at zero.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -5,14 +5,14 @@
 One thread. Online EWC and Random Replay, 8 entities x 4 configurations (alpha x novelty capacity),
 from the same warm-up weights, with the same epochs, batch and learning rate, over the same samples.
 
-The plain way takes one entity and one configuration after the other, judges sample by sample,
-trains `nn.Sequential` with the default Adam, and takes the Fisher information from one backward
-pass per sample. The project runs all entities and configurations together. Both are timed from the
-warm-up weights to the end of the stream, first thresholds and Fisher information included.
+The plain implementation runs one entity and one configuration after the other, judges sample by
+sample, trains `nn.Sequential` with the default Adam, and computes the Fisher information with one
+backward pass per sample. The project runs all entities and configurations together. Both are timed
+from the warm-up weights to the end of the stream, with first thresholds and Fisher information.
 
-Both draw the same random numbers, so their errors and updates should agree up to float rounding.
-Nothing is extrapolated: both process every sample. The project runs before and after the plain
-way, and its mean counts, so that a change in the machine's load does not favour either.
+Both draw the same random numbers, so errors and updates agree up to float rounding. Both process
+every sample; nothing is extrapolated. The project runs before and after the plain implementation,
+and its mean counts, so that a change of the machine's load favours neither.
 """
 
 import argparse
@@ -48,7 +48,7 @@ STRATEGIES: tuple[Strategy, ...] = (OnlineEWC(), RandomReplay())
 
 @dataclass(frozen=True)
 class Size:
-    """How much of the simulated grid goes through both; the last `test` samples score PE."""
+    """Size of the workload; PE is computed on the last `test` samples."""
 
     entities: int = 8
     warm_up: int = 2_000
@@ -85,7 +85,7 @@ class Workload:
 
     @property
     def end(self) -> int:
-        """Where the stream ends and the test begins."""
+        """Row at which the stream ends and the test begins."""
         return self.size.warm_up + self.size.stream
 
 
@@ -152,9 +152,9 @@ def workload(size: Size) -> Workload:
 
 
 def compare(work: Workload, strategy: Strategy) -> Row:
-    first, ours = timed(lambda: run_project(work, strategy))
-    plain_clock, plain = timed(lambda: run_plainly(work, strategy))
-    last, _ = timed(lambda: run_project(work, strategy))
+    first, ours = time_call(lambda: run_project(work, strategy))
+    plain_clock, plain = time_call(lambda: run_plain(work, strategy))
+    last, _ = time_call(lambda: run_project(work, strategy))
     clock = Clock(*((one + other) / 2 for one, other in zip(first, last, strict=True)))
     return Row(
         strategy=type(strategy).__name__,
@@ -171,7 +171,7 @@ def compare(work: Workload, strategy: Strategy) -> Row:
     )
 
 
-def timed(function: Callable[[], Outcome]) -> tuple[Clock, Outcome]:
+def time_call(function: Callable[[], Outcome]) -> tuple[Clock, Outcome]:
     wall, cpu = time.perf_counter(), time.process_time()
     outcome = function()
     return Clock(time.perf_counter() - wall, time.process_time() - cpu), outcome
@@ -198,7 +198,7 @@ def _mean(
 
 
 def run_project(work: Workload, strategy: Strategy) -> Outcome:
-    """All entities and configurations side by side, their updates trained stacked."""
+    """Run all entities and configurations together, with stacked updates."""
     known, new = slice(work.size.warm_up), slice(work.size.warm_up, work.end)
     instances = [
         Instance.start(
@@ -211,7 +211,7 @@ def run_project(work: Workload, strategy: Strategy) -> Outcome:
         for settings in work.size.settings(strategy)
     ]
     drive(together([each.stream(work.x[new], work.y[new]) for each in instances]))
-    # An update of the shared autoencoder spares each entity one of its own.
+    # An update of the shared autoencoder replaces one update per entity.
     updates = sum(
         work.size.entities if event.component == "autoencoder" else 1
         for each in instances
@@ -220,11 +220,11 @@ def run_project(work: Workload, strategy: Strategy) -> Outcome:
     return Outcome([each.predict(work.x) for each in instances], updates)
 
 
-# The plain way, written from the paper with nothing of the project but numbers.
+# The plain implementation, written from the paper; it uses only weights of the project.
 
 
-def run_plainly(work: Workload, strategy: Strategy) -> Outcome:
-    """One configuration after the other, one entity after the other, one sample after the other."""
+def run_plain(work: Workload, strategy: Strategy) -> Outcome:
+    """Run one configuration, one entity and one sample at a time."""
     x, y = torch.from_numpy(work.x), torch.from_numpy(work.y)
     forecasts, updates = [], 0
     for settings in work.size.settings(strategy):
@@ -272,17 +272,17 @@ class Plain:
 
     @torch.no_grad()
     def see_latents(self, rows: list[int]) -> tuple[Tensor, Tensor]:
-        """Latents and readings, under the encoder now in force."""
+        """Latents of the current encoder, and readings."""
         return self.encoder(self.x[rows]), self.y[rows]
 
     def start(self, stop: int) -> None:
-        """Take the samples before `stop` as known."""
+        """Use the samples before `stop` as the warm-up."""
         rows = list(range(stop))
         self.parts[0].start(rows)
         self.parts[1].start([row for row in rows if not self.y[row].isnan()])
 
     def observe(self, row: int) -> None:
-        """Judge one sample by both models, then update whichever has gathered enough."""
+        """Judge one sample with both models, and update a model whose novelty buffer is full."""
         x, y = self.x[row : row + 1], self.y[row : row + 1]
         with torch.no_grad():
             latents = self.encoder(x)
@@ -295,7 +295,7 @@ class Plain:
 
     @torch.no_grad()
     def predict(self, x: Tensor) -> npt.NDArray[np.float64]:
-        """Forecasts (n) by the models as they are."""
+        """Forecasts (n) of the current models."""
         forecasts: npt.NDArray[np.float64] = self.predictor(self.encoder(x))[:, 0].numpy()
         return forecasts
 
@@ -327,7 +327,7 @@ class Part:
         self.updates = 0
 
     def start(self, rows: list[int]) -> None:
-        """First threshold, first Fisher information."""
+        """Set the first threshold and the first Fisher information."""
         self.past = rows
         self.renew_threshold(rows)
         if isinstance(self.settings.strategy, OnlineEWC):
@@ -335,13 +335,13 @@ class Part:
             self.anchor = [weight.detach().clone() for weight in self.model.parameters()]
 
     def judge(self, row: int, output: Tensor, target: Tensor) -> None:
-        """Put a sample into the buffer it belongs to."""
+        """Append a sample to the novelty or the familiarity buffer."""
         error = rms(output, target).item()
         (self.novelty if error > self.threshold else self.familiarity).append(row)
         self.window.append(row)
 
     def update(self) -> None:
-        """Train, set the threshold anew, consolidate, and empty the buffers."""
+        """Train, set the threshold, consolidate, and empty the buffers."""
         strategy = self.settings.strategy
         if isinstance(strategy, RandomReplay):
             self.replay(strategy)
@@ -374,7 +374,7 @@ class Part:
         self.train(self.novelty + drawn, weights)
 
     def train(self, rows: list[int], weights: Tensor) -> None:
-        """So many epochs of the default Adam, the samples shuffled in each."""
+        """Train with the default Adam; samples are shuffled in every epoch."""
         training = self.settings.update
         generator = torch.Generator().manual_seed(int(self.rng.integers(2**31)))
         inputs, targets = self.see(rows)
@@ -400,7 +400,7 @@ class Part:
         return total
 
     def fisher(self, rows: list[int]) -> list[Tensor]:
-        """Mean of squared gradients, one backward pass per sample."""
+        """Mean of squared gradients, with one backward pass per sample."""
         inputs, targets = self.see(rows)
         means = [torch.zeros_like(weight) for weight in self.model.parameters()]
         for i in range(len(rows)):
@@ -413,18 +413,18 @@ class Part:
 
     @torch.no_grad()
     def renew_threshold(self, rows: list[int]) -> None:
-        """τ = α · ē on these samples."""
+        """Set τ = α · ē on these samples."""
         inputs, targets = self.see(rows)
         self.threshold = self.settings.alpha * rms(self.model(inputs), targets).mean().item()
 
 
 def rms(output: Tensor, target: Tensor) -> Tensor:
-    """Root mean square over the features; for a single one, the absolute error."""
+    """Root mean square error over features; with one feature, the absolute error."""
     return (output - target).square().mean(dim=1).sqrt()
 
 
 def sequential(model: Model, chain: Chain) -> nn.Sequential:
-    """Layers as torch users build them, with the project's weights copied in."""
+    """A plain `nn.Sequential` with the weights of a model."""
     modules: list[nn.Module] = []
     for pair, (weight, bias) in zip(
         pairwise(chain.widths), chain.layers(model.params), strict=True

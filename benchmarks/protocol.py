@@ -1,4 +1,4 @@
-"""What the `paper` preset costs: measure a stratified slice of it and project the whole.
+"""The cost of the `paper` preset, projected from a stratified slice of it.
 
     python benchmarks/protocol.py              # an hour: every shape of Table 1
     python benchmarks/protocol.py --quick      # 25 minutes: one shape of each width
@@ -6,10 +6,9 @@
     python benchmarks/protocol.py --json
 
 The slice streams configurations of every instance over the whole updating phase, on entities of all
-kinds, with networks of every width and depth of Table 1. Warm-up models are trained for a few
-epochs only: how long an update takes does not depend on how good they are. Entities of a run share
-an autoencoder all 95, here by the handful, so the autoencoder's updates are timed apart and charged
-to as many entities as share them in a run.
+kinds, with networks of every width and depth of Table 1. Warm-up models train for a few epochs
+only: the time of an update does not depend on their quality. In a run all 95 entities share an
+autoencoder, here a few do. So its updates are timed separately and divided by 95.
 """
 
 from __future__ import annotations
@@ -41,31 +40,29 @@ from clearwatt.training.fleet import Training
 
 PAPER = Experiment()
 EPOCHS = 3
-"""Of the warm-up here; the paper's 512 are projected from the time of one."""
+"""Epochs of the warm-up here; the cost of a search is projected from the time of one epoch."""
 TYPICAL_EPOCHS = 200
-"""After how many epochs early stopping usually ends a search's training."""
-
-
+"""Usual number of epochs until early stopping ends a training of the search."""
 SCALING_STEPS, ROUNDS = 8_000, 3
-"""Of the updating phase, and how often both numbers of processes are timed."""
+"""Steps of the updating phase, and how often both numbers of processes are timed."""
 ENTITIES = 95
-"""Of the whole preset; they share an autoencoder and, in a task, its updates."""
+"""Entities of the whole preset; they share an autoencoder and, in a task, its updates."""
 
 
 class Shape(NamedTuple):
-    """A stratum: networks of one size, with some of the values that decide how often they learn."""
+    """A stratum: networks of one size, with some settings that decide how often they update."""
 
     width: int
     layers: int
     points: tuple[tuple[int, float], ...]
-    """Novelty capacities with threshold factors."""
+    """Pairs of novelty capacity and threshold factor."""
 
     def __str__(self) -> str:
         return f"{self.width} x {self.layers}"
 
 
 CORNERS = ((3_000, 0.9), (5_000, 1.3)), ((3_000, 1.3), (5_000, 0.9))
-"""Halves of the four combinations of Table 2, in each of which every value occurs once."""
+"""Two halves of the four combinations of Table 2; every value occurs once in each half."""
 SHAPES = tuple(
     Shape(width, layers, CORNERS[(i + j) % 2])
     for i, width in enumerate(PAPER.networks.widths)
@@ -73,7 +70,7 @@ SHAPES = tuple(
 )
 
 
-def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dict[str, float]]:
+def warm_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dict[str, float]]:
     """A context with networks of one shape, and core-seconds per epoch of each candidate."""
     grid = simulate_grid()
     width, layers = (shape.width,), (shape.layers,)
@@ -105,22 +102,22 @@ def warmed_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dic
     return replace(context, predictors=predictors), seconds
 
 
-def measured_streams(context: Context, shape: Shape) -> dict[str, float]:
-    """Core-seconds per stream of each instance; a task has several configurations here."""
+def stream_costs(context: Context, shape: Shape) -> dict[str, float]:
+    """Core-seconds per stream of each instance; a task has several configurations."""
     found: dict[str, list[float]] = {instance: [] for instance in INSTANCES}
     for capacity, alpha in shape.points:
         point = Grid((capacity,), (alpha,), (5e4,), (1.0,), (5,))
         own = replace(context, experiment=replace(context.experiment, grid=point))
         for task in updating_tasks(own):
-            seconds = measured_task(own, task)
+            seconds = task_cost(own, task)
             for configuration in task.configurations:
                 found[configuration.instance].append(seconds)
             print(".", end="", file=sys.stderr, flush=True)
     return {instance: float(np.mean(seconds)) for instance, seconds in found.items()}
 
 
-def measured_task(context: Context, task: UpdatingTask) -> float:
-    """Core-seconds per stream, a shared autoencoder's updates charged to all that share it."""
+def task_cost(context: Context, task: UpdatingTask) -> float:
+    """Core-seconds per stream; updates of a shared autoencoder are divided by all that share it."""
     started, cores_started = time.perf_counter(), time.process_time()
     results = perform(context, task)
     wall, cores = time.perf_counter() - started, time.process_time() - cores_started
@@ -141,12 +138,16 @@ def scaling(context: Context) -> dict[str, float]:
     """Wall time of the same tasks with one process and with two, in turn; the median ratio."""
     places = tuple(places_of(context))
     tasks = [UpdatingTask((each,), places) for each in PAPER.grid.configurations("Ra")]
-    short, shorter = (_beginning(context, steps) for steps in (SCALING_STEPS, SCALING_STEPS // 16))
+    short, shorter = (
+        _first_steps(context, steps) for steps in (SCALING_STEPS, SCALING_STEPS // 16)
+    )
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(ROUNDS):
         for workers, found in seconds.items():
             with executor("processes", workers=workers) as compute:
-                list(compute.map(perform, shorter, tasks[:workers]))  # starting is not the question
+                list(
+                    compute.map(perform, shorter, tasks[:workers])
+                )  # start the workers before the clock
                 started = time.perf_counter()
                 list(compute.map(perform, short, tasks))
                 found.append(time.perf_counter() - started)
@@ -156,7 +157,7 @@ def scaling(context: Context) -> dict[str, float]:
     return times | {"speedup": float(np.median(ratios))}
 
 
-def _beginning(context: Context, steps: int) -> Context:
+def _first_steps(context: Context, steps: int) -> Context:
     """The context with the first steps of the updating phase only."""
     zones = []
     for zone in context.zones:
@@ -166,7 +167,7 @@ def _beginning(context: Context, steps: int) -> Context:
     return replace(context, zones=tuple(zones))
 
 
-def projected(
+def project(
     streams: dict[Shape, dict[str, float]], epochs: dict[Shape, dict[str, float]]
 ) -> dict[str, float]:
     """The whole preset in core-hours, if all shapes are chosen equally often."""
@@ -190,26 +191,28 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="one depth and one point of each width"
     )
-    parser.add_argument("--entities", type=int, default=8, help="of all kinds in turn")
+    parser.add_argument(
+        "--entities", type=int, default=8, help="number of entities, of all kinds in turn"
+    )
     parser.add_argument("--scaling", action="store_true", help="only two processes against one")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.scaling:
-        context, _ = warmed_up(SHAPES[0], options.entities, epochs=EPOCHS)
+        context, _ = warm_up(SHAPES[0], options.entities, epochs=EPOCHS)
         print(json.dumps(scaling(context), indent=1))
         return
     shapes = [each._replace(points=each.points[:1]) for each in SHAPES[::2]]
     shapes = shapes if options.quick else list(SHAPES)
     streams, epochs = {}, {}
     for shape in shapes:
-        context, epochs[shape] = warmed_up(shape, options.entities, epochs=EPOCHS)
-        streams[shape] = measured_streams(context, shape)
+        context, epochs[shape] = warm_up(shape, options.entities, epochs=EPOCHS)
+        streams[shape] = stream_costs(context, shape)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     report = {
         "core_seconds_per_stream": {str(shape): found for shape, found in streams.items()},
         "core_seconds_per_epoch": {str(shape): found for shape, found in epochs.items()},
-        "projection": projected(streams, epochs),
+        "projection": project(streams, epochs),
         "peak_memory_gb": round(memory, 2),
     }
     if options.json:

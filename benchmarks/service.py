@@ -1,14 +1,14 @@
 """The service under load: a real `clearwatt serve`, called over HTTP from other processes.
 
     python benchmarks/service.py                        # all parts, half an hour
-    python benchmarks/service.py --quick                # the same in five minutes, with less of all
+    python benchmarks/service.py --quick                # smaller parts, five minutes
     python benchmarks/service.py --only soak --soak 10  # one part; minutes under load
     python benchmarks/service.py --json
 
-``ingest`` sends readings of 1,000 meters in batches of 1,000 to SQLite (``ingest``) and to
-PostgreSQL (``postgres``, started by ``scripts/postgres``) while forecasts are asked for. ``soak``
-compares the time forecasts take while models train with the time they take at rest. ``many`` has
-10,000 meters in 100 zones: a day of their readings, and forecasts of them all.
+``ingest`` (SQLite) and ``postgres`` (started by ``scripts/postgres``) send readings of 1,000 meters
+in batches of 1,000 while other callers request forecasts. ``soak`` compares the latency of
+forecasts while models train with that at rest. ``many`` has 10,000 meters in 100 zones: a day of
+their readings, and forecasts of all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from load.server import postgres
 PARTS = ("ingest", "postgres", "soak", "many")
 
 
-def measured(options: argparse.Namespace) -> Iterator[Part]:
+def measurements(options: argparse.Namespace) -> Iterator[Part]:
     quick, wanted = options.quick, options.only or PARTS
     seconds = 10 if quick else 30
     if "ingest" in wanted:
@@ -48,7 +48,7 @@ def measured(options: argparse.Namespace) -> Iterator[Part]:
 
 def main() -> None:
     options = _options()
-    for part in measured(options):
+    for part in measurements(options):
         if options.json:
             print(json.dumps({**asdict(part), "load": os.getloadavg()}), flush=True)
         else:
@@ -69,14 +69,16 @@ def _show(part: Part) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=PARTS, help="some of the parts")
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="under load (default 10)")
-    parser.add_argument("--zones", type=int, help="of 100 meters each, of many (default 100)")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="only these parts")
     parser.add_argument(
-        "--history", type=int, default=2, metavar="DAYS", help="before the day of many (default 2)"
+        "--soak", type=float, metavar="MINUTES", help="duration of the soak (default 10)"
     )
-    parser.add_argument("--quick", action="store_true", help="less of everything")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each part")
+    parser.add_argument("--zones", type=int, help="zones of 100 meters in many (default 100)")
+    parser.add_argument(
+        "--history", type=int, default=2, metavar="DAYS", help="history in many (default 2)"
+    )
+    parser.add_argument("--quick", action="store_true", help="smaller parts")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each part")
     return parser.parse_args()
 
 

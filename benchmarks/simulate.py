@@ -1,4 +1,4 @@
-"""How long the full grid takes and how much memory: at most 30 s and 1.5 GB on one core.
+"""Time and memory of simulating the full grid; goals: 30 s and 1.5 GB on one core.
 
 python benchmarks/simulate.py [--json]
 """

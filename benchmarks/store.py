@@ -1,12 +1,12 @@
-"""How fast the stores take readings in, with two million stored and every batch on the disk.
+"""Readings per second of the stores, with two million stored and every batch synced to disk.
 
     python benchmarks/store.py                                    # SQLite, a minute
     python benchmarks/store.py --database postgresql://…          # PostgreSQL; an empty database
     python benchmarks/store.py --folder DIR --stored 200000 --json
 
-Batches are of 1,000 readings: 1,000 entities at one time, as a live service gets them, and 1,000
-times of one entity, as history comes in. ``disk`` is how often a second the same machine can append
-a page to a file and wait until it is on the disk: no store can commit more often than that.
+Batches have 1,000 readings: 1,000 entities at one time, like live readings, and 1,000 times of one
+entity, like history. ``disk`` is how often per second the machine can append a page to a file and
+sync it; no store can commit more often.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def measure(store: Store, stored: int) -> dict[str, tuple[float, float]]:
-    """Readings per second, and per second of this process's own time, for each kind of batch."""
+    """Readings per second, and per CPU second of this process, for each kind of batch."""
     store.add_zone(Zone("north", STEP, ("wind",)))
     names = [Entity(f"meter {i}", "north", "consumer") for i in range(SIZE)]
     numbers = np.array([entity.number for entity in store.add_entities(names)])
@@ -111,10 +111,10 @@ def _report(
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="How fast the stores take readings in.")
-    parser.add_argument("--database", help="postgresql://…, empty; otherwise SQLite in a new file")
-    parser.add_argument("--folder", type=Path, help="where the file of SQLite is made")
-    parser.add_argument("--stored", type=int, default=2_000_000, help="readings beforehand")
+    parser = argparse.ArgumentParser(description="Readings per second of the stores.")
+    parser.add_argument("--database", help="postgresql://…, an empty database (default: SQLite)")
+    parser.add_argument("--folder", type=Path, help="folder of the SQLite file")
+    parser.add_argument("--stored", type=int, default=2_000_000, help="readings stored before")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 

@@ -1,16 +1,15 @@
-"""Judging a replayed stream while no update is due: one long block against sample by sample.
+"""Judging a stream without updates: one long block against sample by sample.
 
     python benchmarks/stream.py [--quick] [--json]
 
-One thread. The simulated grid's stream goes through `Instance.observe`, with everything that
-belongs to it: checks, encoding, reconstruction, prediction, verdicts, buffers and history. The
-networks are the paper's smallest (64 wide, 3 layers, latent 12), the strategy is Recent Replay,
-and the novelty capacity is so large that nothing triggers.
+One thread. The stream of the simulated grid passes through `Instance.observe`: checks, encoding,
+reconstruction, prediction, verdicts, buffers and history. The networks are the paper's smallest (64
+wide, 3 layers, latent 12), the strategy is Recent Replay, and the novelty capacity is so large that
+there is no update.
 
-A sample is one row of inputs with the readings of all entities of the instance; a reading is one
-of these, so there are samples x entities of them. All entities share the autoencoder. Rates are
-the best of the repeats, which alternate between the two ways; a large matrix product in between
-tells what the machine gives at that moment.
+A sample is one row of inputs with the readings of all entities; a reading is that of one entity.
+All entities share the autoencoder. Repeats alternate between the two ways, and the best counts. A
+large matrix product in between shows the speed of the machine at that moment.
 """
 
 import argparse
@@ -64,7 +63,7 @@ class Workload:
     predictors: Sequence[Model]
 
     def instance(self, entities: int) -> Instance:
-        """A fresh instance that has seen the warm-up."""
+        """A new instance after its warm-up."""
         return Instance.start(
             ClearSettings(RecentReplay(), novelty_capacity=NEVER),
             self.x[:WARM_UP],
@@ -92,7 +91,7 @@ def parse_args() -> argparse.Namespace:
 
 
 def workload(*, entities: int, steps: int) -> Workload:
-    """The simulated grid, and models trained briefly: judging costs the same for any weights."""
+    """The simulated grid, and models of few epochs: the cost of judging does not depend on them."""
     dataset = simulate_grid(entities, steps)
     features = prepare(dataset, fit_scaling(dataset, WARM_UP))
     (x,) = features.inputs.values()
@@ -111,13 +110,13 @@ def measure(work: Workload, entities: int, *, repeats: int) -> Row:
     square = torch.rand(1024, 1024)
     for _ in range(repeats):
         instance = work.instance(entities)
-        seconds, busy = timed(partial(instance.observe, x, y))
+        seconds, busy = time_call(partial(instance.observe, x, y))
         wall.append(seconds)
         cpu.append(busy)
-        assert not instance.events, "an update was due; the capacity is too small"
+        assert not instance.events, "there was an update; the capacity is too small"
         alone = work.instance(entities)
-        single.append(timed(partial(observe_singly, alone, x[:few], y[:few]))[0])
-        matmul.append(timed(lambda: square @ square)[0])
+        single.append(time_call(partial(observe_one_by_one, alone, x[:few], y[:few]))[0])
+        matmul.append(time_call(lambda: square @ square)[0])
     rate, rate_alone = len(x) / min(wall), few / min(single)
     return Row(
         entities=entities,
@@ -131,14 +130,14 @@ def measure(work: Workload, entities: int, *, repeats: int) -> Row:
     )
 
 
-def observe_singly(instance: Instance, x: Float32Array, y: Float32Array) -> None:
-    """The same stream, one sample at a time, as a live service sees it."""
+def observe_one_by_one(instance: Instance, x: Float32Array, y: Float32Array) -> None:
+    """Observe the same stream one sample at a time, as a live service does."""
     for row in range(len(x)):
         instance.observe(x[row : row + 1], y[row : row + 1])
 
 
-def timed(function: Callable[[], object]) -> tuple[float, float]:
-    """Seconds on the wall and of this thread."""
+def time_call(function: Callable[[], object]) -> tuple[float, float]:
+    """Wall seconds and CPU seconds of this thread."""
     wall, cpu = time.perf_counter(), time.thread_time()
     function()
     return time.perf_counter() - wall, time.thread_time() - cpu

@@ -1,1 +1,1 @@
-"""What `benchmarks/service.py` consists of: a real service, made-up regions, callers, parts."""
+"""Parts of `benchmarks/service.py`: a real service, artificial regions, callers, measurements."""

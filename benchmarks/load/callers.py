@@ -1,4 +1,4 @@
-"""Those who call the service, each in a process of its own."""
+"""Callers of the service, each in its own process."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TIMEOUT = 120.0
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How forecasts were answered: milliseconds (n) from when each was due, and what failed."""
+class Answers:
+    """Answers to requests for forecasts: milliseconds since each was due (n), and failures."""
 
     milliseconds: tuple[float, ...]
     failures: tuple[str, ...] = ()
     fallbacks: int = 0
 
     def percentile(self, share: float) -> float:
-        """So many per cent of the answers took no longer."""
+        """Milliseconds at this percentile."""
         return float(np.percentile(self.milliseconds, share))
 
-    def __add__(self, other: Asked) -> Asked:
-        return Asked(
+    def __add__(self, other: Answers) -> Answers:
+        return Answers(
             self.milliseconds + other.milliseconds,
             self.failures + other.failures,
             self.fallbacks + other.fallbacks,
@@ -43,13 +43,13 @@ class Asked:
 
 @contextmanager
 def callers(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes to call from."""
+    """A pool of processes for callers."""
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         yield pool
 
 
 def post(url: str, path: str, bodies: Iterable[bytes], *, connections: int) -> float:
-    """Send bodies over so many connections at once, in order; returns the seconds it took."""
+    """Seconds needed to send the bodies in order over parallel connections."""
     waiting, lock = iter(bodies), threading.Lock()
 
     def following() -> bytes | None:
@@ -73,7 +73,7 @@ def post(url: str, path: str, bodies: Iterable[bytes], *, connections: int) -> f
 
 
 def get(url: str, paths: Sequence[str], *, connections: int) -> tuple[float, list[bytes]]:
-    """Ask for paths over so many connections at once; the seconds it took, and the answers."""
+    """Seconds needed to get the paths over parallel connections, and the answers."""
 
     def ask(mine: Sequence[str]) -> list[bytes]:
         connection = _connection(url)
@@ -95,11 +95,11 @@ def ask_forecasts(
     rate: float,
     steps: int = 96,
     step: int = 900,
-) -> Asked:
-    """Ask for one meter at a time, so many times a second, as a dispatcher's screen does.
+) -> Answers:
+    """Request forecasts of one meter at a time at a fixed rate, like a control-room screen.
 
-    An answer's time runs from the moment the request was due, so that a service which keeps one
-    caller waiting is not asked less.
+    Latency counts from the moment a request was due, so that a slow service does not get fewer
+    requests.
     """
     chosen = random.Random(0)
     connection, took, failures, fallbacks = _connection(url), [], [], 0
@@ -117,7 +117,7 @@ def ask_forecasts(
             failures.append(repr(error)[:300])
             connection = _connection(url)
         took.append(1000 * (time.perf_counter() - due))
-    return Asked(tuple(took), tuple(failures), fallbacks)
+    return Answers(tuple(took), tuple(failures), fallbacks)
 
 
 def _get(connection: http.client.HTTPConnection, path: str) -> bytes:

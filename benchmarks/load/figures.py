@@ -1,4 +1,4 @@
-"""What was measured, and whether it is as good as it was to be."""
+"""Measured figures and their goals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Bound = Literal["at least", "at most"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its unit and, where there is one, its goal."""
+    """A value with its unit and, if there is one, its goal."""
 
     name: str
     value: float
@@ -21,14 +21,14 @@ class Figure:
 
     @property
     def reached(self) -> bool | None:
-        """Whether it is as good as its goal; None without one."""
+        """Whether the value reaches its goal; None without one."""
         if self.goal is None:
             return None
         return self.value >= self.goal if self.bound == "at least" else self.value <= self.goal
 
     @property
     def wanted(self) -> str:
-        """The goal in words."""
+        """The goal as text."""
         if self.goal is None:
             return ""
         sign = "≥" if self.bound == "at least" else "≤"
@@ -44,6 +44,6 @@ class Part:
     memory: dict[str, int]
 
 
-def tell(what: str) -> None:
-    """Say what is going on, beside the results."""
+def print_progress(what: str) -> None:
+    """Print progress to stderr."""
     print(what, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""How fast readings come in over HTTP while forecasts go out."""
+"""Readings per second over HTTP while forecasts are requested."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Iterator
 from clearwatt.service.client import Client
 from clearwatt.service.times import text
 from load.callers import ask_forecasts, callers, get, post
-from load.figures import Figure, Part, tell
-from load.region import DAY, START, STEP, Region, await_zones, prepare, row_batches
+from load.figures import Figure, Part, print_progress
+from load.region import DAY, START, STEP, Region, prepare, row_batches, wait_for_zones
 from load.server import serving
 
 BATCH = 1000
 CONNECTIONS = 2
 ASKED = 10.0
-"""Forecasts per second meanwhile."""
+"""Requested forecasts per second."""
 MOST = 1500
-"""Rows at most: the weather is sent beforehand."""
+"""Upper limit of rows, because the weather is sent before."""
 GOALS = {"SQLite": 10_000, "PostgreSQL": 5_000}
 
 
 def measure(*, database: str | None, seconds: float) -> Part:
-    """Send rows of 1,000 meters of ten zones that learn, in batches of 1,000, and ask meanwhile."""
+    """Send rows of 1,000 meters in ten learning zones, and request forecasts at the same time."""
     kind = "PostgreSQL" if database else "SQLite"
     region = Region(zones=10, meters=100, days=20, settings={"warmup_epochs": 5})
     with serving(database) as service, callers(2) as pool:
-        tell(f"ingest, {kind}: warming up {len(region.everyone)} meters")
+        print_progress(f"ingest, {kind}: warming up {len(region.everyone)} meters")
         pool.submit(prepare, service.url, region).result()
         until = START + region.days * DAY
         cold = pool.submit(get, service.url, _first_of_each(region), connections=1).result()[0]
-        tell(f"ingest, {kind}: sending for {seconds:g} s")
+        print_progress(f"ingest, {kind}: sending for {seconds:g} s")
         began = time.perf_counter()
         asked = pool.submit(
             ask_forecasts,
@@ -43,7 +43,7 @@ def measure(*, database: str | None, seconds: float) -> Part:
         rows, took = pool.submit(send_rows, service.url, region, seconds).result()
         with Client(service.url) as client:
             last = START + STEP * (region.history + rows - 1)
-            await_zones(client, region, lambda zone: _newest(zone, last))
+            wait_for_zones(client, region, lambda zone: _newest(zone, last))
         judged = time.perf_counter() - began
         forecasts = asked.result()
         memory = service.memory.stop()
@@ -62,7 +62,7 @@ def measure(*, database: str | None, seconds: float) -> Part:
 
 
 def send_rows(url: str, region: Region, seconds: float) -> tuple[int, float]:
-    """Send rows after the history for some time; how many, and how long it took."""
+    """Send rows after the history for some time; return their number and the seconds."""
     rows, end = 0, time.perf_counter() + seconds
 
     def due() -> Iterator[bytes]:
@@ -78,7 +78,7 @@ def send_rows(url: str, region: Region, seconds: float) -> tuple[int, float]:
 
 
 def _first_of_each(region: Region) -> list[str]:
-    """A forecast of each zone: the service reads models when they are first asked for."""
+    """Paths of one forecast per zone; the service loads models at the first request."""
     start = START + region.history * STEP
     times = f"start={text(start)}&end={text(start + DAY)}"
     return [f"/v1/forecasts?entity={region.meters_of(zone)[0]}&{times}" for zone in region.names]

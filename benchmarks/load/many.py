@@ -8,8 +8,8 @@ import time
 from clearwatt.service.client import Client
 from clearwatt.service.times import text
 from load.callers import callers, get, post
-from load.figures import Figure, Part, tell
-from load.region import DAY, ROWS, SETTLE, START, STEP, Region, await_zones, prepare, row_batches
+from load.figures import Figure, Part, print_progress
+from load.region import DAY, ROWS, SETTLE, START, STEP, Region, prepare, row_batches, wait_for_zones
 from load.server import serving
 
 GIGABYTE = 1e9
@@ -17,21 +17,21 @@ BATCH = 1000
 
 
 def measure(*, zones: int, meters: int, history: int) -> Part:
-    """Warm all of them up, send them a day, and ask for the next one.
+    """Warm up all meters, send a day of readings, and request forecasts of the next day.
 
     The warm-up is short (``history`` days, a few epochs) and not part of the goals. A row is judged
-    when two hours follow it, so two hours are sent before the clock starts: they are then in a
-    service that runs all day what yesterday has left.
+    two hours after it, so two hours are sent before the clock starts. In a service that runs all
+    day they are the rows left from the day before.
     """
     settings = {"warmup_epochs": 3, "warmup_patience": None}
     region = Region(zones, meters, history=history * ROWS, days=history + 3, settings=settings)
     readings = ROWS * zones * meters
     with serving() as service, callers(1) as pool:
-        tell(f"many: warming up {zones * meters} meters of {zones} zones")
+        print_progress(f"many: warming up {zones * meters} meters of {zones} zones")
         warmup = pool.submit(warm_up, service.url, region).result()
-        tell(f"many: {warmup:.0f} s; sending {readings} readings")
+        print_progress(f"many: {warmup:.0f} s; sending {readings} readings")
         taken, judged = pool.submit(send_day, service.url, region).result()
-        tell(f"many: {judged:.0f} s; forecasts of all")
+        print_progress(f"many: {judged:.0f} s; forecasts of all")
         seconds, models = pool.submit(forecast_all, service.url, region).result()
         memory = service.memory.stop()
     share = zones * meters / 10_000
@@ -51,27 +51,27 @@ def measure(*, zones: int, meters: int, history: int) -> Part:
 
 
 def warm_up(url: str, region: Region) -> float:
-    """Register and warm up, and send what a service has pending at midnight; the seconds."""
+    """Register, warm up and send the pending rows of the day before; return the seconds."""
     began = time.perf_counter()
     prepare(url, region)
     bodies = row_batches(region, region.history, SETTLE, size=BATCH)
     post(url, "/v1/measurements", bodies, connections=2)
-    _await_row(url, region, region.history - 1)
+    _wait_for_row(url, region, region.history - 1)
     return time.perf_counter() - began
 
 
 def send_day(url: str, region: Region) -> tuple[float, float]:
-    """Send a day, row by row; the seconds until it was taken in, and until it was judged."""
+    """Send a day row by row; return the seconds until it was stored, and until it was judged."""
     first = region.history + SETTLE
     began = time.perf_counter()
     bodies = row_batches(region, first, ROWS, size=BATCH)
     taken = post(url, "/v1/measurements", bodies, connections=2)
-    _await_row(url, region, first + ROWS - 1 - SETTLE)
+    _wait_for_row(url, region, first + ROWS - 1 - SETTLE)
     return taken, time.perf_counter() - began
 
 
 def forecast_all(url: str, region: Region) -> tuple[float, int]:
-    """Ask for the next day of every zone; the seconds, and how many forecasts a model gave."""
+    """Request the next day of every zone; return the seconds and the forecasts by a model."""
     start = START + STEP * (region.history + SETTLE + ROWS)
     times = f"start={text(start)}&end={text(start + DAY)}"
     paths = [f"/v1/forecasts?zone={zone}&{times}" for zone in region.names]
@@ -80,8 +80,8 @@ def forecast_all(url: str, region: Region) -> tuple[float, int]:
     return seconds, sum(not each["fallback"] for each in forecasts)
 
 
-def _await_row(url: str, region: Region, row: int) -> None:
+def _wait_for_row(url: str, region: Region, row: int) -> None:
     """Wait until every zone has judged a row."""
     until = text(START + STEP * row)
     with Client(url) as client:
-        await_zones(client, region, lambda zone: zone["until"] == until)
+        wait_for_zones(client, region, lambda zone: zone["until"] == until)

@@ -1,4 +1,4 @@
-"""Made-up zones: their weather and their readings, and the way into a service."""
+"""Artificial zones: weather and readings, and their registration in a service."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from load.callers import post
 STEP = 900
 HOUR = 3600
 START = 1_704_067_200
-"""2024-01-01, a midnight."""
+"""2024-01-01, midnight UTC."""
 DAY = 86_400
 ROWS = DAY // STEP
-"""Of a day."""
+"""Rows of a day."""
 CAPACITY = 100.0
 SETTLE = 8
-"""Rows that must follow a row until the quality checks have made up their mind about it."""
+"""Rows after a row until its quality verdicts are final."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """Zones with as many meters each; ``history`` rows are the warm-up, weather lasts ``days``."""
+    """Zones of equal size; ``history`` is the warm-up in rows, ``days`` the span of the weather."""
 
     zones: int
     meters: int
@@ -42,28 +42,28 @@ class Region:
 
     @property
     def names(self) -> list[str]:
-        """All zones."""
+        """Names of all zones."""
         return [f"zone-{number:03}" for number in range(self.zones)]
 
     def meters_of(self, zone: str) -> list[str]:
-        """A zone's meters."""
+        """Names of the meters of a zone."""
         return [f"{zone}.meter-{number:03}" for number in range(self.meters)]
 
     @property
     def everyone(self) -> list[str]:
-        """All meters."""
+        """Names of all meters."""
         return [meter for zone in self.names for meter in self.meters_of(zone)]
 
     def rows(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], Float64Array]:
-        """Times (n), and readings of all meters (n x meters), which change for good now and then.
+        """Times (n) and readings of all meters (n x meters), with lasting changes.
 
-        The same rows are always the same, however they are asked for.
+        A row does not depend on the rows requested with it.
         """
         places = np.arange(first, first + count)
         hours = places * STEP / HOUR
         phase = np.arange(self.zones * self.meters) / 17
         daily = np.sin(2 * np.pi * hours[:, None] / 24 + phase)
-        # The same meter uses more, or less, for a few days: what there is to learn.
+        # The consumption of a meter changes every few days, so that there is novelty.
         regime = 1 + 0.4 * np.sign(np.sin(places[:, None] / 300 + phase))
         noise = np.stack(
             [np.random.default_rng(int(place)).normal(size=len(phase)) for place in places]
@@ -73,7 +73,7 @@ class Region:
 
 
 def prepare(url: str, region: Region) -> None:
-    """Register a region and have all of it learn from its history."""
+    """Register a region and warm it up with its history."""
     with Client(url) as client:
         for zone in region.names:
             client.add_zone(_zone(zone, region))
@@ -87,11 +87,13 @@ def prepare(url: str, region: Region) -> None:
     with Client(url) as client:
         for zone in region.names:
             client.warmup(zone=zone)
-        await_zones(client, region, lambda zone: zone["state"] == "learning")
+        wait_for_zones(client, region, lambda zone: zone["state"] == "learning")
 
 
-def await_zones(client: Client, region: Region, reached: Callable[[dict[str, Any]], bool]) -> None:
-    """Wait until every zone has got somewhere; asks for one at a time, which costs little."""
+def wait_for_zones(
+    client: Client, region: Region, reached: Callable[[dict[str, Any]], bool]
+) -> None:
+    """Wait until every zone has reached a condition; polls one zone at a time."""
     for zone in region.names:
         while True:
             answer = client.zone(zone).model_dump()
@@ -103,7 +105,7 @@ def await_zones(client: Client, region: Region, reached: Callable[[dict[str, Any
 
 
 def row_batches(region: Region, first: int, count: int, *, size: int) -> Iterator[bytes]:
-    """Bodies of so many readings, row by row as meters send them."""
+    """Request bodies of ``size`` readings, row by row, like live readings."""
     meters = [json.dumps(meter) for meter in region.everyone]
     for row in range(first, first + count):
         times, values = region.rows(row, 1)
@@ -125,7 +127,7 @@ def _send_history(url: str, region: Region) -> None:
 def _series_batches(
     meters: Sequence[str], stamps: list[str], values: Float64Array, *, size: int
 ) -> Iterator[bytes]:
-    """Bodies of about so many readings, meter by meter as history comes."""
+    """Request bodies of about ``size`` readings, meter by meter, like history."""
     at_once = max(1, size // len(stamps))
     for start in range(0, len(meters), at_once):
         columns = values[:, start : start + at_once].T.tolist()
@@ -142,7 +144,7 @@ def _zone(zone: str, region: Region) -> NewZone:
 
 
 def send_weather(client: Client, zone: str, *, day: int, days: int) -> None:
-    """Send the forecast issued on a day for the days from then on."""
+    """Send the weather forecast issued on ``day`` for the following ``days``."""
     times = START + DAY * day + HOUR * np.arange(days * 24 + 1)
     hours = (times - START) / HOUR
     values = {

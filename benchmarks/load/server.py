@@ -1,4 +1,4 @@
-"""A real `clearwatt serve` in processes of its own, and how much memory they take."""
+"""A real `clearwatt serve` in its own processes, and their memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 POSTGRES = Path(__file__).parents[2] / "scripts" / "postgres"
 UNLIMITED = ("--rate", "1e9", "--burst", "1000000000")
-"""All callers here have one address; limits are per caller, and not what is measured."""
+"""All callers have one address, and limits are per caller; they are not measured here."""
 INTERVAL = 0.5
-"""Seconds between two looks at the memory."""
+"""Seconds between two samples of the memory."""
 
 
 class Memory:
-    """Peak resident memory of a process and those it has started: of each, and of all at once."""
+    """Peak resident memory of a process and its children: of each, and of all together."""
 
     def __init__(self, process: int) -> None:
         self.peaks: dict[str, int] = {}
@@ -28,7 +28,7 @@ class Memory:
         self._thread.start()
 
     def stop(self) -> dict[str, int]:
-        """End watching and return the peaks."""
+        """Stop sampling and return the peaks."""
         self._done.set()
         self._thread.join()
         return {**self.peaks, "all at once": self.together}
@@ -50,7 +50,7 @@ class Service:
 
 @contextmanager
 def serving(database: str | None = None) -> Iterator[Service]:
-    """Start a service on an empty data directory; it is gone with the block."""
+    """Start a service on an empty data directory; it stops at the end of the block."""
     with TemporaryDirectory(prefix="cw-load-") as folder, (Path(folder) / "log").open("w") as log:
         command = [sys.executable, "-m", "clearwatt", "serve", "--data-dir", f"{folder}/data"]
         options = ["--port", "0", "--log-level", "error", *UNLIMITED]
@@ -73,8 +73,8 @@ def serving(database: str | None = None) -> Iterator[Service]:
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """A PostgreSQL server of its own; the address of its database."""
-    # Directly below the temporary folder: the server runs as another user, who must get there.
+    """Start a private PostgreSQL server; yields the address of its database."""
+    # Directly below the temporary folder, because the server runs as another user.
     folder = mkdtemp(prefix="cw-pg-")
     started = subprocess.run(
         [POSTGRES, "start", folder], check=True, stdout=subprocess.PIPE, text=True
@@ -87,7 +87,7 @@ def postgres() -> Iterator[str]:
 
 
 def _family(root: int) -> Iterator[tuple[str, int]]:
-    """Names and resident bytes of the service's processes."""
+    """Names and resident bytes of the processes of the service."""
     yield "web", _resident(root)
     for learner in _spawned(root):
         yield "learner", _resident(learner)
@@ -96,7 +96,7 @@ def _family(root: int) -> Iterator[tuple[str, int]]:
 
 
 def _spawned(parent: int) -> list[int]:
-    """Children that run the project's code; multiprocessing has another one, for its own ends."""
+    """Child processes of the project, without the resource tracker of multiprocessing."""
     try:
         text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
         threads = [text, *(path.read_text() for path in _other_threads(parent))]

@@ -1,44 +1,44 @@
-"""How long forecasts take while models train, against how long they take when nothing else does."""
+"""Latency of forecasts while models train, compared with that at rest."""
 
 from __future__ import annotations
 
 import time
 
 from clearwatt.service.client import Client
-from load.callers import Asked, ask_forecasts, callers, post
-from load.figures import Figure, Part, tell
+from load.callers import Answers, ask_forecasts, callers, post
+from load.figures import Figure, Part, print_progress
 from load.region import DAY, ROWS, START, Region, prepare, row_batches, send_weather
 from load.server import serving
 
 RATE = 20.0
-"""Forecasts asked for per second."""
+"""Requested forecasts per second."""
 AHEAD = 24
-"""Journal entries that may wait before the feeder pauses: learning is busy, never far behind."""
+"""Journal entries that may wait before the feeder pauses, so that learning is always busy."""
 GOAL, UPDATES = 3.0, 20
 WEEK = 7
 
 
 def measure(*, idle: float, soak: float) -> Part:
-    """Ask at rest for ``idle`` seconds, then for ``soak`` seconds while meters' habits change."""
+    """Request forecasts at rest for ``idle`` seconds, and for ``soak`` seconds during updates."""
     settings = {"novelty_capacity": 300, "alpha": 1.0, "warmup_epochs": 10}
     region = Region(2, 50, history=WEEK * ROWS, days=WEEK + 3, settings=settings)
     with serving() as service, callers(2) as pool, Client(service.url) as client:
-        tell("soak: warming up")
+        print_progress("soak: warming up")
         pool.submit(prepare, service.url, region).result()
         forecasts = _Forecasts(service.url, region)
-        tell("soak: forecasts at rest")
+        print_progress("soak: forecasts at rest")
         before = pool.submit(forecasts.ask, idle / 2).result()
-        tell("soak: forecasts while models train")
+        print_progress("soak: forecasts while models train")
         fed = pool.submit(feed, service.url, region, soak)
         busy = pool.submit(forecasts.ask, soak).result()
         rows, training = fed.result()
         updates = _count_updates(client)
-        _rest(client)
+        _wait_for_rest(client)
         after = pool.submit(forecasts.ask, idle / 2).result()
         memory = service.memory.stop()
     rest = before + after
     for failure in busy.failures[:3]:
-        tell(f"soak: {failure}")
+        print_progress(f"soak: {failure}")
     return Part(
         f"forecasts of one meter × 96 steps, {RATE:g}/s, {soak:g} s while models train",
         (
@@ -65,12 +65,12 @@ def measure(*, idle: float, soak: float) -> Part:
 
 
 class _Forecasts:
-    """Asks for forecasts of the last days the weather covers."""
+    """Requests for forecasts of the last days that the weather covers."""
 
     def __init__(self, url: str, region: Region) -> None:
         self.url, self.region = url, region
 
-    def ask(self, seconds: float) -> Asked:
+    def ask(self, seconds: float) -> Answers:
         until = START + self.region.days * DAY
         return ask_forecasts(
             self.url,
@@ -82,7 +82,7 @@ class _Forecasts:
 
 
 def feed(url: str, region: Region, seconds: float) -> tuple[int, float]:
-    """Send rows as fast as they are learned from; how many, and the share of time with training."""
+    """Send rows as fast as they are learned; return their number and the share of training time."""
     end, row = time.monotonic() + seconds, region.history
     looks, training = 0, 0
     with Client(url) as client:
@@ -102,15 +102,15 @@ def feed(url: str, region: Region, seconds: float) -> tuple[int, float]:
 
 
 def _count_updates(client: Client) -> int:
-    """Updates that were deployed, page by page."""
+    """Number of deployed updates."""
     count, after = 0, 0
     while page := client.events(kinds=["update"], after=after, limit=1000).events:
         count, after = count + len(page), page[-1].seq
     return count
 
 
-def _rest(client: Client) -> None:
-    """Wait until there is nothing left to learn."""
+def _wait_for_rest(client: Client) -> None:
+    """Wait until the learner has nothing to do."""
     while True:
         status = client.status()
         if not status.learner["training"] and not any(z.journal_behind for z in status.zones):
