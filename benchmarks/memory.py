@@ -25,8 +25,7 @@ import numpy as np
 import torch
 
 from clearwatt.clear.component import ClearSettings
-from clearwatt.clear.instance import Instance
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.strategies import RecentReplay
@@ -99,15 +98,9 @@ def run(folder: Path) -> Peaks:
     data, started = peak_mb(), time.perf_counter()
     warm_up = WarmUp(training=UPDATE)
     network = Autoencoder(x.shape[1])
-    autoencoder = drive(warm_up.autoencoder(network, x[:WARM_UP]))
-    stream = warm_up.predictors(Predictor(network.latent), autoencoder, x[:WARM_UP], y[:WARM_UP])
-    instance = Instance.start(
-        ClearSettings(RecentReplay(), update=UPDATE),
-        x[:WARM_UP],
-        y[:WARM_UP],
-        autoencoder=autoencoder,
-        predictors=drive(stream),
-    )
+    networks = InstanceNetworks(network, Predictor(network.latent))
+    settings = ClearSettings(RecentReplay(), update=UPDATE)
+    instance = drive(warm_up.instance(settings, networks, x[:WARM_UP], y[:WARM_UP]))
     after_warm_up = peak_mb()
     instance.observe(x[WARM_UP:], y[WARM_UP:])
     return Peaks(

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.experiment.metrics import fitting_error, prediction_error
@@ -146,9 +146,8 @@ def workload(size: Size) -> Workload:
     known = slice(size.warm_up)
     warm_up = WarmUp(training=Training(epochs=size.warm_up_epochs, patience=None))
     network = Autoencoder(x.shape[1])
-    autoencoder = drive(warm_up.autoencoder(network, x[known]))
-    stream = warm_up.predictors(Predictor(network.latent), autoencoder, x[known], y[known])
-    return Workload(size, x, y, autoencoder, drive(stream))
+    networks = InstanceNetworks(network, Predictor(network.latent))
+    return Workload(size, x, y, *drive(warm_up.models(networks, x[known], y[known])))
 
 
 def compare(work: Workload, strategy: Strategy) -> Row:

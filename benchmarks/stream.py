@@ -25,7 +25,7 @@ import torch
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.data import simulate_grid
 from clearwatt.data.features import fit_scaling, prepare
 from clearwatt.strategies import RecentReplay
@@ -97,10 +97,9 @@ def workload(*, entities: int, steps: int) -> Workload:
     (x,) = features.inputs.values()
     y = features.targets
     warm_up = WarmUp(training=Training(epochs=3, patience=None))
-    autoencoder = drive(warm_up.autoencoder(Autoencoder(x.shape[1]), x[:WARM_UP]))
-    network = Predictor(Autoencoder(x.shape[1]).latent)
-    stream = warm_up.predictors(network, autoencoder, x[:WARM_UP], y[:WARM_UP])
-    return Workload(x, y, autoencoder, drive(stream))
+    network = Autoencoder(x.shape[1])
+    networks = InstanceNetworks(network, Predictor(network.latent))
+    return Workload(x, y, *drive(warm_up.models(networks, x[:WARM_UP], y[:WARM_UP])))
 
 
 def measure(work: Workload, entities: int, *, repeats: int) -> Row:

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.settings import ClearSettings
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.strategies import FineTune, GenerativeReplay
+from clearwatt.testing.scenario import scenario
 from clearwatt.training.fleet import Training
-from clearwatt.training.networks import Autoencoder, Predictor
+from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.training.streams import drive
 
 QUICK = Training(epochs=5, batch=16)
@@ -91,3 +94,34 @@ def test_an_entity_without_measurement_is_refused():
 def test_bad_parameters_are_named(parameters, says):
     with pytest.raises(ConfigurationError, match=says):
         WarmUp(**parameters)
+
+
+def test_an_instance_is_that_of_its_models_started_with_the_same_data():
+    data = scenario()
+    settings = ClearSettings(FineTune(), novelty_capacity=30)
+    networks = InstanceNetworks.for_strategy(
+        settings.strategy,
+        data.warm_x.shape[1],
+        latent=3,
+        width=8,
+        layers=1,
+        predictor_width=6,
+        predictor_layers=2,
+    )
+    warm_up = WarmUp(Training(epochs=2, patience=None))
+    samples = data.warm_x, data.warm_y
+    models = drive(warm_up.models(networks, *samples))
+    instance = drive(warm_up.instance(settings, networks, *samples, names=["a", "b", "c"]))
+    assert models.start(settings, *samples, names=["a", "b", "c"]).digest() == instance.digest()
+    again = drive(warm_up.models(networks, *samples, autoencoder=models.autoencoder))
+    assert again.autoencoder is models.autoencoder
+    for one, other in zip(again.predictors, models.predictors, strict=True):
+        assert all(torch.equal(one.params[name], other.params[name]) for name in one.params)
+
+
+def test_synchronous_strategies_get_a_variational_autoencoder():
+    sizes = {"latent": 3, "width": 8, "layers": 2, "predictor_width": 6, "predictor_layers": 1}
+    plain = InstanceNetworks.for_strategy(FineTune(), 5, **sizes)
+    assert plain == (Autoencoder(5, 8, 2, 3), Predictor(3, 6, 1))
+    variational = InstanceNetworks.for_strategy(GenerativeReplay(), 5, **sizes, kl_weight=0.5)
+    assert variational.autoencoder == VariationalAutoencoder(5, 8, 2, 3, 0.5)

@@ -1,23 +1,94 @@
-"""The warm-up: train the shared autoencoder, freeze its encoder, train a predictor per entity."""
+"""The warm-up: trains the autoencoder, then a predictor per entity, and starts an instance."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.component import Model
+from clearwatt.clear.component import ClearSettings, Model
+from clearwatt.clear.components import Name
+from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import encode, reconstructor
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.strategies import Strategy
 from clearwatt.training.fleet import Job, Trained, Training
-from clearwatt.training.networks import Network, Reconstructor
+from clearwatt.training.networks import (
+    Autoencoder,
+    Network,
+    Predictor,
+    Reconstructor,
+    VariationalAutoencoder,
+)
 from clearwatt.training.streams import Stream
+
+
+class InstanceNetworks(NamedTuple):
+    """The networks of an instance: one autoencoder, and one predictor for every entity."""
+
+    autoencoder: Reconstructor
+    predictor: Network
+
+    @classmethod
+    def for_strategy(
+        cls,
+        strategy: Strategy,
+        inputs: int,
+        *,
+        latent: int,
+        width: int,
+        layers: int,
+        predictor_width: int,
+        predictor_layers: int,
+        kl_weight: float = 5e-6,
+    ) -> InstanceNetworks:
+        """Built-in networks of these sizes; synchronous strategies need a variational one.
+
+        Args:
+            strategy: The continual-learning approach.
+            inputs: Features of a sample.
+            latent: Width of the representation.
+            width: First hidden width of the autoencoder.
+            layers: Hidden layers of its encoder.
+            predictor_width: Hidden width of a predictor.
+            predictor_layers: Hidden layers of a predictor.
+            kl_weight: Weight of the KL divergence in a variational autoencoder.
+        """
+        autoencoder: Reconstructor = Autoencoder(inputs, width, layers, latent)
+        if strategy.synchronous:
+            autoencoder = VariationalAutoencoder(inputs, width, layers, latent, kl_weight)
+        return cls(autoencoder, Predictor(latent, predictor_width, predictor_layers))
+
+
+class WarmUpModels(NamedTuple):
+    """The models of a warm-up: the autoencoder, and one predictor per entity."""
+
+    autoencoder: Model
+    predictors: list[Model]
+
+    def start(
+        self,
+        settings: ClearSettings,
+        x: Float32Array,
+        y: Float32Array,
+        *,
+        names: Sequence[Name] | None = None,
+    ) -> Instance:
+        """An instance with these models, started with the data they were trained on."""
+        return Instance.start(
+            settings,
+            x,
+            y,
+            autoencoder=self.autoencoder,
+            predictors=self.predictors,
+            names=names,
+        )
 
 
 @dataclass(frozen=True)
@@ -25,12 +96,12 @@ class WarmUp:
     """How the first models are trained; the defaults are the paper's.
 
     Args:
-        training: epochs, patience, batch and learning rate.
-        validation_share: part of the samples held out for early stopping.
-        split: "random" by seed, or "temporal": the last samples.
-        seed: of the initial weights, the split and the order of samples.
-        strict: refuse to go on with a training that diverged; otherwise its model has an infinite
-            validation error, so that a search passes over it.
+        training: Epochs, patience, batch and learning rate.
+        validation_share: Share of the samples held out for early stopping.
+        split: "random" by seed, or "temporal": the last samples are held out.
+        seed: Seed of the initial weights, the split and the order of samples.
+        strict: Raise a DataError if a training diverges. Otherwise its model gets an infinite
+            validation error, so that a search does not choose it.
     """
 
     training: Training = field(default_factory=Training)
@@ -46,6 +117,33 @@ class WarmUp:
             )
         if self.split not in ("random", "temporal"):
             raise ConfigurationError(f"split is {self.split!r}; choose random or temporal")
+
+    def instance(
+        self,
+        settings: ClearSettings,
+        networks: InstanceNetworks,
+        x: Float32Array,
+        y: Float32Array,
+        *,
+        names: Sequence[Name] | None = None,
+    ) -> Stream[Instance]:
+        """Train the first models on x (n x d) and y (n x entities) and start an instance."""
+        models = yield from self.models(networks, x, y)
+        return models.start(settings, x, y, names=names)
+
+    def models(
+        self,
+        networks: InstanceNetworks,
+        x: Float32Array,
+        y: Float32Array,
+        *,
+        autoencoder: Model | None = None,
+    ) -> Stream[WarmUpModels]:
+        """Train an autoencoder, unless one is given, and one predictor per column of y."""
+        if autoencoder is None:
+            autoencoder = yield from self.autoencoder(networks.autoencoder, x)
+        predictors = yield from self.predictors(networks.predictor, autoencoder, x, y)
+        return WarmUpModels(autoencoder, predictors)
 
     def autoencoder(self, network: Reconstructor, x: Float32Array) -> Stream[Model]:
         """Train an autoencoder on inputs (n x d)."""

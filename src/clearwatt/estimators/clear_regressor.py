@@ -22,7 +22,8 @@ from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.deployed_models import DeployedModels
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.loop import reconstructor
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.estimators.targets import checked_targets, names_of, require_measured, require_same
 from clearwatt.files import Saved, load_state
@@ -31,11 +32,8 @@ from clearwatt.packing import tensors_below
 from clearwatt.strategies import RecentReplay, Strategy, strategy_by_name
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import (
-    Autoencoder,
     Network,
-    Predictor,
     Reconstructor,
-    VariationalAutoencoder,
 )
 from clearwatt.training.standardisation import Standardisation
 from clearwatt.training.streams import drive
@@ -188,15 +186,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         make = Standardisation.fit if self.scale else _as_it_is
         self._x_units, self._y_units = make(inputs), make(targets)
         x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
-        network = self._autoencoder(x.shape[1], settings.strategy)
-        representation = drive(warmup.autoencoder(network, x))
-        head = self.predictor or Predictor(
-            network.latent, self.predictor_width, self.predictor_layers
-        )
-        predictors = drive(warmup.predictors(head, representation, x, power))
-        instance = Instance.start(
-            settings, x, power, autoencoder=representation, predictors=predictors, names=names
-        )
+        networks = self._networks(x.shape[1], settings.strategy)
+        instance = drive(warmup.instance(settings, networks, x, power, names=names))
         self._calibration: InstanceCalibration | None = InstanceCalibration.start(
             instance, x, power, steps_per_day=self.steps_per_day
         )
@@ -364,13 +355,20 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             weight_decay=self.weight_decay,
         )
 
-    def _autoencoder(self, inputs: int, strategy: Strategy) -> Reconstructor:
-        if self.autoencoder is not None:
-            return self.autoencoder
-        latent = min(self.latent, inputs)
-        if strategy.synchronous:
-            return VariationalAutoencoder(inputs, self.width, self.layers, latent, self.kl_weight)
-        return Autoencoder(inputs, self.width, self.layers, latent)
+    def _networks(self, inputs: int, strategy: Strategy) -> InstanceNetworks:
+        """The user's own networks, or built-in ones of the sizes that the parameters give."""
+        own = self.autoencoder
+        built_in = InstanceNetworks.for_strategy(
+            strategy,
+            inputs,
+            latent=min(self.latent, inputs) if own is None else reconstructor(own).latent,
+            width=self.width,
+            layers=self.layers,
+            predictor_width=self.predictor_width,
+            predictor_layers=self.predictor_layers,
+            kl_weight=self.kl_weight,
+        )
+        return InstanceNetworks(own or built_in.autoencoder, self.predictor or built_in.predictor)
 
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
         if event.component == "autoencoder":

@@ -12,7 +12,7 @@ import torch
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.strategies import Batch, ComponentName, Strategy
 from clearwatt.training.fleet import Training, one_thread
 from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
@@ -63,10 +63,9 @@ def _models(synchronous: bool) -> tuple[Model, ...]:
     data = scenario()
     warmup = WarmUp(Training(epochs=30, batch=32, learning_rate=1e-2))
     kind = VariationalAutoencoder if synchronous else Autoencoder
-    autoencoder = drive(warmup.autoencoder(kind(_INPUTS, 8, 1, _LATENT), data.warm_x))
-    network = Predictor(_LATENT, width=8, layers=1)
-    heads = drive(warmup.predictors(network, autoencoder, data.warm_x, data.warm_y))
-    return (autoencoder, *heads)
+    networks = InstanceNetworks(kind(_INPUTS, 8, 1, _LATENT), Predictor(_LATENT, 8, 1))
+    autoencoder, predictors = drive(warmup.models(networks, data.warm_x, data.warm_y))
+    return (autoencoder, *predictors)
 
 
 def models(strategy: Strategy) -> tuple[Model, ...]:

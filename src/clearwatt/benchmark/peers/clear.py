@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from clearwatt.benchmark.history import History, Samples
+from clearwatt.benchmark.history import History
 from clearwatt.benchmark.intervals import CalibratedQuantiles, calibrate
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
-from clearwatt.clear.component import Component, Model
-from clearwatt.clear.instance import Instance
+from clearwatt.clear.component import ClearSettings, Component
 from clearwatt.clear.loop import Deployment
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.live import ModelTimeline
@@ -22,8 +21,7 @@ from clearwatt.experiment.models import size
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
-from clearwatt.training.networks import Predictor, Reconstructor
-from clearwatt.training.streams import Stream, drive
+from clearwatt.training.streams import drive
 
 PRESET = "small"
 """The experiment's, with one architecture and one point of the grid."""
@@ -33,13 +31,6 @@ UPDATES = 10
 
 def _experiment() -> Experiment:
     return preset(PRESET)
-
-
-class _Models(NamedTuple):
-    """What the warm-up made."""
-
-    autoencoder: Model
-    predictors: list[Model]
 
 
 @dataclass(frozen=True)
@@ -77,8 +68,10 @@ class Clear(Peer):
         meter, known = Meter(history), history.known()
         x, y = history.x[len(known.y) :], history.measured[len(known.y) :]
         with meter.learning():
-            models = drive(self._warm_up(known, history.seed))
-            instance = self._started(history, known, models)
+            warm_up = WarmUp(self.experiment.warmup, seed=history.seed)
+            models = drive(warm_up.models(self._networks(known.x.shape[1]), known.x, known.y))
+            settings = self._settings(history)
+            instance = models.start(settings, known.x, known.y, names=history.entities)
             fitted = instance.predict(known.x)
             deployed = drive(instance.stream(x, y))
         owned = [
@@ -115,29 +108,15 @@ class Clear(Peer):
         updates = sum(training_cost(w, updated, self.experiment.update) for w in often) * UPDATES
         return (start + updates) / MULTIPLY_ADDS
 
-    def _warm_up(self, known: Samples, seed: int) -> Stream[_Models]:
-        warmup = WarmUp(self.experiment.warmup, seed=seed)
-        encoder, head = self._networks(known.x.shape[1])
-        autoencoder = yield from warmup.autoencoder(encoder, known.x)
-        predictors = yield from warmup.predictors(head, autoencoder, known.x, known.y)
-        return _Models(autoencoder, predictors)
-
-    def _networks(self, inputs: int) -> tuple[Reconstructor, Predictor]:
+    def _networks(self, inputs: int) -> InstanceNetworks:
         variational = INSTANCES[self.instance].family == "generative"
         networks = self.experiment.networks
         encoder = networks.representations(inputs, variational=variational)[0]
-        return encoder, networks.predictors(encoder.latent)[0]
+        return InstanceNetworks(encoder, networks.predictors(encoder.latent)[0])
 
-    def _started(self, history: History, known: Samples, models: _Models) -> Instance:
-        configuration = self._configuration(history)
-        return Instance.start(
-            replace(self.experiment, seed=history.seed).settings(configuration),
-            known.x,
-            known.y,
-            autoencoder=models.autoencoder,
-            predictors=models.predictors,
-            names=history.entities,
-        )
+    def _settings(self, history: History) -> ClearSettings:
+        experiment = replace(self.experiment, seed=history.seed)
+        return experiment.settings(self._configuration(history))
 
     def _configuration(self, history: History) -> Configuration:
         grid = self.experiment.grid.scaled_to(history.test - history.first)

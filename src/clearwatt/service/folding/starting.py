@@ -11,8 +11,8 @@ import numpy as np
 
 from clearwatt.clear.component import Model
 from clearwatt.clear.deployed_models import DeployedModels, columns_of
-from clearwatt.clear.instance import Instance
 from clearwatt.clear.model_saving import pack_network, unpack_model
+from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.data.quality import Reason
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
@@ -24,7 +24,6 @@ from clearwatt.service.folding.learning import learn_beside
 from clearwatt.service.folding.rows import Rows
 from clearwatt.service.folding.warming import (
     FEWEST_SAMPLES,
-    Models,
     Prepared,
     Series,
     on_clock,
@@ -98,9 +97,9 @@ class Brought:
         self.folder = folder
         self.scaling = Scaling.load(folder / "scaling.json")
 
-    def models(self, names: Sequence[str]) -> Models:
+    def models(self, names: Sequence[str]) -> WarmUpModels:
         """The representation and the predictors of these entities."""
-        return Models(
+        return WarmUpModels(
             self._read("autoencoder"), [self._read(f"entity-{quote(n, safe='')}") for n in names]
         )
 
@@ -187,17 +186,13 @@ def _representation(state: ZoneState) -> Model | None:
     return Model(shared.network, shared.params)
 
 
-def _begin(state: ZoneState, names: Sequence[str], prepared: Prepared, trained: Models) -> Late:
+def _begin(
+    state: ZoneState, names: Sequence[str], prepared: Prepared, trained: WarmUpModels
+) -> Late:
     """Put first models into service and the clock to where history ends; gives what it skipped."""
     if state.instance is None:
-        state.instance = Instance.start(
-            state.settings.core(state.zone.step),
-            prepared.x,
-            prepared.y,
-            autoencoder=trained.autoencoder,
-            predictors=trained.predictors,
-            names=names,
-        )
+        settings = state.settings.core(state.zone.step)
+        state.instance = trained.start(settings, prepared.x, prepared.y, names=names)
         state.row_times = np.concatenate([state.row_times, prepared.times])
         state.intervals.begin(
             state.instance.predict(prepared.x),

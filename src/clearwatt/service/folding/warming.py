@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.clear.component import Model
-from clearwatt.clear.warm_up import WarmUp
+from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.quality import assess_readings
 from clearwatt.data.scaling import Scaling, fit_scaling
@@ -21,8 +20,6 @@ from clearwatt.service.folding.zone_state import RULES, describe
 from clearwatt.service.records import Entity, Readings, Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.times import text as written
-from clearwatt.training.fleet import Training
-from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 from clearwatt.training.streams import Stream
 
 Series = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
@@ -50,13 +47,6 @@ class Prepared:
     clock: npt.NDArray[np.int64]
     power: npt.NDArray[np.float32]
     codes: npt.NDArray[np.uint8]
-
-
-class Models(NamedTuple):
-    """First models of a zone: its representation and the predictors of some entities."""
-
-    autoencoder: Model
-    predictors: list[Model]
 
 
 def on_clock(readings: Readings, *, step: int, start: int | None, end: int | None) -> Series:
@@ -136,7 +126,7 @@ def _arranged(
 
 def train(
     settings: ZoneSettings, prepared: Prepared, *, representation: Model | None, offset: int
-) -> Stream[Models]:
+) -> Stream[WarmUpModels]:
     """Train the zone's representation, unless it has one, and a predictor per entity.
 
     Args:
@@ -145,22 +135,8 @@ def train(
         representation: the zone's autoencoder, if it exists.
         offset: how many entities of the zone learn already; keeps seeds apart.
     """
-    training = Training(
-        epochs=settings.warmup_epochs,
-        patience=settings.warmup_patience,
-        learning_rate=settings.learning_rate,
-    )
-    warmup = WarmUp(training=training, split=settings.split, seed=settings.seed + offset)
-    if representation is None:
-        inputs = prepared.x.shape[1]
-        kind = VariationalAutoencoder if settings.strategy == "GenerativeReplay" else Autoencoder
-        network = kind(
-            inputs=inputs, latent=settings.latent, width=settings.width, layers=settings.layers
-        )
-        representation = yield from warmup.autoencoder(network, prepared.x)
-    predictor = Predictor(inputs=settings.latent, width=settings.width, layers=settings.layers)
-    predictors = yield from warmup.predictors(predictor, representation, prepared.x, prepared.y)
-    return Models(representation, predictors)
+    warm_up, networks = settings.warm_up(offset), settings.networks(prepared.x.shape[1])
+    return warm_up.models(networks, prepared.x, prepared.y, autoencoder=representation)
 
 
 def _check_lengths(clock: npt.NDArray[np.int64], weather: pd.DataFrame) -> None:

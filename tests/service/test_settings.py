@@ -1,0 +1,40 @@
+"""Settings of a zone keep the names that clients and data directories use."""
+
+import pytest
+
+from clearwatt.errors import ConfigurationError
+from clearwatt.service.settings import ZoneSettings
+from clearwatt.training.networks import Autoencoder, VariationalAutoencoder
+
+
+def test_epochs_of_update_and_warm_up_are_read_and_written_by_their_stored_names():
+    given = {"epochs": 7, "warmup_epochs": 9, "warmup_patience": None}
+    settings = ZoneSettings.read(given)
+    assert settings.core(900).update.epochs == 7
+    training = settings.warm_up(0).training
+    assert (training.epochs, training.patience) == (9, None)
+    assert given.items() <= settings.plain().items()
+    assert ZoneSettings.read(settings.plain()) == settings
+
+
+def test_a_wrong_value_is_named_as_the_client_wrote_it():
+    with pytest.raises(ConfigurationError, match=r"^epochs: .*given 0"):
+        ZoneSettings.read({"epochs": 0})
+    with pytest.raises(ConfigurationError, match="update_epochs"):
+        ZoneSettings.read({"update_epochs": 3})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind"),
+    [("recent-replay", Autoencoder), ("GenerativeReplay", VariationalAutoencoder)],
+)
+def test_networks_suit_the_strategy(strategy, kind):
+    settings = ZoneSettings.read({"strategy": strategy, "width": 8, "layers": 2, "latent": 3})
+    networks = settings.networks(5)
+    assert networks.autoencoder == kind(5, 8, 2, 3)
+    assert (networks.predictor.inputs, networks.predictor.width) == (3, 8)
+
+
+def test_every_later_entity_gets_another_seed():
+    settings = ZoneSettings.read({"seed": 4})
+    assert [settings.warm_up(offset).seed for offset in (0, 3)] == [4, 7]
