@@ -125,10 +125,8 @@ def task_cost(context: Context, task: UpdatingTask) -> float:
     shared: float = sum(
         seconds
         for each in firsts
-        for event, seconds in zip(
-            each.trial.events, each.trial.timing["event_seconds"], strict=True
-        )
-        if event["component"] == "autoencoder" and event["entity"] is None
+        for update, seconds in zip(each.trial.updates, each.trial.timing.event_seconds, strict=True)
+        if update.component == "autoencoder" and update.entity is None
     )
     encoders = cores * shared / wall
     return (cores - encoders) / len(results) + encoders / len(firsts) / ENTITIES

@@ -1,10 +1,12 @@
 """A small grid of two zones, and small experiments on it."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.experiment.finished_run import DAYS, run_document
 
 from clearwatt.data import Dataset, Drift, Entity, Kind
 from clearwatt.experiment.architectures import Networks
@@ -70,3 +72,24 @@ def one_point(tiny) -> Experiment:
         networks=Networks((2,), (12,), (4,), (1e-6,), (2,), (12,)),
         grid=Grid((60,), (1.3,), (1e4,), (1.0,), (3,)),
     )
+
+
+@pytest.fixture
+def write_run(tmp_path):
+    """Write a run's folder from a document, with the series that trials and baselines name."""
+
+    def write(document=None, name="run"):
+        folder = tmp_path / name
+        (folder / "series").mkdir(parents=True)
+        document = document or run_document()
+        (folder / "run.json").write_text("{}", encoding="utf-8")
+        (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
+        for each in [*document["trials"], *document["baselines"]]:
+            if "series" not in each:
+                continue
+            daily = [None, *(0.1 + day / 100 for day in range(1, DAYS))]
+            series = json.dumps({"live_rmse": daily})
+            (folder / each["series"]).write_text(series, encoding="utf-8")
+        return folder
+
+    return write

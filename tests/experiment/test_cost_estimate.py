@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clearwatt.compute import executor
-from clearwatt.experiment.report.reading import read_results
+from clearwatt.experiment.results import read_document
 from clearwatt.experiment.run import run
 
 
@@ -17,7 +17,7 @@ def short(grid, one_point, tmp_path_factory):
     out = tmp_path_factory.mktemp("short") / "run"
     with executor("serial") as compute:
         steps = list(run(experiment, grid, out, compute=compute))
-    return steps, read_results(out)
+    return steps, read_document(out)
 
 
 def test_the_cost_of_later_stages_is_foreseen(short):

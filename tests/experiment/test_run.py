@@ -12,7 +12,7 @@ from clearwatt.clear.warm_up import WarmUp
 from clearwatt.compute import executor
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.experiment.protocol import divide
-from clearwatt.experiment.report.reading import read_results
+from clearwatt.experiment.results import read_document
 from clearwatt.experiment.run import run
 from clearwatt.training.streams import drive
 
@@ -20,7 +20,7 @@ from clearwatt.training.streams import drive
 def finished(experiment, dataset, out, name="serial"):
     with executor(name, workers=2 if name != "serial" else None) as compute:
         steps = list(run(experiment, dataset, out, compute=compute))
-    return numbers(read_results(out)), steps
+    return numbers(read_document(out)), steps
 
 
 def numbers(document):

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.table import Table
 
@@ -23,12 +23,13 @@ from clearwatt.cli.printing import (
 )
 from clearwatt.cli.progress import show_progress
 from clearwatt.errors import ClearwattError, ConfigurationError
-from clearwatt.experiment.layout import RESULTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clearwatt.experiment.config import Experiment
+    from clearwatt.experiment.records import TrialRecord
+    from clearwatt.experiment.results import Results
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -83,7 +84,7 @@ def run_experiment(options: argparse.Namespace) -> None:
     from clearwatt.clock import steps_within
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
-    from clearwatt.experiment.report.reading import read_results
+    from clearwatt.experiment.results import RESULTS, read_document, read_results
     from clearwatt.experiment.run import run
 
     experiment = configured(options)
@@ -105,11 +106,10 @@ def run_experiment(options: argparse.Namespace) -> None:
                 f"no space left while writing to {options.out}; make some and give the same "
                 "command again: it goes on where it was"
             ) from error
-    results = read_results(options.out)
     if options.json:
-        print_json(results)
+        print_json(read_document(options.out))
         return
-    print_tables([_means(results)])
+    print_tables([_means(read_results(options.out))])
     print_lines(
         [
             f"results are in {options.out / RESULTS}; tables, findings and pictures:",
@@ -153,25 +153,24 @@ def delay_of(options: argparse.Namespace) -> pd.Timedelta:
     return pd.Timedelta(hours=options.delay)
 
 
-_COLUMNS: dict[str, Callable[[dict[str, Any]], float | None]] = {
-    "FE": lambda trial: trial["predictor"]["fitting_error"],
-    "PE": lambda trial: trial["predictor"]["prediction_error"],
-    "FR": lambda trial: trial["predictor"]["forgetting_ratio"],
-    "updates": lambda trial: trial["predictor"]["updates"],
-    "live RMSE": lambda trial: trial["live"]["rmse"],
-    "FE of inputs": lambda trial: trial["autoencoder"]["fitting_error"],
+_COLUMNS: Mapping[str, Callable[[TrialRecord], float | None]] = {
+    "FE": lambda trial: trial.predictor.fitting_error,
+    "PE": lambda trial: trial.predictor.prediction_error,
+    "FR": lambda trial: trial.predictor.forgetting_ratio,
+    "updates": lambda trial: trial.predictor.updates,
+    "live RMSE": lambda trial: trial.live.rmse,
+    "FE of inputs": lambda trial: trial.autoencoder.fitting_error,
 }
 
 
-def _means(results: Mapping[str, Any]) -> Table:
-    """Each instance's figures, means over its entities."""
+def _means(results: Results) -> Table:
+    """The metrics of each instance, means over its entities."""
     from clearwatt.experiment.report.tables import Spread
 
-    chosen = [trial for trial in results["trials"] if trial["chosen"]]
     rows = []
-    for instance in dict.fromkeys(trial["instance"] for trial in chosen):
-        own = [trial for trial in chosen if trial["instance"] == instance]
-        means = [Spread.of(map(figure, own)).mean for figure in _COLUMNS.values()]
-        shown = ["–" if mean is None else f"{mean:.3f}" for mean in means]
-        rows.append((instance, str(len(own)), *shown))
+    for instance in results.instances:
+        own = results.trials_of(instance)
+        means = [Spread.of(map(metric, own)).mean for metric in _COLUMNS.values()]
+        cells = ["–" if mean is None else f"{mean:.3f}" for mean in means]
+        rows.append((instance, str(len(own)), *cells))
     return rows_table(("instance", "entities", *_COLUMNS), rows)

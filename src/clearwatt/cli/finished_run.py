@@ -19,7 +19,7 @@ from clearwatt.experiment.config import Experiment, adjusted
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.protocol import Division, divide
-from clearwatt.experiment.report.reading import read_results
+from clearwatt.experiment.results import Results, read_results
 from clearwatt.experiment.stages import Stages
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.updating import role_of
@@ -84,7 +84,7 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
     key = _instance_key(instance, results)
     experiment = adjusted(Experiment(), about["experiment"], str(path / RUN))
     dataset = _load(about["data"]["name"], data, path)
-    names = [str(each["name"]) for each in results["entities"]]
+    names = [each.name for each in results.entities]
     division = divide(dataset, experiment.phases, names)
     if division.fingerprint() != about["data"]["sha256"]:
         raise DataError(
@@ -107,9 +107,9 @@ def _about(path: Path) -> dict[str, Any]:
         raise StateError(f"{path / RUN} cannot be read ({error}); run it again") from error
 
 
-def _instance_key(instance: str, results: Mapping[str, Any]) -> str:
+def _instance_key(instance: str, results: Results) -> str:
     """The key of an instance that is given by its key or by the name of its strategy."""
-    ran = dict.fromkeys(str(trial["instance"]) for trial in results["trials"])
+    ran = dict.fromkeys(trial.instance for trial in results.trials)
     for key in ran:
         if instance in (key, INSTANCES[key].strategy):
             return key
@@ -167,14 +167,12 @@ def _outcome(steps: Generator[Progress, None, Context]) -> Context:
             return context
 
 
-def _chosen(
-    results: Mapping[str, Any], experiment: Experiment, key: str, zone: str
-) -> Configuration:
+def _chosen(results: Results, experiment: Experiment, key: str, zone: str) -> Configuration:
     """The configuration that most entities of a zone chose; of equals the first of the grid."""
     counts = Counter(
-        json.dumps(trial["configuration"], sort_keys=True)
-        for trial in results["trials"]
-        if trial["chosen"] and trial["instance"] == key and trial["zone"] == zone
+        json.dumps(dict(trial.configuration), sort_keys=True)
+        for trial in results.trials_of(key)
+        if trial.zone == zone
     )
     grid = [each for each in experiment.configurations if each.instance == key]
     return max(grid, key=lambda each: counts[json.dumps(each.to_dict(), sort_keys=True)])

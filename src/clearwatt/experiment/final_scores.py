@@ -4,103 +4,106 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from clearwatt.errors import StateError
-from clearwatt.experiment.baselines import BASELINES, Baseline, errors
-from clearwatt.experiment.models import Place
+from clearwatt.experiment.baselines import BASELINES, phase_errors
+from clearwatt.experiment.models import Candidate, Place
 from clearwatt.experiment.plan import places_of
 from clearwatt.experiment.protocol import Division, Zone
+from clearwatt.experiment.records import BaselineRecord, TrialRecord
 from clearwatt.experiment.selection import FinishedTrial, TrialSelection
 from clearwatt.experiment.tasks import Context
-from clearwatt.experiment.trial import ComponentScore, Trial
 from clearwatt.runs.folder import RunFolder
 from clearwatt.training.fleet import one_thread
 
-Records = list[dict[str, Any]]
+R = TypeVar("R", TrialRecord, BaselineRecord)
 SERIES = "series"
 """Subfolder of the daily errors of chosen trials and baselines."""
+_UPDATE_FIELDS = (
+    "step",
+    "accepted",
+    "threshold_before",
+    "threshold_after",
+    "novel",
+    "familiar",
+    "replayed",
+)
 
 
 def score_trials(
     context: Context, division: Division, selection: TrialSelection, folder: RunFolder
-) -> Records:
+) -> tuple[TrialRecord, ...]:
     """All trials; the chosen ones with their prediction error, their events and a series file."""
     places = {context.entity(place): place for place in places_of(context)}
     records = []
     for finished, chosen in selection.trials:
+        trial = finished.trial
         if not chosen:
-            records.append({**finished.trial.to_dict(), "events": None})
+            records.append(replace(trial, events=None))
             continue
-        trial = _score(finished, selection, division, places[finished.trial.entity])
-        zone = context.zones[places[finished.trial.entity].zone]
-        folder.write(SERIES, finished.key, _series(context, finished, zone))
-        records.append({**trial.to_dict(), "series": f"{SERIES}/{finished.key}.json"})
-    return records
+        place = places[trial.entity]
+        encoder, head = _models(finished, selection)
+        scored = _with_prediction_errors(trial, encoder, head, division, place)
+        folder.write(SERIES, finished.key, _series(context, trial, context.zones[place.zone]))
+        records.append(replace(scored, chosen=True, series=f"{SERIES}/{finished.key}.json"))
+    return tuple(records)
 
 
 def score_baselines(
-    context: Context, division: Division, records: Sequence[Baseline], folder: RunFolder
-) -> Records:
+    context: Context, division: Division, records: Sequence[BaselineRecord], folder: RunFolder
+) -> tuple[BaselineRecord, ...]:
     """The baselines with their prediction error and a series file."""
-    found = {(record.baseline, record.entity): record for record in records}
-    scores = []
+    by_name = {(record.baseline, record.entity): record for record in records}
+    scored = []
     for name, role in BASELINES.items():
         for place in places_of(context):
-            record = found[name, context.entity(place)]
-            with one_thread():
-                autoencoder, (power,) = errors(
-                    context.representations[place.zone, role],
-                    [context.predictors[place, role]],
-                    division.test[place.zone],
-                    [place.column],
-                )
-            scored = replace(
-                record,
-                autoencoder=_with_error(record.autoencoder, autoencoder),
-                predictor=_with_error(record.predictor, power),
+            record = _with_prediction_errors(
+                by_name[name, context.entity(place)],
+                context.representations[place.zone, role],
+                context.predictors[place, role],
+                division,
+                place,
             )
             key = folder.key("baseline", name, record.entity)
-            days = _days(context, context.zones[place.zone])
             about = {"baseline": name, "entity": record.entity}
+            days = _days(context, context.zones[place.zone])
             folder.write(SERIES, key, {**about, "days": days, "live_rmse": record.daily})
-            scores.append({**scored.to_dict(), "series": f"{SERIES}/{key}.json"})
-    return scores
+            scored.append(replace(record, series=f"{SERIES}/{key}.json"))
+    return tuple(scored)
 
 
-def _score(
-    finished: FinishedTrial, selection: TrialSelection, division: Division, place: Place
-) -> Trial:
+def _models(finished: FinishedTrial, selection: TrialSelection) -> list[Candidate]:
     models = selection.models(finished)
     if models is None:
         raise StateError(
             f"the models of {finished.trial.instance} for {finished.trial.entity} are gone; "
             "start the run again to make them anew"
         )
-    encoder, head = models
+    return models
+
+
+def _with_prediction_errors(
+    record: R, encoder: Candidate, head: Candidate, division: Division, place: Place
+) -> R:
     with one_thread():
-        autoencoder, (power,) = errors(encoder, [head], division.test[place.zone], [place.column])
-    trial = finished.trial
+        autoencoder, (power,) = phase_errors(
+            encoder, [head], division.test[place.zone], [place.column]
+        )
     return replace(
-        trial,
-        chosen=True,
-        autoencoder=_with_error(trial.autoencoder, autoencoder),
-        predictor=_with_error(trial.predictor, power),
+        record,
+        autoencoder=replace(record.autoencoder, prediction_error=autoencoder),
+        predictor=replace(record.predictor, prediction_error=power),
     )
 
 
-def _with_error(score: ComponentScore, error: float | None) -> ComponentScore:
-    return replace(score, prediction_error=error)
-
-
-def _series(context: Context, finished: FinishedTrial, zone: Zone) -> dict[str, Any]:
-    """What plots need: the error of each day, thresholds and buffers at each update."""
-    trial = finished.trial
+def _series(context: Context, trial: TrialRecord, zone: Zone) -> dict[str, Any]:
+    """The daily error, and thresholds and buffers at each update."""
     return {
         "instance": trial.instance,
         "entity": trial.entity,
         "days": _days(context, zone),
-        "live_rmse": finished.daily,
+        "live_rmse": trial.daily,
         "components": {
             name: _component_series(trial, name) for name in ("autoencoder", "predictor")
         },
@@ -111,19 +114,15 @@ def _days(context: Context, zone: Zone) -> list[str]:
     return [day.isoformat() for day in context.updating_times(zone)[:: context.day]]
 
 
-def _component_series(trial: Trial, name: str) -> dict[str, Any]:
-    keys = (
-        "step",
-        "time",
-        "accepted",
-        "threshold_before",
-        "threshold_after",
-        "novel",
-        "familiar",
-        "replayed",
-    )
-    own = [event for event in trial.events if event["component"] == name]
+def _component_series(trial: TrialRecord, name: str) -> dict[str, Any]:
     return {
         "threshold": trial.thresholds[name],
-        "updates": [{key: event[key] for key in keys} for event in own],
+        "updates": [
+            {
+                "time": update.time.isoformat(),
+                **{field: getattr(update, field) for field in _UPDATE_FIELDS},
+            }
+            for update in trial.updates
+            if update.component == name
+        ],
     }

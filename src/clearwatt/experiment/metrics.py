@@ -6,7 +6,7 @@ before it is averaged over time. Samples without a target (NaN) do not count.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,9 @@ from clearwatt.arrays import Float64Array
 from clearwatt.errors import DataError
 
 
-class LiveError(NamedTuple):
-    """What an operator feels: errors of forecasts by the model deployed when they were made."""
+@dataclass(frozen=True)
+class LiveError:
+    """Errors of forecasts, each by the model deployed when it was made."""
 
     rmse: float
     mae: float

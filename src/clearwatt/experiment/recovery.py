@@ -9,7 +9,7 @@ import pandas as pd
 
 from clearwatt.arrays import Float64Array
 from clearwatt.data import Drift
-from clearwatt.experiment.trial import Recovery
+from clearwatt.experiment.records import Recovery
 
 DAYS_BEFORE = 14
 """The level an error must come back to is that of so many days before the drift."""

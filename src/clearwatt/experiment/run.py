@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,20 @@ from clearwatt.data import Dataset
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.cost_estimate import estimate_costs
 from clearwatt.experiment.final_scores import score_baselines, score_trials
-from clearwatt.experiment.layout import RESULTS, RESULTS_FORMAT, VERSION
 from clearwatt.experiment.plan import chosen_entities
 from clearwatt.experiment.protocol import Division, divide, scaled_limits
+from clearwatt.experiment.records import TrialRecord
+from clearwatt.experiment.results import (
+    DataRecord,
+    EntityRecord,
+    Results,
+    ZoneRecord,
+    write_results,
+)
 from clearwatt.experiment.selection import TrialSelection
 from clearwatt.experiment.stages import Stages
 from clearwatt.experiment.tasks import Context
-from clearwatt.runs.folder import RunFolder, write_json
+from clearwatt.runs.folder import RunFolder
 from clearwatt.runs.identity import data_facts, digest, machine, versions
 from clearwatt.runs.work import Progress
 
@@ -53,23 +60,23 @@ def run(
         context = yield from stages.updating(context, selection)
         records = yield from stages.baselines(context)
         trials = score_trials(context, division, selection, folder)
-        write_json(
-            out / RESULTS,
-            {
-                "format": RESULTS_FORMAT,
-                "version": VERSION,
-                "preset": about["preset"],
-                "configuration": about["experiment"],
-                "data": about["data"],
-                "phases": asdict(division.phases),
-                "delay_steps": context.delay,
-                "zones": _zones(context, division),
-                "drifts": [drift.to_dict() for drift in context.drifts],
-                "entities": _entities(context),
-                "trials": trials,
-                "baselines": score_baselines(context, division, records, folder),
-                "timing": _timing(trials),
-            },
+        write_results(
+            out,
+            Results(
+                preset=about["preset"],
+                configuration=about["experiment"],
+                data=DataRecord(
+                    **about["data"] | {"start": dataset.times[0], "end": dataset.times[-1]}
+                ),
+                phases=asdict(division.phases),
+                delay_steps=context.delay,
+                zones=tuple(_zones(context, division)),
+                drifts=context.drifts,
+                entities=tuple(_entities(context)),
+                trials=trials,
+                baselines=score_baselines(context, division, records, folder),
+                timing=_timing(trials),
+            ),
         )
 
 
@@ -119,30 +126,27 @@ def _about(context: Context, dataset: Dataset, division: Division) -> dict[str, 
     }
 
 
-def _zones(context: Context, division: Division) -> list[dict[str, Any]]:
-    """How many samples each phase has in each zone, and when its updating phase was."""
-    records = []
+def _zones(context: Context, division: Division) -> Iterator[ZoneRecord]:
     for zone, test in zip(division.zones, division.test, strict=True):
         times = context.updating_times(zone)
-        lengths = {
-            "warmup": len(zone.warmup.at),
-            "updating": len(zone.updating.at),
-            "test": len(test.at),
-        }
-        span = {"updating_start": times[0].isoformat(), "updating_end": times[-1].isoformat()}
-        records.append({"name": zone.name, "inputs": zone.inputs, **lengths, **span})
-    return records
+        yield ZoneRecord(
+            name=zone.name,
+            inputs=zone.inputs,
+            warmup=len(zone.warmup.at),
+            updating=len(zone.updating.at),
+            test=len(test.at),
+            updating_start=times[0],
+            updating_end=times[-1],
+        )
 
 
-def _entities(context: Context) -> list[dict[str, str]]:
-    return [
-        {"name": name, "kind": context.kinds[name], "zone": zone.name}
-        for zone in context.zones
-        for name in zone.entities
-    ]
+def _entities(context: Context) -> Iterator[EntityRecord]:
+    for zone in context.zones:
+        for name in zone.entities:
+            yield EntityRecord(name, context.kinds[name], zone.name)
 
 
-def _timing(trials: list[dict[str, Any]]) -> dict[str, float]:
+def _timing(trials: Sequence[TrialRecord]) -> dict[str, float]:
     """Processor time of the updating phase, over all starts of the run."""
-    seconds = sum(trial["timing"]["core_seconds"] for trial in trials)
+    seconds = sum(trial.timing.core_seconds or 0.0 for trial in trials)
     return {"core_seconds": seconds, "core_seconds_per_stream": seconds / len(trials)}

@@ -8,22 +8,22 @@ from shutil import rmtree
 
 from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.models import Candidate, load_candidates, save_candidates
-from clearwatt.experiment.trial import Trial, TrialResult
+from clearwatt.experiment.records import TrialRecord
+from clearwatt.experiment.results import TRIALS, parse_trial, trial_document
+from clearwatt.experiment.trial import TrialResult
 from clearwatt.runs.folder import RunFolder
 
-TRIALS = "trials"
 MODELS = "finalists"
-"""Subfolders of a run: finished trials, and the models of those that are best so far."""
+"""Subfolder of the models of the best trials so far."""
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedTrial:
-    """A trial on disk: its key, its record and its error per day."""
+    """A trial on disk, and its key."""
 
     key: str
     configuration: Configuration
-    trial: Trial
-    daily: list[float | None]
+    trial: TrialRecord
 
 
 class TrialSelection:
@@ -76,25 +76,20 @@ class TrialSelection:
 
     def _load(self, configuration: Configuration, entity: str) -> None:
         key = self._key(configuration, entity)
-        values = self._folder.read(TRIALS, key)
-        if not isinstance(values, dict):
-            return
-        try:
-            trial, daily = Trial.from_dict(values["trial"]), values["daily"]
-        except (KeyError, TypeError):
-            return
-        self._add(FinishedTrial(key, configuration, trial, daily))
+        trial = parse_trial(self._folder.read(TRIALS, key))
+        if trial is not None:
+            self._add(FinishedTrial(key, configuration, trial))
 
     def _save(self, result: TrialResult) -> None:
         trial = result.trial
         key = self._key(result.configuration, trial.entity)
-        finished = FinishedTrial(key, result.configuration, trial, result.daily)
+        finished = FinishedTrial(key, result.configuration, trial)
         beaten = self._best.get((trial.instance, trial.entity))
         better = beaten is None or self._rank(finished) < self._rank(beaten)
         if better:
             models = [result.autoencoder, result.predictor]
             save_candidates(self._folder.place(MODELS, key), models)
-        self._folder.write(TRIALS, key, {"trial": trial.to_dict(), "daily": result.daily})
+        self._folder.write(TRIALS, key, trial_document(trial))
         self._add(finished)
         if better and beaten is not None:
             rmtree(self._folder.place(MODELS, beaten.key), ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from clearwatt.compute import Executor
 from clearwatt.errors import DataError
-from clearwatt.experiment.baselines import BASELINES, Baseline, BaselineTask
+from clearwatt.experiment.baselines import BASELINES, BaselineTask
 from clearwatt.experiment.cost_estimate import Stage
 from clearwatt.experiment.models import (
     Candidate,
@@ -28,6 +28,7 @@ from clearwatt.experiment.plan import (
     upper_predictor_tasks,
     upper_representation_tasks,
 )
+from clearwatt.experiment.records import BaselineRecord
 from clearwatt.experiment.selection import TrialSelection
 from clearwatt.experiment.tasks import (
     Context,
@@ -88,9 +89,9 @@ class Stages:
         predictors = {**context.predictors, **_best_per_entity(context, upper)}
         return replace(context, predictors=predictors)
 
-    def baselines(self, context: Context) -> Generator[Progress, None, list[Baseline]]:
+    def baselines(self, context: Context) -> Generator[Progress, None, list[BaselineRecord]]:
         """Score both baselines on the updating phase."""
-        records: list[Baseline] = []
+        records: list[BaselineRecord] = []
         tasks = [
             BaselineTask(name, places)
             for name in BASELINES

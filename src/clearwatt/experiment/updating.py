@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,16 +21,15 @@ from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.metrics import live_error
 from clearwatt.experiment.models import Candidate, Place, arrays, size
 from clearwatt.experiment.protocol import Zone
+from clearwatt.experiment.records import (
+    ComponentScore,
+    TrialRecord,
+    TrialTiming,
+    UpdateRecord,
+)
 from clearwatt.experiment.recovery import daily_rmse, recoveries
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone, training_cost
-from clearwatt.experiment.trial import (
-    ComponentScore,
-    Live,
-    Trial,
-    TrialResult,
-    plain,
-    score,
-)
+from clearwatt.experiment.trial import TrialResult, rounded, score_component
 from clearwatt.intervals import Calibrator, replay_quantiles
 from clearwatt.training.streams import Stream, drive, together
 
@@ -60,9 +59,7 @@ class UpdatingTask(Task[list[TrialResult]]):
             for result in part.results(own)
         ]
         seconds = (time.process_time() - started) / len(results)
-        for result in results:
-            result.trial.timing["core_seconds"] = seconds
-        return results
+        return [_with_core_seconds(result, seconds) for result in results]
 
     def cost(self, context: Context) -> float:
         """Weights times samples times epochs of the updates to be expected."""
@@ -153,7 +150,7 @@ class _Part:
             encoder = self.instance.autoencoder_of(index)
             if id(encoder) not in reconstructed:  # a shared one is scored once
                 reconstructed[id(encoder)] = self._reconstruction(index, own)
-            predictor = score(
+            predictor = score_component(
                 [self.warm_y[:, index], self.new_y[:, index]],
                 [each[:, index] for each in power],
                 initial=self.initial_power[:, index],
@@ -165,7 +162,7 @@ class _Part:
 
     def _reconstruction(self, index: int, own: Sequence[Deployment]) -> ComponentScore:
         inputs = [self.zone.warmup.x, self.zone.updating.x]
-        return score(
+        return score_component(
             inputs,
             [self.instance.reconstruct(x, index) for x in inputs],
             initial=self.initial_inputs,
@@ -183,7 +180,7 @@ class _Part:
         times = context.updating_times(self.zone)
         errors = self.zone.updating.on_clock(self.new_y[:, index] - forecast.live)
         drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
-        trial = Trial(
+        trial = TrialRecord(
             instance=self.configuration.instance,
             approach=self.configuration.approach.strategy,
             configuration=self.configuration.to_dict(),
@@ -193,19 +190,19 @@ class _Part:
             chosen=False,
             autoencoder=scores[0],
             predictor=scores[1],
-            live=Live(*live_error(self.new_y[:, index], forecast.live)),
+            live=live_error(self.new_y[:, index], forecast.live),
             recovery=recoveries(errors, drifts, times, day=context.day),
             retained_bytes=encoder.retained_bytes + head.retained_bytes,
-            events=tuple(self._event(each) for each in own),
+            events=tuple(self._update(each) for each in own),
             thresholds={"autoencoder": encoder.threshold, "predictor": head.threshold},
-            timing={
-                "update_seconds": sum(each.event.seconds for each in own),
-                "event_seconds": [each.event.seconds for each in own],
-            },
+            timing=TrialTiming(
+                update_seconds=sum(each.event.seconds for each in own),
+                event_seconds=tuple(each.event.seconds for each in own),
+            ),
             intervals=self._intervals(index, forecast, drifts),
+            daily=rounded(daily_rmse(errors, context.day)),
         )
-        daily = plain(daily_rmse(errors, context.day))
-        return TrialResult(self.configuration, trial, daily, _candidate(encoder), _candidate(head))
+        return TrialResult(self.configuration, trial, _candidate(encoder), _candidate(head))
 
     def _quantiles(
         self, live: npt.NDArray[np.float32], timelines: Sequence[ModelTimeline]
@@ -249,18 +246,23 @@ class _Part:
             drifts=[int(times.searchsorted(drift.start)) for drift in drifts],
         )
 
-    def _event(self, deployment: Deployment) -> dict[str, object]:
-        """The event with its time on the data set's clock; its seconds are kept apart."""
+    def _update(self, deployment: Deployment) -> UpdateRecord:
+        """The record of an update, with its time."""
         values = asdict(deployment.event)
         del values["seconds"]
         at = self.zone.updating.at[deployment.event.step - 1]
-        return {**values, "time": self.context.times[at].isoformat()}
+        return UpdateRecord(**values, time=self.context.times[at])
 
 
 def _steps(own: Sequence[Deployment], component: str) -> list[int]:
     """Of a component's updates; one that diverged was not deployed and is none."""
     accepted = [each.event for each in own if each.event.accepted]
     return [event.step for event in accepted if event.component == component]
+
+
+def _with_core_seconds(result: TrialResult, seconds: float) -> TrialResult:
+    timing = replace(result.trial.timing, core_seconds=seconds)
+    return replace(result, trial=replace(result.trial, timing=timing))
 
 
 def _candidate(component: Component) -> Candidate:

@@ -2,12 +2,11 @@ import json
 import re
 
 import pytest
+from tests.experiment.finished_run import KINDS, run_document
 
 from clearwatt.experiment.report.page import most_drifts, write_experiment_page
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.tables import INSTANCES
-
-from .finished_run import KINDS, run_document
 
 ATTACK = "<img src=x onerror=alert(1)></script>&'\""
 

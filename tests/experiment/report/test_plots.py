@@ -1,12 +1,11 @@
 import pytest
+from tests.experiment.finished_run import KINDS, run_document
 
 from clearwatt.experiment.report.plots import cost_panels, kind_panels, stability_panels
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import kind_tables
 from clearwatt.experiment.report.tables import INSTANCES
 from clearwatt.experiment.report.timelines import error_figure
-
-from .finished_run import KINDS, run_document
 
 
 def planes(report, component):

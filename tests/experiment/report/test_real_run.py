@@ -65,7 +65,9 @@ def test_tables_are_means_of_the_chosen_trials(finished):
 def test_a_frozen_model_errs_live_as_in_hindsight(finished):
     """A buffer that never fills is Baseline_L: its live error is what the report says it is."""
     report = Report.of(finished)
-    frozen = {b.entity: b.predictor.fitting_error for b in report.results.baselines if b.key == "L"}
+    frozen = {
+        b.entity: b.predictor.fitting_error for b in report.results.baselines if b.baseline == "L"
+    }
     never = [
         trial
         for trial in trials_of(finished)
@@ -82,7 +84,7 @@ def test_the_page_shows_the_updates_that_happened(finished, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     blob = re.search(r'id="figures">(.*?)</script>', page, re.S).group(1)
     first = report.results.entities[0].name
-    updates = [update for trial in report.results.about(first) for update in trial.updates]
+    updates = [update for trial in report.results.trials_for(first) for update in trial.updates]
     traces = json.loads(blob)["error-0"]["data"]
     marked = [time for t in traces if t["mode"] == "markers" for time in t["x"]]
     assert updates

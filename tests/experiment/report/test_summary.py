@@ -1,4 +1,5 @@
 import pytest
+from tests.experiment.finished_run import FACTORS, KINDS, run_document
 
 from clearwatt.errors import DataError
 from clearwatt.experiment.report import paper
@@ -11,8 +12,6 @@ from clearwatt.experiment.report.summary import (
     operation_table,
 )
 from clearwatt.experiment.report.tables import COMPONENTS
-
-from .finished_run import FACTORS, KINDS, run_document
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -47,7 +46,7 @@ def test_only_chosen_trials_count(write_run):
     document["trials"].append(spoiled)
     results = Report.of(write_run(document)).results
     assert component_table(results, "predictor").mean("E", "fitting_error") < 1
-    assert (results.tried, len(results.trials)) == (19, 18)
+    assert (len(results.trials), len(results.chosen)) == (19, 18)
 
 
 def test_recovery_is_told_in_days_with_the_share_that_recovered(report):

@@ -10,11 +10,11 @@ from clearwatt.experiment.report.findings import Verdict
 from clearwatt.experiment.report.formats import cell, text_table
 from clearwatt.experiment.report.paper import TABLES
 from clearwatt.experiment.report.plots import cost_panels, kind_panels, stability_panels
-from clearwatt.experiment.report.record import Results
 from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import entity_table, kind_tables
 from clearwatt.experiment.report.tables import COMPONENTS, Table, row_name
 from clearwatt.experiment.report.timelines import error_figure, state_figure
+from clearwatt.experiment.results import Results
 from clearwatt.report.formatting import format_day, format_duration
 from clearwatt.report.page import FigureChoice, write_page
 from clearwatt.report.tables import TextTable
@@ -75,24 +75,24 @@ def most_drifts(results: Results) -> str:
 
 def _setting(results: Results) -> list[tuple[str, str]]:
     kinds = Counter(member.kind for member in results.entities)
-    end = results.clock.at(sum(results.phases.values()))
+    end = results.data.start + sum(results.phases.values()) * results.data.step
     spans = ", ".join(f"{name} {length:,}" for name, length in results.phases.items())
     return [
         ("preset", results.preset or "none"),
-        ("data", results.data),
+        ("data", results.data.name),
         (
             "entities",
             f"{len(results.entities)}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
         ),
         (
             "span",
-            f"{format_day(results.clock.start)} to {format_day(end)}, every "
-            f"{format_duration(results.clock.step)}",
+            f"{format_day(results.data.start)} to {format_day(end)}, every "
+            f"{format_duration(results.data.step)}",
         ),
         ("phases, in steps", spans),
         ("novelty capacities", _capacities(results)),
         ("measurements known after", _delay(results)),
-        ("trials", f"{results.tried:,} tried, {len(results.trials):,} chosen"),
+        ("trials", f"{len(results.trials):,} tried, {len(results.chosen):,} chosen"),
         ("processor time of a trial", _processor_time(results)),
         ("seed", str(results.configuration.get("seed", "not recorded"))),
     ]
@@ -109,7 +109,7 @@ def _delay(results: Results) -> str:
 
 def _capacities(results: Results) -> str:
     """The novelty capacities of the chosen trials, and how they were scaled."""
-    chosen = {trial.configuration.get("novelty_capacity") for trial in results.trials}
+    chosen = {trial.configuration.get("novelty_capacity") for trial in results.chosen}
     values = sorted(value for value in chosen if isinstance(value, int))
     grid = results.configuration.get("grid")
     scale = grid.get("capacity_scale", 1.0) if isinstance(grid, Mapping) else 1.0
@@ -131,7 +131,7 @@ def _entities(results: Results, *, first: str) -> FigureChoice:
 def _configurations_table(results: Results) -> TextTable:
     chosen = Counter(
         (trial.instance, ", ".join(f"{key} {value}" for key, value in trial.configuration.items()))
-        for trial in results.trials
+        for trial in results.chosen
     )
     rows = tuple(
         (row_name(instance), configuration, f"{count}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
+from clearwatt.experiment.records import ComponentScore, TrialRecord
 from clearwatt.experiment.report.palette import colour
-from clearwatt.experiment.report.record import Results, Score, Trial
 from clearwatt.experiment.report.tables import (
     BASELINES,
     COMPONENT_METRICS,
@@ -15,6 +15,7 @@ from clearwatt.experiment.report.tables import (
     Table,
     row_name,
 )
+from clearwatt.experiment.results import Results
 from clearwatt.report.plots import Figure, Panel, plotly_text
 
 _AXES = COMPONENT_METRICS[:3]
@@ -49,13 +50,13 @@ def stability_panels(results: Results, table: Table, component: Component) -> li
 def _plane(
     results: Results, table: Table, component: Component, *, across: Metric, up: Metric
 ) -> Figure:
-    dots = [_dots(results.of(row), component, across, up) for row in results.instances]
+    dots = [_dots(results.trials_of(row), component, across, up) for row in results.instances]
     means = [
         _mean(table, row, across=across, up=up)
         for row in table.rows
         if None not in (table.mean(row, across.key), table.mean(row, up.key))
     ]
-    scores = [_score(trial, component) for trial in results.trials]
+    scores = [_score(trial, component) for trial in results.chosen]
     layout = {
         "height": 320,
         "showlegend": False,
@@ -65,14 +66,16 @@ def _plane(
     return {"data": [*dots, *means], "layout": layout}
 
 
-def _scale(scores: Sequence[Score], metric: Metric) -> Figure:
+def _scale(scores: Sequence[ComponentScore], metric: Metric) -> Figure:
     """A logarithmic axis where values span decades and none is zero, else a linear one."""
     values = [value for score in scores if (value := _value(score, metric)) is not None]
     wide = bool(values) and min(values) > 0 and max(values) / min(values) > _WIDE
     return {"type": "log"} if wide else {"type": "linear"}
 
 
-def _dots(trials: Sequence[Trial], component: Component, across: Metric, up: Metric) -> Figure:
+def _dots(
+    trials: Sequence[TrialRecord], component: Component, across: Metric, up: Metric
+) -> Figure:
     scores = [_score(trial, component) for trial in trials]
     return {
         "type": "scatter",
@@ -108,11 +111,11 @@ def _mean(table: Table, row: str, *, across: Metric, up: Metric) -> Figure:
     }
 
 
-def _score(trial: Trial, component: Component) -> Score:
+def _score(trial: TrialRecord, component: Component) -> ComponentScore:
     return trial.autoencoder if component == "autoencoder" else trial.predictor
 
 
-def _value(score: Score, metric: Metric) -> float | None:
+def _value(score: ComponentScore, metric: Metric) -> float | None:
     return {
         "fitting_error": score.fitting_error,
         "prediction_error": score.prediction_error,

@@ -8,8 +8,6 @@ from pathlib import Path
 from clearwatt.experiment.report.findings import Finding, findings, summary
 from clearwatt.experiment.report.formats import document
 from clearwatt.experiment.report.paper import TABLES
-from clearwatt.experiment.report.reading import read_run
-from clearwatt.experiment.report.record import Results
 from clearwatt.experiment.report.summary import (
     component_table,
     entity_table,
@@ -18,6 +16,7 @@ from clearwatt.experiment.report.summary import (
     operation_table,
 )
 from clearwatt.experiment.report.tables import COMPONENTS, Table
+from clearwatt.experiment.results import Results, read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Report:
     @classmethod
     def of(cls, folder: str | Path) -> Report:
         """Report on the run in a folder."""
-        results = read_run(folder)
+        results = read_results(folder)
         pair = {component: component_table(results, component) for component in COMPONENTS}
         tables = [*pair.values(), operation_table(results)]
         if (intervals := interval_table(results)) is not None:
@@ -55,7 +54,7 @@ class Report:
         results = self.results
         shown: dict[str, object] = {
             "run": results.name,
-            "data": results.data,
+            "data": results.data.name,
             "entities": len(results.entities),
             "instances": list(results.instances),
             "tables": {each.name: document(each, TABLES.get(each.name)) for each in self.tables},

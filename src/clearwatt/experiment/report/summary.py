@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from clearwatt.experiment.intervals import IntervalScores, QuantileScores
+from clearwatt.experiment.records import BaselineRecord, ComponentScore, TrialRecord
 from clearwatt.experiment.report.paper import VALIDATION
-from clearwatt.experiment.report.record import Baseline, Intervals, Results, Score, Trial
 from clearwatt.experiment.report.tables import (
     BASELINES,
     COMPONENT_METRICS,
@@ -19,6 +20,7 @@ from clearwatt.experiment.report.tables import (
     Table,
     row_name,
 )
+from clearwatt.experiment.results import Results
 from clearwatt.report.formatting import format_duration
 
 KEPT = 0.8
@@ -34,12 +36,12 @@ def component_table(results: Results, component: Component) -> Table:
     """Make one of the paper's two result tables."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in BASELINES:
-        scores = [_part(each, component) for each in results.baselines if each.key == key]
+        scores = [_part(each, component) for each in results.baselines if each.baseline == key]
         if scores:
             shared = component == "autoencoder" and len({e.zone for e in results.entities}) == 1
             rows[key] = _baseline_row(scores, shared=shared)
     for key in results.instances:
-        rows[key] = _score_row([_part(trial, component) for trial in results.of(key)])
+        rows[key] = _score_row([_part(trial, component) for trial in results.trials_of(key)])
     note = _validation_note(results, component)
     return Table(component, _TITLES[component], COMPONENT_METRICS, rows, note)
 
@@ -47,12 +49,12 @@ def component_table(results: Results, component: Component) -> Table:
 def operation_table(results: Results) -> Table:
     """Make the table of what operators feel."""
     rows: dict[str, Mapping[str, Spread]] = {}
-    frozen = [each.predictor.fitting_error for each in results.baselines if each.key == "L"]
+    frozen = [each.predictor.fitting_error for each in results.baselines if each.baseline == "L"]
     if frozen:
         # A model that never changes forecasts live what it forecasts in hindsight.
         rows["L"] = {"live_rmse": Spread.of(frozen)}
     for key in results.instances:
-        rows[key] = _operation_row(results.of(key), day=_steps_per_day(results))
+        rows[key] = _operation_row(results.trials_of(key), day=_steps_per_day(results))
     note = (
         "Live: each forecast by the model in service when it was made, measurements arriving "
         f"{_late(results)}. Days to recover: of the drifts recovered from. Update time depends on "
@@ -65,7 +67,7 @@ def interval_table(results: Results) -> Table | None:
     """Make the table of how good intervals were; ``None`` for a run that gave none."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in results.instances:
-        own = [trial.intervals for trial in results.of(key) if trial.intervals is not None]
+        own = [trial.intervals for trial in results.trials_of(key) if trial.intervals is not None]
         if own:
             rows[key] = _interval_row(own)
     note = (
@@ -85,17 +87,17 @@ def kind_tables(results: Results) -> dict[str, Table]:
 
 def entity_table(results: Results, entity: str) -> Table:
     """Make a table of one entity, both components in each row."""
-    trials = results.about(entity)
+    trials = results.trials_for(entity)
     metrics = tuple(
         replace(metric, key=f"{component}.{metric.key}", short=f"{short} {metric.short}")
         for component, short in (("autoencoder", "AE"), ("predictor", "P"))
         for metric in COMPONENT_METRICS
     )
-    scored: list[tuple[str, Trial | Baseline]] = [
-        (each.key, each)
+    scored: list[tuple[str, TrialRecord | BaselineRecord]] = [
+        (each.baseline, each)
         for key in BASELINES
         for each in results.baselines
-        if each.key == key and each.entity == entity
+        if each.baseline == key and each.entity == entity
     ]
     scored += [(trial.instance, trial) for trial in trials]
     rows = {key: _both(each) for key, each in scored}
@@ -108,8 +110,8 @@ def _counted(metric: Metric) -> Metric:
     return replace(metric, decimals=0) if metric.key.endswith("updates") else metric
 
 
-def _both(scored: Trial | Baseline) -> dict[str, Spread]:
-    make = _baseline_row if isinstance(scored, Baseline) else _score_row
+def _both(scored: TrialRecord | BaselineRecord) -> dict[str, Spread]:
+    make = _baseline_row if isinstance(scored, BaselineRecord) else _score_row
     return {
         f"{component}.{key}": spread
         for component in COMPONENTS
@@ -117,11 +119,11 @@ def _both(scored: Trial | Baseline) -> dict[str, Spread]:
     }
 
 
-def _part(scored: Trial | Baseline, component: Component) -> Score:
+def _part(scored: TrialRecord | BaselineRecord, component: Component) -> ComponentScore:
     return scored.autoencoder if component == "autoencoder" else scored.predictor
 
 
-def _score_row(scores: Sequence[Score]) -> dict[str, Spread]:
+def _score_row(scores: Sequence[ComponentScore]) -> dict[str, Spread]:
     return {
         "fitting_error": Spread.of(score.fitting_error for score in scores),
         "prediction_error": Spread.of(score.prediction_error for score in scores),
@@ -130,7 +132,7 @@ def _score_row(scores: Sequence[Score]) -> dict[str, Spread]:
     }
 
 
-def _baseline_row(scores: Sequence[Score], *, shared: bool = False) -> dict[str, Spread]:
+def _baseline_row(scores: Sequence[ComponentScore], *, shared: bool = False) -> dict[str, Spread]:
     """Baselines are never updated; one model shared by all entities has nothing to deviate."""
     row = _score_row(scores)
     errors = {key: row[key] for key in ("fitting_error", "prediction_error")}
@@ -139,39 +141,43 @@ def _baseline_row(scores: Sequence[Score], *, shared: bool = False) -> dict[str,
     return {key: Spread(each.mean, None, each.count) for key, each in errors.items()}
 
 
-def _operation_row(trials: Sequence[Trial], *, day: float) -> dict[str, Spread]:
+def _operation_row(trials: Sequence[TrialRecord], *, day: float) -> dict[str, Spread]:
     spans = [recovery.steps for trial in trials for recovery in trial.recovery]
     recovered = [None if span is None else span / day for span in spans]
     share = 100 * sum(span is not None for span in spans) / len(spans) if spans else None
     return {
-        "live_rmse": _over(trials, lambda trial: trial.live_rmse),
-        "live_mae": _over(trials, lambda trial: trial.live_mae),
+        "live_rmse": _over(trials, lambda trial: trial.live.rmse),
+        "live_mae": _over(trials, lambda trial: trial.live.mae),
         "recovered": Spread(share, None, len(spans)),
         "recovery_days": Spread.of(recovered),
         "retained_megabytes": _over(trials, lambda trial: trial.retained_bytes / 1e6),
-        "update_seconds": _over(trials, lambda trial: trial.update_seconds),
+        "update_seconds": _over(trials, lambda trial: trial.timing.update_seconds),
     }
 
 
-def _interval_row(own: Sequence[Intervals]) -> dict[str, Spread]:
-    def percent(values: Iterable[float | None]) -> Spread:
-        return Spread.of(None if value is None else 100 * value for value in values)
+def _interval_row(own: Sequence[IntervalScores]) -> dict[str, Spread]:
+    def over(value: Callable[[QuantileScores], float], part: str = "overall") -> Spread:
+        scores: list[QuantileScores | None] = [getattr(each, part) for each in own]
+        return Spread.of(None if score is None else value(score) for score in scores)
+
+    def coverage_percent(score: QuantileScores) -> float:
+        return 100 * score.coverage_90
 
     least = [each.least_after_update for each in own if each.least_after_update is not None]
     kept = 100 * sum(value >= KEPT for value in least) / len(least) if least else None
     return {
-        "coverage_90": percent(each.coverage_90 for each in own),
-        "coverage_50": percent(each.coverage_50 for each in own),
-        "after_updates": percent(each.after_updates for each in own),
-        "after_drifts": percent(each.after_drifts for each in own),
+        "coverage_90": over(coverage_percent),
+        "coverage_50": over(lambda score: 100 * score.coverage_50),
+        "after_updates": over(coverage_percent, "after_updates"),
+        "after_drifts": over(coverage_percent, "after_drifts"),
         "kept": Spread(kept, None, len(least)),
-        "width_90": Spread.of(each.width_90 for each in own),
-        "pinball": Spread.of(each.pinball for each in own),
-        "crps": Spread.of(each.crps for each in own),
+        "width_90": over(lambda score: score.width_90),
+        "pinball": over(lambda score: score.pinball),
+        "crps": over(lambda score: score.crps),
     }
 
 
-def _over(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> Spread:
+def _over(trials: Sequence[TrialRecord], value: Callable[[TrialRecord], float | None]) -> Spread:
     return Spread.of(map(value, trials))
 
 
@@ -180,7 +186,7 @@ def _late(results: Results) -> str:
 
 
 def _steps_per_day(results: Results) -> float:
-    return 86_400 / results.clock.step.total_seconds()
+    return 86_400 / results.data.step.total_seconds()
 
 
 def _only(results: Results, kind: str) -> Results:
@@ -196,12 +202,8 @@ def _only(results: Results, kind: str) -> Results:
 def _validation_note(results: Results, component: Component) -> str:
     parts = []
     for key in reversed(BASELINES):
-        own = [each for each in results.baselines if each.key == key]
-        errors = [
-            each.autoencoder_validation if component == "autoencoder" else each.predictor_validation
-            for each in own
-        ]
-        mean = Spread.of(errors).mean
+        own = [each for each in results.baselines if each.baseline == key]
+        mean = Spread.of(each.validation.get(component) for each in own).mean
         if mean is not None:
             paper = VALIDATION[component, key].mean
             parts.append(f"{row_name(key)} {mean:.3f} (paper {paper:.3f})")

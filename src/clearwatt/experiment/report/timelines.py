@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.data.schema import Drift
+from clearwatt.experiment.records import TrialRecord, UpdateRecord
 from clearwatt.experiment.report.palette import colour
-from clearwatt.experiment.report.record import Results, Trial, Update
 from clearwatt.experiment.report.tables import COMPONENTS, row_name
+from clearwatt.experiment.results import Results
 from clearwatt.report.drift_plots import drift_marks
 from clearwatt.report.plots import DAY_MILLISECONDS, Figure, packed_array, plotly_time
 
@@ -20,11 +21,11 @@ _SYMBOLS = {"autoencoder": "circle-open", "predictor": "circle"}
 
 def error_figure(results: Results, entity: str) -> Figure:
     """The daily live error above the times of each instance's updates."""
-    trials = results.about(entity)
+    trials = results.trials_for(entity)
     drifts = _drifts_while_updating(results, entity)
-    frozen = [each for each in results.baselines if each.key == "L" and each.entity == entity]
-    start, _ = results.span_of(entity)
-    lines = [_error_line(each.key, each.daily, start) for each in frozen if each.daily]
+    frozen = [each for each in results.baselines if each.baseline == "L" and each.entity == entity]
+    start, _ = results.updating_span(entity)
+    lines = [_error_line(each.baseline, each.daily, start) for each in frozen if each.daily]
     lines += [_error_line(each.instance, each.daily, start) for each in trials if each.daily]
     marks = [_marks(trial, component) for trial in trials for component in COMPONENTS]
     layout = {
@@ -50,7 +51,7 @@ def error_figure(results: Results, entity: str) -> Figure:
 
 def state_figure(results: Results, entity: str) -> Figure:
     """The thresholds, and the content of the buffers between updates."""
-    trials = results.about(entity)
+    trials = results.trials_for(entity)
     rows = list(product(("threshold", "novel", "familiar"), reversed(COMPONENTS)))
     data = [
         _state_line(results, trial, component=component, quantity=quantity, row=at)
@@ -93,7 +94,7 @@ def _error_line(row: str, daily: Sequence[float | None], start: pd.Timestamp) ->
     }
 
 
-def _marks(trial: Trial, component: str) -> Figure:
+def _marks(trial: TrialRecord, component: str) -> Figure:
     updates = [update for update in trial.updates if update.component == component]
     return {
         "type": "scatter",
@@ -114,7 +115,7 @@ def _marks(trial: Trial, component: str) -> Figure:
     }
 
 
-def _hover_text(update: Update) -> str:
+def _hover_text(update: UpdateRecord) -> str:
     what = "updated" if update.accepted else "not updated, its training diverged,"
     return (
         f"{update.component} {what} after {update.step:,} samples<br>{update.novel:,} novel, "
@@ -124,10 +125,10 @@ def _hover_text(update: Update) -> str:
 
 
 def _state_line(
-    results: Results, trial: Trial, *, component: str, quantity: str, row: int
+    results: Results, trial: TrialRecord, *, component: str, quantity: str, row: int
 ) -> Figure:
     updates = [update for update in trial.updates if update.component == component]
-    start, end = results.span_of(trial.entity)
+    start, end = results.updating_span(trial.entity)
     times = [start, *(update.time for update in updates)]
     if quantity == "threshold":
         last = trial.thresholds[component]
@@ -154,7 +155,7 @@ def _state_line(
 
 
 def _filling(
-    times: Sequence[pd.Timestamp], updates: Sequence[Update], quantity: str
+    times: Sequence[pd.Timestamp], updates: Sequence[UpdateRecord], quantity: str
 ) -> tuple[list[pd.Timestamp], list[float]]:
     """Times and content of a buffer, which grows until an update empties it."""
     counts = [update.novel if quantity == "novel" else update.familiar for update in updates]
@@ -167,12 +168,12 @@ def _axis(row: int) -> str:
 
 
 def _updating_range(results: Results, entity: str) -> list[str]:
-    return [plotly_time(time) for time in results.span_of(entity)]
+    return [plotly_time(time) for time in results.updating_span(entity)]
 
 
 def _drifts_while_updating(results: Results, entity: str) -> list[Drift]:
     """The drifts of an entity that start in its updating phase."""
-    first, last = results.span_of(entity)
+    first, last = results.updating_span(entity)
     return [
         drift
         for drift in results.drifts

@@ -69,6 +69,8 @@ def baseline(key, entity):
     return {
         "baseline": key,
         "entity": entity,
+        "kind": KINDS[entity],
+        "zone": "region",
         "autoencoder": score("autoencoder", key, 1.0),
         "predictor": score("predictor", key, factor),
         "validation": {"autoencoder": 0.005, "predictor": 0.037 * factor},

@@ -1,0 +1,155 @@
+"""The records of a run, as they are written to disk and read by the report.
+
+Errors are on the scale that the models see. A field with a default is missing in runs of older
+releases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import pandas as pd
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator
+
+from clearwatt.experiment.intervals import IntervalScores
+from clearwatt.experiment.metrics import LiveError
+
+BaselineKey = Literal["L", "U"]
+
+
+def _finite(value: object) -> object:
+    """None in place of a number that is not finite, which a mean cannot include."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _timestamp(value: object) -> pd.Timestamp:
+    time = value if isinstance(value, pd.Timestamp) else pd.Timestamp(str(value))
+    if not isinstance(time, pd.Timestamp):
+        raise ValueError("it is not a time")
+    return time
+
+
+Figure = Annotated[float | None, BeforeValidator(_finite)]
+"""A finite number; None where it does not exist."""
+Timestamp = Annotated[
+    pd.Timestamp, PlainValidator(_timestamp), PlainSerializer(lambda time: time.isoformat())
+]
+"""A time; on disk in ISO format."""
+DailyError = tuple[Figure, ...]
+"""RMSE of each day of the updating phase; None for a day without measurements."""
+
+
+@dataclass(frozen=True)
+class ComponentScore:
+    """The paper's metrics of one component; None where a metric does not exist."""
+
+    fitting_error: Figure
+    prediction_error: Figure = None
+    forgetting_ratio: Figure = None
+    updates: int | None = 0
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A known drift, its start (ISO time), and the steps for which the error stayed high.
+
+    ``steps`` is None if the error never came back.
+    """
+
+    what: str
+    start: str
+    steps: int | None
+
+
+@dataclass(frozen=True)
+class UpdateRecord:
+    """One update of one component: an `UpdateEvent` at its time, without its duration.
+
+    An update that was not ``accepted`` left the model as it was.
+    """
+
+    component: str
+    entity: int | str | None
+    step: int
+    trigger: str
+    threshold_before: float
+    threshold_after: float
+    novel: int
+    familiar: int
+    replayed: int
+    accepted: bool
+    time: Timestamp
+    epochs: int | None = None
+    retained_bytes: int | None = None
+    recent_novel: int | None = None
+    recent_readings: int | None = None
+    novelty_error_before: Figure = None
+    novelty_error_after: Figure = None
+    familiarity_error_before: Figure = None
+    familiarity_error_after: Figure = None
+    reason: str | None = None
+    held_back: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True)
+class TrialTiming:
+    """Processor time: of all updates, of each update, and of the trial as a whole."""
+
+    update_seconds: float
+    event_seconds: tuple[float, ...] = ()
+    core_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One configuration on one entity, and its scores. Only ``timing`` depends on the machine.
+
+    ``events`` is None in the results for a trial that was not chosen. ``series`` is the file of
+    the daily error, relative to the run.
+    """
+
+    instance: str
+    approach: str
+    configuration: Mapping[str, int | float]
+    entity: str
+    kind: str
+    zone: str
+    chosen: bool
+    autoencoder: ComponentScore
+    predictor: ComponentScore
+    live: LiveError
+    recovery: tuple[Recovery, ...]
+    retained_bytes: int
+    events: tuple[UpdateRecord, ...] | None
+    thresholds: Mapping[str, float]
+    timing: TrialTiming
+    intervals: IntervalScores | None = None
+    series: str | None = None
+    daily: DailyError = ()
+
+    @property
+    def updates(self) -> tuple[UpdateRecord, ...]:
+        """The updates, in order."""
+        return self.events or ()
+
+
+@dataclass(frozen=True)
+class BaselineRecord:
+    """The scores of a baseline for one entity: L, the warm-up models, or U.
+
+    Baseline_U is trained on everything but the test phase. ``validation`` has the RMSE of each
+    component on the samples that were held out of its training.
+    """
+
+    baseline: BaselineKey
+    entity: str
+    kind: str
+    zone: str
+    autoencoder: ComponentScore
+    predictor: ComponentScore
+    validation: Mapping[str, Figure] = field(default_factory=dict)
+    series: str | None = None
+    daily: DailyError = ()
