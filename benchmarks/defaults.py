@@ -22,7 +22,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from clearwatt.adaptive import AdaptiveForecaster, Fast, Group, Settings, Slow, Speed
+from clearwatt.adaptive import (
+    AdaptiveForecaster,
+    AdaptiveSettings,
+    Correction,
+    FastSettings,
+    NetworkGroup,
+    NetworkSettings,
+    NoveltySettings,
+)
 from clearwatt.data import load_dataset
 from clearwatt.experiment.protocol import Zone, divide
 from clearwatt.training.fleet import Training
@@ -30,20 +38,24 @@ from clearwatt.training.fleet import Training
 Errors = dict[str, dict[str, float]]
 """RMSE by variant or expert, then by entity."""
 
-DEFAULT = Settings()
-VARIANTS: Mapping[str, Settings] = {
+DEFAULT = AdaptiveSettings()
+VARIANTS: Mapping[str, AdaptiveSettings] = {
     "default": DEFAULT,
-    "one-kind": replace(DEFAULT, slow=Slow(groups=(Group(),), members=9)),
-    "no-windows": replace(DEFAULT, slow=Slow(windows=())),
-    "no-decay": replace(DEFAULT, slow=Slow(decay=0.0)),
-    "more-dropout": replace(DEFAULT, slow=Slow(dropout=0.3)),
-    "wider": replace(DEFAULT, slow=Slow(width=64)),
-    "ten-epochs": replace(DEFAULT, slow=Slow(update=Training(epochs=10, patience=None))),
+    "weekly": replace(DEFAULT, novelty=NoveltySettings(capacity=None, oldest=7.0)),
+    "novelty-7": replace(DEFAULT, novelty=NoveltySettings(capacity=7.0)),
+    "one-kind": replace(DEFAULT, networks=NetworkSettings(groups=(NetworkGroup(),), members=9)),
+    "no-windows": replace(DEFAULT, networks=NetworkSettings(windows=())),
+    "no-decay": replace(DEFAULT, networks=NetworkSettings(decay=0.0)),
+    "more-dropout": replace(DEFAULT, networks=NetworkSettings(dropout=0.3)),
+    "wider": replace(DEFAULT, networks=NetworkSettings(width=64)),
+    "ten-epochs": replace(
+        DEFAULT, networks=NetworkSettings(update=Training(epochs=10, patience=None))
+    ),
     "recent-memory": replace(DEFAULT, recency=120.0),
     "long-memory": replace(DEFAULT, recency=1_000.0),
-    "one-speed": replace(DEFAULT, fast=Fast(speeds=(Speed("calendar", 3.0),))),
-    "daily": replace(DEFAULT, fast=Fast(every=24)),
-    "quick-trust": replace(DEFAULT, fast=Fast(trust=15.0)),
+    "one-speed": replace(DEFAULT, fast=FastSettings(corrections=(Correction("calendar", 3.0),))),
+    "daily": replace(DEFAULT, fast=FastSettings(every=24)),
+    "quick-trust": replace(DEFAULT, fast=FastSettings(trust=15.0)),
 }
 
 
@@ -66,7 +78,7 @@ def main() -> None:
 
 
 def live_errors(
-    zone: Zone, settings: Settings, *, day: int, seed: int
+    zone: Zone, settings: AdaptiveSettings, *, day: int, seed: int
 ) -> list[tuple[str, dict[str, float]]]:
     """RMSE over the updating phase, by entity, of the mixture ("all") and of each expert."""
     # Measurements of the warm-up's last day have not arrived when the first step is forecast.
@@ -80,7 +92,7 @@ def live_errors(
     assert forecaster.held <= settings.memory
     result = [("all", np.concatenate([each.power for each in issued]))]
     experts = np.concatenate([each.experts for each in issued])
-    result += [(name, experts[:, :, k]) for k, name in enumerate(forecaster.experts)]
+    result += [(name, experts[:, :, k]) for k, name in enumerate(settings.experts)]
     return [(name, by_entity(zone, power[first - known :])) for name, power in result]
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.adaptive import Settings, Slow
+from clearwatt.adaptive import AdaptiveSettings, NetworkSettings
 from clearwatt.benchmark.peers.adaptive import Adaptive
 from clearwatt.benchmark.run import Benchmark
 from clearwatt.data import Dataset, Entity, Kind
 
-QUICK = Settings(slow=Slow(width=16, members=1))
+QUICK = AdaptiveSettings(networks=NetworkSettings(width=16, members=1))
 
 
 class World:

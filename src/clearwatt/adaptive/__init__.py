@@ -1,6 +1,29 @@
-"""Our own best: a forecaster for real data that learns at two speeds."""
+"""Our own forecaster: networks that learn on novelty, corrections, and trust in either."""
 
-from clearwatt.adaptive.forecaster import AdaptiveForecaster, Issued
-from clearwatt.adaptive.settings import Fast, Group, Settings, Slow, Speed
+from clearwatt.adaptive.deployed import AdaptiveDeployed
+from clearwatt.adaptive.ensemble import NetworkVersion
+from clearwatt.adaptive.events import EntityJoined, NetworkUpdate, TrustShift
+from clearwatt.adaptive.forecaster import AdaptiveForecaster
+from clearwatt.adaptive.settings import (
+    AdaptiveSettings,
+    Correction,
+    FastSettings,
+    NetworkGroup,
+    NetworkSettings,
+    NoveltySettings,
+)
 
-__all__ = ["AdaptiveForecaster", "Fast", "Group", "Issued", "Settings", "Slow", "Speed"]
+__all__ = [
+    "AdaptiveDeployed",
+    "AdaptiveForecaster",
+    "AdaptiveSettings",
+    "Correction",
+    "EntityJoined",
+    "FastSettings",
+    "NetworkGroup",
+    "NetworkSettings",
+    "NetworkUpdate",
+    "NetworkVersion",
+    "NoveltySettings",
+    "TrustShift",
+]

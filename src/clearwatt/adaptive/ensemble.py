@@ -1,151 +1,174 @@
-"""The slow part: small networks that learn all along from a bounded sample of the past."""
+"""The networks of all entities: what they forecast, and the jobs that train them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from clearwatt.adaptive.network import DropoutPredictor
-from clearwatt.adaptive.settings import Slow
-from clearwatt.arrays import Float32Array
-from clearwatt.training.fleet import Job, Training, one_thread, train
+from clearwatt.adaptive.settings import NetworkSettings
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.training.fleet import Job, Trained, Training, one_thread
 from clearwatt.training.networks import Params, select, stack
 
-FEW = 1_500
+FEW_SAMPLES = 1_500
 """Samples below which training takes more passes."""
-MOST = 6.0
-"""Times as many at most, lest a handful be learned by heart."""
+MAX_MULTIPLIER = 6.0
+"""Upper limit of the epoch multiplier; avoids over-fitting few samples."""
 
 
-class Ensemble:
-    """`g` groups of networks for each of `e` entities, trained stacked, forecasting by their means.
+@dataclass(frozen=True, eq=False)
+class NetworkVersion:
+    """The networks of one entity as one update left them.
+
+    Args:
+        entity: Whose networks they are.
+        number: Counts the updates of the entity; 0 is the warm-up.
+        params: Weights of all its networks, `m x ...`.
+        error: Mean absolute error on what was held when they were trained, in deviations.
+    """
+
+    entity: int | str
+    number: int
+    params: Params
+    error: float
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Shape of the networks of an entity: `g` groups of equal size.
 
     Args:
         settings: Shape and training.
-        inputs: Width `d` of what the networks see.
+        inputs: Width `v` of what the networks see.
         season: Columns that tell the time of year, hidden from some groups.
-        entities: How many there are.
-        rng: Source of randomness.
     """
 
-    def __init__(
-        self,
-        settings: Slow,
-        *,
-        inputs: int,
-        season: Sequence[int],
-        entities: int,
-        rng: np.random.Generator,
-    ) -> None:
-        self.settings = settings
-        self.network = DropoutPredictor(inputs, settings.width, settings.layers, settings.dropout)
-        self.rng = rng
-        self.season = list(season)
-        count = settings.members * len(settings.groups)
-        self.params: list[Params] = [
-            self.network.initialise(self._seeds(count)) for _ in range(entities)
-        ]
+    settings: NetworkSettings
+    inputs: int
+    season: tuple[int, ...]
 
-    def warm_up(self, x: Float32Array, y: Float32Array) -> None:
-        """Train on inputs `n x d` and measurements `n x e`, NaN where there is none."""
-        self._train(x, y, None, self.settings.warm_up)
+    @cached_property
+    def network(self) -> DropoutPredictor:
+        """Shape of one network."""
+        own = self.settings
+        return DropoutPredictor(self.inputs, own.width, own.layers, own.dropout)
 
-    def update(self, x: Float32Array, y: Float32Array, *, ages: npt.NDArray[np.float64]) -> None:
-        """Go on training on what is held of the past, `n` rows that old (in days)."""
-        kept = 1 - self.settings.decay
-        self.params = [{n: kept * t for n, t in params.items()} for params in self.params]
-        self._train(x, y, ages, self.settings.update)
+    @property
+    def size(self) -> int:
+        """Networks per entity `m`."""
+        return self.settings.members * len(self.settings.groups)
 
-    @one_thread()
-    def forecast(self, x: Float32Array) -> npt.NDArray[np.float64]:
-        """The groups' forecasts, `n x e x g`."""
-        views = self._views(x)
-        with torch.inference_mode():
-            means = [
-                torch.stack([self._mean(params, at, view) for at, view in enumerate(views)])
-                for params in self.params
-            ]
-        return torch.stack(means).permute(2, 0, 1).double().numpy()
-
-    def _mean(self, params: Params, group: int, x: torch.Tensor) -> torch.Tensor:
-        """The mean forecast of a group, `n`."""
-        members = self.settings.members
-        own = slice(group * members, (group + 1) * members)
-        part = {name: tensor[own] for name, tensor in params.items()}
-        return self.network.forward(part, x[None])[..., 0].mean(dim=0)
-
-    def _views(self, x: Float32Array) -> list[torch.Tensor]:
-        """What each group sees of inputs `n x d`; those that see the same share it."""
-        whole = torch.from_numpy(np.ascontiguousarray(x))
+    def views(self, seen: Float32Array) -> list[Tensor]:
+        """What each group sees, `n x v`; groups that see the same share it."""
+        whole = torch.from_numpy(np.ascontiguousarray(seen))
         blind = whole.clone()
-        blind[:, self.season] = 0
+        blind[:, list(self.season)] = 0
         return [whole if group.season else blind for group in self.settings.groups]
 
-    def _train(
+    def jobs(
         self,
-        x: Float32Array,
+        params: Params,
+        seen: Float32Array,
         y: Float32Array,
-        ages: npt.NDArray[np.float64] | None,
-        training: Training,
-    ) -> None:
-        entities = [e for e in range(len(self.params)) if np.isfinite(y[:, e]).any()]
-        jobs = [job for e in entities for job in self._jobs(e, x, y[:, e], ages, training)]
-        self._deploy(entities, [result.params for result in train(jobs)])
-
-    def _jobs(
-        self,
-        entity: int,
-        x: Float32Array,
-        y: Float32Array,
-        ages: npt.NDArray[np.float64] | None,
-        training: Training,
+        *,
+        ages: Float64Array | None,
+        seeds: Sequence[int],
     ) -> list[Job]:
-        """One job per network of an entity, on what was measured for it."""
+        """One job per network of an entity.
+
+        Args:
+            params: Weights to start from, `m x ...`.
+            seen: What the networks see, `n x v`.
+            y: Measurements, `n`; NaN where there is none.
+            ages: Days since each sample, `n`; None: the warm-up, in which all count alike.
+            seeds: One per network.
+        """
         known = np.isfinite(y)
         targets = torch.from_numpy(y[known, None])
-        views = self._views(x[known])
-        members = self.settings.members
-        seeds = self._seeds(members * len(views))
-        training = enough(training, len(targets))
+        views = self.views(seen[known])
+        own = self.settings
+        training = own.warm_up if ages is None else own.update
+        training = with_enough_epochs(training, len(targets))
         weights = [
-            _weights(group.half_life, None if ages is None else ages[known])
-            for group in self.settings.groups
+            sample_weights(group.half_life, None if ages is None else ages[known])
+            for group in own.groups
         ]
         return [
             Job(
                 self.network,
-                select(self.params[entity], at),
-                views[at // members],
+                select(params, place),
+                views[place // own.members],
                 targets,
                 training,
                 seed=seed,
-                weights=weights[at // members],
+                weights=weights[place // own.members],
             )
-            for at, seed in enumerate(seeds)
+            for place, seed in enumerate(seeds)
         ]
 
-    def _deploy(self, entities: Sequence[int], trained: Sequence[Params]) -> None:
-        size = self.settings.members * len(self.settings.groups)
-        for position, entity in enumerate(entities):
-            self.params[entity] = stack(trained[position * size : (position + 1) * size])
-
-    def _seeds(self, count: int) -> list[int]:
-        return [int(seed) for seed in self.rng.integers(2**31, size=count)]
+    def decayed(self, params: Params) -> Params:
+        """Weights before an update, a share of each lost."""
+        kept = 1 - self.settings.decay
+        return {name: kept * tensor for name, tensor in params.items()}
 
 
-def enough(training: Training, samples: int) -> Training:
-    """As many steps on few samples as on `FEW`, within reason: passes over less teach less."""
-    more = min(MOST, max(1.0, FEW / max(1, samples)))
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """The networks of `e` entities, one version each; forecasts are means of groups.
+
+    Args:
+        architecture: Shape of the networks of an entity.
+        versions: Of each entity, `e`.
+    """
+
+    architecture: Architecture
+    versions: tuple[NetworkVersion, ...]
+
+    def forecast(self, seen: Float32Array) -> Float64Array:
+        """The groups' forecasts, `n x e x g`, for what the networks see, `n x v`."""
+        own = self.architecture.settings
+        views = torch.stack(self.architecture.views(seen))
+        x = views.repeat_interleave(own.members, dim=0).repeat(len(self.versions), 1, 1)
+        with one_thread(), torch.inference_mode():
+            output = self.architecture.network.forward(self._stacked, x)[..., 0]
+        means = output.view(len(self.versions), len(own.groups), own.members, -1).mean(dim=2)
+        return means.permute(2, 0, 1).double().numpy()
+
+    def replaced(self, place: int, version: NetworkVersion) -> Self:
+        """With another version of one entity."""
+        versions = list(self.versions)
+        versions[place] = version
+        return replace(self, versions=tuple(versions))
+
+    @cached_property
+    def _stacked(self) -> Params:
+        """Weights of all networks of all entities, `e m x ...`."""
+        return stack([version.params for version in self.versions])
+
+
+def joined_weights(trained: Sequence[Trained]) -> Params | None:
+    """Weights of an entity's networks after training, `m x ...`; None if one diverged."""
+    if any(each.diverged for each in trained):
+        return None
+    return stack([each.params for each in trained])
+
+
+def with_enough_epochs(training: Training, samples: int) -> Training:
+    """As many steps on few samples as on `FEW_SAMPLES`, up to a limit."""
+    more = min(MAX_MULTIPLIER, max(1.0, FEW_SAMPLES / max(1, samples)))
     return replace(training, epochs=math.ceil(training.epochs * more))
 
 
-def _weights(half_life: float | None, ages: npt.NDArray[np.float64] | None) -> torch.Tensor | None:
-    """What each sample counts, 1 on average; None: all alike."""
+def sample_weights(half_life: float | None, ages: Float64Array | None) -> Tensor | None:
+    """Weight of each sample, 1 on average; None: all count alike."""
     if half_life is None or ages is None:
         return None
     weights = 0.5 ** (ages / half_life)

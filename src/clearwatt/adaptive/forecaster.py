@@ -1,107 +1,59 @@
-"""A forecaster with the best defaults for real data: two speeds, and which to trust is learned.
+"""The adaptive forecaster: networks that learn on novelty, corrections, and trust in either.
 
-A slow part (an ensemble of small networks) learns how weather and calendar make power, from a
-bounded sample of the past. A fast part corrects it by what it has missed in the last days. Whom to
-believe, for each entity and from day to day, is decided by the losses of each.
+Networks learn how weather and calendar make power, from a bounded sample of the past, when enough
+novelty was seen. Corrections learn every few hours what the networks have missed in the last days.
+Trust, for each entity, mixes all of these and past measurements by their recent errors.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Self
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.adaptive.aggregation import Aggregation
-from clearwatt.adaptive.clock import Clock
-from clearwatt.adaptive.correction import Correction
-from clearwatt.adaptive.ensemble import Ensemble
-from clearwatt.adaptive.journal import Entries, Journal, Steps
-from clearwatt.adaptive.reservoir import Reservoir
-from clearwatt.adaptive.saving import pack, parts_of, restore
-from clearwatt.adaptive.settings import Settings
-from clearwatt.adaptive.span import Span
+from clearwatt.adaptive.deployed import AdaptiveDeployed, undo_experts
+from clearwatt.adaptive.ensemble import NetworkVersion
+from clearwatt.adaptive.events import EntityJoined
+from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.learning import recall
+from clearwatt.adaptive.period import end_period, with_version
+from clearwatt.adaptive.samples import (
+    SampleBlock,
+    correct_measurement,
+    forget_measurements,
+    with_rows,
+)
+from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.adaptive.start import join_entity, start_state
+from clearwatt.adaptive.state import LearnerState, pack_state, unpack_state
 from clearwatt.adaptive.steps import checked_steps, columns_of
-from clearwatt.adaptive.terms import Terms
 from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array, checked_inputs, checked_targets
-from clearwatt.errors import DataError, StateError
-from clearwatt.files import load_state, save_state
-from clearwatt.training.standardisation import Standardisation
+from clearwatt.errors import ClearwattError, DataError, StateError
+from clearwatt.forecaster import Change, Forecast, Forecaster, Name, Version
+from clearwatt.packing import Packed
+from clearwatt.training.streams import Stream, drive
 
 
-class Issued(NamedTuple):
-    """Forecasts of some steps, in units of power."""
-
-    at: Steps
-    """The steps, `n`."""
-    power: Float64Array
-    """What was issued, `n x e`."""
-    experts: Float64Array
-    """What each expert said, `n x e x k`."""
-
-
-class AdaptiveForecaster:
-    """Live forecasts for the entities of a zone, learning from each measurement as it arrives.
+class AdaptiveForecaster(Forecaster):
+    """Forecasts of the entities of a zone, learning from each measurement as it becomes known.
 
     Steps are numbers on a clock of `day` steps a day and may have gaps. A forecast of step `t` is
-    made with measurements up to `t - delay`; `forecast` and `observe` may be called in blocks of
-    any size, as long as each step is forecast before it is observed: the outcome is the same.
+    made with measurements up to `t - delay`.
 
         forecaster = AdaptiveForecaster.fit(x, y, at, day=24)
-        forecasts = forecaster.forecast(x_tomorrow, at_tomorrow)
-        forecaster.observe(y_today, at_today)
+        forecaster.observe(x_today, y_today, at_today)
+        forecast = forecaster.deployed.forecast(x_tomorrow, at_tomorrow)
 
-    `live` does both over a whole stream. At most `settings.memory` past samples are held.
+    `live` forecasts and learns over a whole stream. At most `settings.memory` samples are held.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        clock: Clock,
-        view: View,
-        power: Standardisation,
-        inputs: int,
-        entities: int,
-        seed: int = 0,
-    ) -> None:
-        slow, fast, day = settings.slow, settings.fast, clock.day
-        self.settings, self.clock, self.view, self.power = settings, clock, view, power
-        self.entities = entities
-        self.rng = np.random.default_rng(seed)
-        self.terms = Terms(clock)
-        self.ensemble = Ensemble(
-            slow, inputs=view.width, season=view.season, entities=entities, rng=self.rng
-        )
-        self.corrections = [
-            Correction(entities, speed.terms, half_life=speed.half_life * day, ridge=fast.ridge)
-            for speed in fast.speeds
-        ]
-        experts = len(slow.groups) + len(self.corrections) + self.terms.persistences
-        self.aggregation = Aggregation(
-            entities, experts, half_life=fast.trust * day, caution=fast.caution
-        )
-        self.reservoir = Reservoir(
-            settings.memory - clock.journal,
-            memory=settings.recency * day,
-            inputs=view.width,
-            entities=entities,
-        )
-        self.journal = Journal(
-            Entries.blank(
-                inputs=inputs,
-                seen=view.width,
-                entities=entities,
-                terms=self.terms.width,
-                experts=experts,
-            )
-        )
-        self.span = Span(entities)
-        self.trainings = 0
-        self.learned = self.updated = self.newest = 0
+    def __init__(self, state: LearnerState, rng: np.random.Generator) -> None:
+        self.state, self.rng, self.approval = state, rng, False
 
     @classmethod
     def fit(
@@ -113,231 +65,252 @@ class AdaptiveForecaster:
         day: int,
         columns: Sequence[str] | None = None,
         delay: int | None = None,
-        settings: Settings | None = None,
+        settings: AdaptiveSettings | None = None,
+        names: Sequence[Name] | None = None,
         seed: int = 0,
     ) -> Self:
-        """Warm up.
+        """Train the warm-up.
 
         Args:
             x: Inputs, `n x d`, finite; see `clearwatt.data.features.prepare`.
             y: Measurements, `n x e`, NaN where there is none.
             at: Step of each row, `n`, ascending.
-            day: Steps of a day: 24 for hours, 96 for quarter hours.
+            day: Steps per day: 24 for hours, 96 for quarter hours.
             columns: Names of the inputs, `d`, by which those that tell the time of year are known;
-                None: weather, then the calendar, as `prepare` lays them out.
-            delay: Steps until a measurement arrives; a day by default.
+                None: weather, then the calendar, in the order of `prepare`.
+            delay: Steps until a measurement is known; a day by default.
             settings: How to learn; the defaults by default.
+            names: Names of the entities; by default numbers from 0 on.
             seed: Equal seeds give equal forecasts.
         """
-        settings = settings or Settings()
-        clock = settings.clock(day, delay)
-        rows = checked_inputs(x, columns_of(x)).astype(np.float64)
-        steps = checked_steps(at, len(rows))
-        power = checked_targets(y, len(rows), range(columns_of(y))).astype(np.float64)
-        view = View.fit(
-            rows,
-            steps,
+        stream = cls.start(
+            x,
+            y,
+            at,
+            day=day,
             columns=columns,
-            windows=[max(2, hours * day // 24) for hours in settings.slow.windows],
-        )
-        empty = np.flatnonzero(~np.isfinite(power).any(axis=0))
-        if empty.size:
-            raise DataError(f"entity {empty[0]} has no measurement in the warm-up; leave it out")
-        scale = Standardisation.fit(power)
-        forecaster = cls(
-            settings,
-            clock=clock,
-            view=view,
-            power=scale,
-            inputs=rows.shape[1],
-            entities=power.shape[1],
+            delay=delay,
+            settings=settings,
+            names=names,
             seed=seed,
         )
-        forecaster._warm_up(rows, scale.apply(power).astype(np.float64), steps)
-        return forecaster
-
-    def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
-        """Forecasts, `n x e`, for inputs `n x d` of steps `n`, ascending.
-
-        A step may be forecast again, with newer inputs, until its measurement is observed.
-        """
-        rows = checked_inputs(x, self.inputs).astype(np.float64)
-        steps = checked_steps(at, len(rows))
-        parts = [
-            self._issue(rows[part], steps[part], int(boundary))
-            for boundary, part in self._boundaries(steps)
-        ]
-        return self.power.undo(np.concatenate(parts))
-
-    def observe(self, y: npt.ArrayLike, at: npt.ArrayLike) -> None:
-        """Note measurements, `n x e`, of steps `n` that were forecast; NaN where there is none.
-
-        What they teach is learned when the clock has come to the end of their hours.
-        """
-        power = checked_targets(y, np.size(at), range(self.entities)).astype(np.float64)
-        steps = checked_steps(at, len(power))
-        measured = self.power.apply(power).astype(np.float64)
-        self.journal.measure(measured, steps)
-
-    def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
-        """Forecasts, `n x e`, of a whole stream, each with the measurements known at its time."""
-        return np.concatenate([issued.power for issued in self.stream(x, y, at)])
-
-    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Iterator[Issued]:
-        """Like `live`, some hours at a time, with what each expert said.
-
-        A stream must be run to its end. Inputs `n x d`, measurements `n x e`, steps `n`.
-        """
-        rows = checked_inputs(x, self.inputs)
-        steps = checked_steps(at, len(rows))
-        power = checked_targets(y, len(rows), range(self.entities))
-        observed = 0
-        for boundary, part in self._boundaries(steps):
-            # Of these hours only what is a delay or more before a step enters its forecast.
-            known = min(part.start, int(np.searchsorted(steps, boundary + self.clock.refresh)))
-            self.observe(power[observed:known], steps[observed:known])
-            observed = known
-            forecasts = self.forecast(rows[part], steps[part])
-            entries = self.journal.between(int(steps[part.start]), int(steps[part.stop - 1]) + 1)
-            experts = self.power.undo(entries.experts.swapaxes(1, 2)).swapaxes(1, 2)
-            yield Issued(steps[part], forecasts, experts)
-        self.observe(power[observed:], steps[observed:])
-
-    def fitted(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
-        """What the networks by themselves say, `n x e`, of inputs `n x d`; nothing is noted.
-
-        Of the warm-up that is how well they have learned it: what its intervals begin with.
-        """
-        rows = checked_inputs(x, self.inputs).astype(np.float64)
-        seen = self.view.see(rows, checked_steps(at, len(rows)))
-        return self.power.undo(self.ensemble.forecast(seen).mean(axis=2))
-
-    @property
-    def experts(self) -> tuple[str, ...]:
-        """Names of the experts, `k`."""
-        fast = [f"{each.terms}, {each.half_life:g} d" for each in self.settings.fast.speeds]
-        return (
-            *(each.name for each in self.settings.slow.groups),
-            *fast,
-            "same hour",
-            "same weekday",
-        )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything needed to go on into a folder, atomically."""
-        save_state(path, *pack(self))
+        return drive(stream)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a forecaster back; it goes on as if it had never stopped."""
-        saved = load_state(path)
-        try:
-            forecaster = cls(**parts_of(saved.values))
-            restore(forecaster, saved.values, saved.tensors)
-        except (KeyError, TypeError) as error:
-            raise StateError(f"{path} holds no adaptive forecaster ({error!r})") from error
-        return forecaster
+    def start(
+        cls,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        at: npt.ArrayLike,
+        *,
+        day: int,
+        columns: Sequence[str] | None = None,
+        delay: int | None = None,
+        settings: AdaptiveSettings | None = None,
+        names: Sequence[Name] | None = None,
+        seed: int = 0,
+    ) -> Stream[Self]:
+        """Like `fit`, but hand out the training jobs."""
+        settings = settings or AdaptiveSettings()
+        schedule = settings.schedule(day, delay)
+        rows = checked_inputs(x, columns_of(x)).astype(np.float64)
+        steps = checked_steps(at, len(rows))
+        labels = tuple(names if names is not None else range(columns_of(y)))
+        power = checked_targets(y, len(rows), labels).astype(np.float64)
+        windows = [max(2, hours * day // 24) for hours in settings.networks.windows]
+        view = View.fit(rows, steps, columns=columns, windows=windows)
+        frame = Frame(settings, schedule, view, rows.shape[1])
+        rng = np.random.default_rng(seed)
+        state = yield from start_state(frame, labels, rows, power, steps, rng=rng)
+        return cls(state, rng)
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Names of the entities, `e`."""
+        return self.state.names
+
+    @property
+    def settings(self) -> AdaptiveSettings:
+        """How it learns."""
+        return self.state.frame.settings
+
+    @property
+    def deployed(self) -> AdaptiveDeployed:
+        """What forecasts are made with now."""
+        state = recall(self.state)
+        return AdaptiveDeployed(
+            frame=state.frame,
+            names=state.names,
+            power=state.power,
+            experts=state.past[-1],
+            recent=state.recent.slim(),
+            known=state.known,
+        )
+
+    def learn(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
+    ) -> Stream[tuple[Change, ...]]:
+        """Learn from samples that have become known; see `Forecaster.learn`."""
+        changes: list[Change] = []
+        for block in self._blocks(x, y, at):
+            found = yield from self._take(block)
+            changes += found
+        return tuple(changes)
+
+    def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
+        """Forecasts, `n x e`, of a whole stream, each as `deployed` makes it a delay before."""
+        return np.concatenate([each.power for each in self.stream(x, y, at)])
+
+    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Iterator[Forecast]:
+        """Like `live`, a period at a time, with the forecasts of all experts."""
+        last = -1
+        for block in self._blocks(x, y, at):
+            last = max(last, int(block.at[0]) - 1) if last < 0 else last
+            drive(self._take(block))
+            # The end of a period has recalled the rows before it.
+            issued = self._issued(self.state, last)
+            if len(issued.at):
+                last = int(issued.at[-1])
+                yield issued
+        if last >= 0:
+            yield self._issued(recall(self.state), last)
+
+    def _issued(self, state: LearnerState, last: int) -> Forecast:
+        """Forecasts as issued of the recalled rows after a step."""
+        start = int(np.searchsorted(state.recent.at, last, side="right"))
+        rows = state.recent.pick(slice(start, None))
+        rows = rows.pick(rows.recalled)
+        power, experts = state.power.undo(rows.power), undo_experts(state.power, rows.experts)
+        return Forecast(rows.at, power, experts)
+
+    def join(
+        self, name: Name, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
+    ) -> Stream[tuple[Change, ...]]:
+        """Let another entity join; see `Forecaster.join`."""
+        rows = checked_inputs(x, self.state.frame.inputs).astype(np.float64)
+        steps = checked_steps(at, len(rows))
+        power = checked_targets(np.reshape(y, (-1, 1)), len(rows), [name]).astype(np.float64)
+        self.state = yield from join_entity(self.state, name, rows, power, steps, rng=self.rng)
+        version = self.state.ensemble.versions[-1]
+        event = EntityJoined(name, self.state.known, int(np.isfinite(power).sum()))
+        return (Change(event, version),)
+
+    def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
+        """Let go of measurements; see `Forecaster.forget`."""
+        steps = np.asarray(at, np.int64).reshape(-1)
+        places = self._places(self.names if entities is None else entities)
+        self.state, count = forget_measurements(self.state, steps, places)
+        return count
+
+    def correct(self, at: int, entity: Name, value: float) -> int:
+        """Replace a measurement wherever it is held; see `Forecaster.correct`."""
+        if not abs(value) <= float(np.finfo(np.float32).max):
+            raise DataError(f"the corrected value is {value}; it must be finite, else use forget")
+        (place,) = self._places([entity])
+        self.state, count = correct_measurement(self.state, at, place, value)
+        return count
+
+    def activate(self, version: Version) -> None:
+        """Put networks of an entity into service; see `Forecaster.activate`."""
+        if not isinstance(version, NetworkVersion) or version.entity not in self.names:
+            raise StateError(f"{version!r} is no version of {', '.join(map(str, self.names))}")
+        (place,) = self._places([version.entity])
+        self.state = with_version(self.state, place, version)
+
+    @property
+    def versions(self) -> tuple[NetworkVersion, ...]:
+        """The networks in service, `e`."""
+        return self.state.ensemble.versions
+
+    @property
+    def candidates(self) -> tuple[NetworkVersion, ...]:
+        """Trained networks that wait for approval."""
+        return self.state.candidates
+
+    @property
+    def trainings(self) -> npt.NDArray[np.int64]:
+        """Updates of each entity's networks, `e`."""
+        return self.state.progress.updates
 
     @property
     def held(self) -> int:
         """Past samples held."""
-        return len(self.reservoir) + self.journal.entries.measured_at_all.size
+        return len(self.state.reservoir) + len(self.state.recent.measured_rows)
+
+    @property
+    def memory(self) -> int:
+        """Past samples held at most."""
+        return self.settings.memory
 
     @property
     def retained_bytes(self) -> int:
-        """Bytes of the past: samples, what was issued, and the sums of the fast part."""
-        samples = (self.reservoir.at, self.reservoir.x, self.reservoir.y)
-        sums = [part for each in self.corrections for part in (each.moments, each.products)]
-        arrays = (*self.journal.entries, *samples, *sums, self.aggregation.products)
+        """Bytes of the past: samples, forecasts as issued, and the sums of the fast part."""
+        state, reservoir = self.state, self.state.reservoir
+        arrays = (
+            *state.recent,
+            *(reservoir.at, reservoir.seen, reservoir.y, reservoir.novel),
+            *(state.corrections.moments, state.corrections.products, state.trust.products),
+        )
         return sum(int(np.asarray(array).nbytes) for array in arrays)
 
-    @property
-    def inputs(self) -> int:
-        """Width of the inputs."""
-        return int(self.journal.entries.x.shape[1])
+    @contextmanager
+    def checkpoint(self) -> Iterator[None]:
+        """Snapshot of the state; restored if the with-block raises."""
+        state, random = self.state, self.rng.bit_generator.state
+        try:
+            yield
+        except BaseException:
+            self.state, self.rng.bit_generator.state = state, random
+            raise
 
-    def _boundaries(self, at: Steps) -> list[tuple[int, slice]]:
-        """Rows between which nothing is learned, with the step up to which all is learned then."""
-        refresh = self.clock.refresh
-        ends = (at - self.clock.delay) // refresh * refresh
-        values, starts = np.unique(ends, return_index=True)
-        stops = [*starts[1:], len(at)]
-        parts = zip(values, starts, stops, strict=True)
-        return [(int(end), slice(int(start), int(stop))) for end, start, stop in parts]
+    def pack(self) -> Packed:
+        """Everything needed to go on, as plain values and tensors."""
+        values, tensors = pack_state(self.state)
+        own = {"random": self.rng.bit_generator.state, "approval": self.approval}
+        return Packed(values | own, tensors)
 
-    def _issue(self, x: Float64Array, at: Steps, boundary: int) -> Float64Array:
-        """Learn what is known by then, forecast, and write it down."""
-        if boundary > self.learned:
-            self._learn(boundary)
-        before = self.journal.between(int(at[0]) - self.view.reach, int(at[0]))
-        rows, steps = np.concatenate([before.x, x]), np.concatenate([before.at, at])
-        seen = self.view.see(rows, steps)[before.size :]
-        groups = self.ensemble.forecast(seen)
-        slow = groups.mean(axis=2)
-        terms = self.terms.of(slow, at, self.journal, self.span)
-        experts = np.concatenate(
-            [groups, self._corrected(slow, terms), self._persisted(slow, at)], axis=2
-        )
-        issued = self.span.clip(self.aggregation.combine(experts))
-        unknown = np.full_like(slow, np.nan)
-        learned = np.zeros(slow.shape, np.bool_)
-        self.journal.write(Entries(at, x, seen, slow, terms, experts, issued, unknown, learned))
-        return issued
+    @classmethod
+    def unpack(cls, packed: Packed) -> Self:
+        """Back from `pack`; it goes on as if it had never stopped."""
+        rng = np.random.default_rng()
+        try:
+            rng.bit_generator.state = packed.values["random"]
+            forecaster = cls(unpack_state(packed), rng)
+            forecaster.approval = packed.values["approval"]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ClearwattError):
+                raise
+            raise StateError(f"the state holds no adaptive forecaster ({error!r})") from error
+        return forecaster
 
-    def _corrected(self, slow: Float64Array, terms: Float64Array) -> Float64Array:
-        return np.stack([slow + each.apply(terms) for each in self.corrections], axis=2)
+    def _blocks(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> list[SampleBlock]:
+        """Samples cut where a period of the schedule ends."""
+        rows = checked_inputs(x, self.state.frame.inputs).astype(np.float64)
+        steps = checked_steps(at, len(rows))
+        power = checked_targets(y, len(rows), self.names).astype(np.float64)
+        measured = self.state.power.apply(power).astype(np.float64)
+        periods = steps // self.state.frame.schedule.refresh
+        cuts = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), len(steps)]
+        parts = [slice(low, high) for low, high in pairwise(cuts) if high > low]
+        return [SampleBlock(steps[part], rows[part], measured[part]) for part in parts]
 
-    def _persisted(self, slow: Float64Array, at: Steps) -> Float64Array:
-        """Past measurements as forecasts; the slow one where there is none."""
-        found = np.stack(self.terms.persisted(at, self.journal, self.span), axis=2)
-        return np.where(np.isfinite(found), found, slow[:, :, None])
+    def _take(self, block: SampleBlock) -> Stream[tuple[Change, ...]]:
+        """Take in the samples of one period, and learn from the one before if it has ended."""
+        changes: tuple[Change, ...] = ()
+        boundary = self.state.frame.schedule.period_start(int(block.at[-1]))
+        if boundary > self.state.boundary:
+            self.state, changes = yield from end_period(
+                self.state,
+                boundary,
+                since=int(block.at[0]),
+                rng=self.rng,
+                approval=self.approval,
+            )
+        self.state = with_rows(self.state, block)
+        return changes
 
-    def _learn(self, boundary: int) -> None:
-        """Learn from everything measured before a step, at two speeds."""
-        passed = boundary - self.learned
-        entries = self.journal.between(0, boundary)
-        fresh = np.isfinite(entries.measured) & ~entries.learned
-        rows = np.flatnonzero(fresh.any(axis=1))
-        news = entries.pick(rows)
-        measured = np.where(fresh[rows], self.span.believed(news.measured), np.nan)
-        ages = (boundary - news.at).astype(np.float64)
-        for correction in self.corrections:
-            residuals = measured - news.slow
-            correction.learn(news.terms, residuals, ages=ages, passed=passed)
-        self.aggregation.learn(news.experts, measured, ages=ages, passed=passed)
-        self.span.widen(measured)
-        entries.learned[fresh] = True
-        self.learned = boundary
-        if boundary - self.updated >= self.clock.update:
-            self._update(boundary)
-        self.newest = max(self.newest, int(news.at.max(initial=-1)))
-        # Without measurements nothing is newer; forecasts that wait for theirs must not pile up.
-        self._retire(max(self.newest + 1, boundary - self.clock.same_weekday))
-
-    def _update(self, boundary: int) -> None:
-        """Go on training the networks on what is held of the past."""
-        recent = self.journal.between(0, boundary)
-        x = np.concatenate([self.reservoir.x, recent.seen])
-        measured = self.span.believed(recent.measured).astype(np.float32)
-        y = np.concatenate([self.reservoir.y, measured])
-        at = np.concatenate([self.reservoir.at, recent.at])
-        self.ensemble.update(x, y, ages=(boundary - at) / self.clock.day)
-        self.trainings += 1
-        self.updated = boundary
-
-    def _retire(self, now: int) -> None:
-        """Move what is no longer the last week to the reservoir."""
-        old = self.journal.retire(now - self.clock.same_weekday).measured_at_all
-        measured = self.span.believed(old.measured).astype(np.float32)
-        self.reservoir.offer(old.at, old.seen, measured, rng=self.rng)
-
-    def _warm_up(self, x: Float64Array, y: Float64Array, at: Steps) -> None:
-        self.span.begin(y)
-        seen = self.view.see(x, at)
-        self.ensemble.warm_up(seen, y.astype(np.float32))
-        self.learned = self.updated = (int(at[-1]) // self.clock.refresh + 1) * self.clock.refresh
-        shape = self.journal.entries
-        nothing = [np.full((len(x), *part.shape[1:]), np.nan) for part in shape[3:7]]
-        self.journal.write(Entries._make([at, x, seen, *nothing, y, np.ones(y.shape, np.bool_)]))
-        self.newest = int(at[-1])
-        self._retire(self.newest + 1)
+    def _places(self, entities: Sequence[Name]) -> list[int]:
+        unknown = [name for name in entities if name not in self.names]
+        if unknown:
+            raise DataError(f"there is no entity {unknown[0]!r}; there are {self.names}")
+        return [self.names.index(name) for name in entities]

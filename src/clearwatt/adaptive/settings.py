@@ -1,17 +1,19 @@
-"""The defaults, chosen on real data; docs/defaults.md says how."""
+"""Settings of the adaptive forecaster; docs/defaults.md says how the defaults were chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clearwatt.adaptive.clock import HOURS_OF_DAY, Clock
+from clearwatt.adaptive.schedule import Schedule
 from clearwatt.adaptive.terms import TERM_SETS, TermSet
+from clearwatt.clear.gate import Gate
+from clearwatt.clock import HOURS_PER_DAY, Clock
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.training.fleet import Training
 
 
 @dataclass(frozen=True)
-class Group:
+class NetworkGroup:
     """Networks of one kind.
 
     Args:
@@ -29,14 +31,14 @@ class Group:
 
     @property
     def name(self) -> str:
-        """For tables."""
+        """Name in tables."""
         memory = "" if self.half_life is None else f", {self.half_life:g} d"
         return f"networks{memory}{', season' if self.season else ''}"
 
 
 @dataclass(frozen=True)
-class Slow:
-    """The networks that learn once a week.
+class NetworkSettings:
+    """The networks and how they train.
 
     Args:
         width: Neurons per hidden layer.
@@ -45,7 +47,6 @@ class Slow:
         members: Networks per group.
         groups: The kinds of networks, each an expert of its own.
         decay: Share of every weight that is lost before an update.
-        every: Days from one update to the next.
         windows: Hours over which past weather is averaged.
         warm_up: How the warm-up trains.
         update: How an update trains.
@@ -55,15 +56,18 @@ class Slow:
     layers: int = 2
     dropout: float = 0.1
     members: int = 3
-    groups: tuple[Group, ...] = (Group(), Group(half_life=60.0), Group(season=True))
+    groups: tuple[NetworkGroup, ...] = (
+        NetworkGroup(),
+        NetworkGroup(half_life=60.0),
+        NetworkGroup(season=True),
+    )
     decay: float = 0.015
-    every: int = 7
     windows: tuple[int, ...] = (3, 24)
     warm_up: Training = field(default_factory=lambda: Training(epochs=40, patience=None))
     update: Training = field(default_factory=lambda: Training(epochs=3, patience=None))
 
     def __post_init__(self) -> None:
-        require_whole(members=self.members, every=self.every)
+        require_whole(members=self.members)
         if not self.groups:
             raise ConfigurationError("there are no groups; give at least one kind of network")
         if not 0 <= self.decay < 1:
@@ -71,8 +75,30 @@ class Slow:
 
 
 @dataclass(frozen=True)
-class Speed:
-    """One correction of the slow forecast.
+class NoveltySettings:
+    """When networks are updated.
+
+    Args:
+        alpha: A sample is novel if its error exceeds alpha times the mean error on what is held.
+        capacity: Days' worth of novel samples of an entity that make an update due; None: novelty
+            makes none due.
+        oldest: Days after which an update is due in any case; None: never.
+    """
+
+    alpha: float = 1.3
+    capacity: float | None = 3.5
+    oldest: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "capacity", "oldest"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise ConfigurationError(f"{name} is {value}; it must be positive")
+
+
+@dataclass(frozen=True)
+class Correction:
+    """One correction of the networks' forecast.
 
     Args:
         terms: What it explains residuals with; see `clearwatt.adaptive.terms`.
@@ -90,27 +116,32 @@ class Speed:
         if not 0 < self.half_life < float("inf"):
             raise ConfigurationError(f"half_life is {self.half_life}; it must be positive")
 
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return f"{self.terms}, {self.half_life:g} d"
+
 
 @dataclass(frozen=True)
-class Fast:
-    """The corrections that learn several times a day, and the weighing of all experts.
+class FastSettings:
+    """The corrections and the trust in all experts, which adapt several times a day.
 
     Args:
-        speeds: The corrections.
-        ridge: Samples' worth of belief that there is nothing to correct.
+        corrections: The corrections, each an expert of its own.
+        ridge: Prior belief that there is nothing to correct, in samples.
         every: Hours from one solution to the next.
         trust: Days after which an error counts half in the weighing.
-        caution: Samples' worth of belief that all experts are equally good.
+        caution: Prior belief that all experts are equally good, in samples.
     """
 
-    speeds: tuple[Speed, ...] = (
-        Speed("level", 3.0),
-        Speed("calendar", 3.0),
-        Speed("errors", 10.0),
-        Speed("errors", 40.0),
-        Speed("lags", 10.0),
-        Speed("lags", 40.0),
-        Speed("all", 40.0),
+    corrections: tuple[Correction, ...] = (
+        Correction("level", 3.0),
+        Correction("calendar", 3.0),
+        Correction("errors", 10.0),
+        Correction("errors", 40.0),
+        Correction("lags", 10.0),
+        Correction("lags", 40.0),
+        Correction("all", 40.0),
     )
     ridge: float = 5.0
     every: int = 6
@@ -122,38 +153,52 @@ class Fast:
         for name in ("ridge", "trust", "caution"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be positive")
-        if not self.speeds:
-            raise ConfigurationError("there are no speeds; give at least one correction")
+        if not self.corrections:
+            raise ConfigurationError("there are no corrections; give at least one")
 
 
 @dataclass(frozen=True)
-class Settings:
+class AdaptiveSettings:
     """How an adaptive forecaster learns.
 
     Args:
         memory: Past samples held at most, those of the last days included.
         recency: Days offered to the reservoir until the chance to be still held is 1/e.
-        slow: The networks.
-        fast: The corrections and the weighing.
+        networks: The networks.
+        novelty: When the networks are updated.
+        fast: The corrections and the trust.
+        gate: Comparison that an update must pass to be put into service; None: no comparison.
     """
 
     memory: int = 3_000
     recency: float = 365.0
-    slow: Slow = field(default_factory=Slow)
-    fast: Fast = field(default_factory=Fast)
+    networks: NetworkSettings = field(default_factory=NetworkSettings)
+    novelty: NoveltySettings = field(default_factory=NoveltySettings)
+    fast: FastSettings = field(default_factory=FastSettings)
+    gate: Gate | None = None
 
     def __post_init__(self) -> None:
         require_whole(memory=self.memory)
         if not self.recency > 0:
             raise ConfigurationError(f"recency is {self.recency}; it must be above 0")
 
-    def clock(self, day: int, delay: int | None) -> Clock:
-        """Lengths of time in steps of a clock with `day` steps a day; a delay of None is a day."""
-        refresh = max(1, self.fast.every * day // HOURS_OF_DAY)
-        clock = Clock(day, day if delay is None else delay, refresh, update=self.slow.every * day)
-        if clock.journal >= self.memory:
+    def schedule(self, day: int, delay: int | None) -> Schedule:
+        """When the parts learn, on a clock with `day` steps a day; a delay of None is a day."""
+        refresh = max(1, self.fast.every * day // HOURS_PER_DAY)
+        schedule = Schedule(Clock(day, day if delay is None else delay), refresh)
+        if schedule.recent_steps >= self.memory:
             raise ConfigurationError(
-                f"memory is {self.memory} samples, but the last days alone take {clock.journal}; "
-                "give more memory or coarser steps"
+                f"memory is {self.memory} samples, but the last days alone take "
+                f"{schedule.recent_steps}; give more memory or coarser steps"
             )
-        return clock
+        return schedule
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Names of the experts, `k`."""
+        return (
+            *(group.name for group in self.networks.groups),
+            *(correction.name for correction in self.fast.corrections),
+            "same hour",
+            "same weekday",
+        )

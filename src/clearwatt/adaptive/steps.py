@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.adaptive.journal import Steps
+from clearwatt.clock import Steps
 from clearwatt.errors import DataError
 
 

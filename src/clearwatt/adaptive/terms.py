@@ -1,88 +1,101 @@
-"""What the corrections explain a residual with."""
+"""Terms that the corrections explain a residual of the networks with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from clearwatt.adaptive.clock import DAYS_OF_WEEK, Clock
-from clearwatt.adaptive.journal import Journal
-from clearwatt.adaptive.span import Span
+from clearwatt.adaptive.power_range import PowerRange
+from clearwatt.adaptive.recent import RecentRows
 from clearwatt.arrays import Float64Array
-
-Steps = npt.NDArray[np.int64]
+from clearwatt.clock import DAYS_PER_WEEK, Clock, Steps
 
 HARMONICS = 2
-"""Waves of the day; one more for the week."""
+"""Waves per day; one more for the week."""
 
 TermSet = Literal["level", "calendar", "errors", "lags", "all"]
 _WAVES = tuple(range(2, 4 + 2 * HARMONICS))
-_MISSED = tuple(range(_WAVES[-1] + 1, _WAVES[-1] + 3))
-_AWAY = tuple(range(_MISSED[-1] + 1, _MISSED[-1] + 3))
+_ERRORS = tuple(range(_WAVES[-1] + 1, _WAVES[-1] + 3))
+_LAGS = tuple(range(_ERRORS[-1] + 1, _ERRORS[-1] + 3))
 TERM_SETS: Mapping[TermSet, tuple[int, ...]] = MappingProxyType(
     {
         "level": (0,),
         "calendar": (0, 1, *_WAVES),
-        "errors": (0, 1, *_MISSED),
-        "lags": (0, 1, *_MISSED, *_AWAY),
-        "all": (0, 1, *_WAVES, *_MISSED, *_AWAY),
+        "errors": (0, 1, *_ERRORS),
+        "lags": (0, 1, *_ERRORS, *_LAGS),
+        "all": (0, 1, *_WAVES, *_ERRORS, *_LAGS),
     }
 )
-"""Columns of `Terms.of`: a few terms follow within days, many find out more in weeks."""
+"""Columns of `terms_of` by set: few terms adapt within days, many explain more within weeks."""
+TERMS = len(TERM_SETS["all"])
+"""Number of terms `p`."""
+PERSISTENCES = 2
+"""Past measurements that are forecasts themselves: same hour, same weekday."""
 
 
-class Terms:
-    """What a residual of the slow forecast may depend on.
+class Lags(NamedTuple):
+    """Measurements and errors at the same hour and at the same weekday, latest known ones."""
 
-    A level, the forecast itself, the hour and the weekday; the errors of the same hour a day and
-    a week before; and how far the measurements then were from the forecast now. Of what is missing
-    nothing is made.
+    persistences: Float64Array
+    """Measurements, `n x e x 2`; NaN where there is none."""
+    errors: Float64Array
+    """Measured less forecast by the networks as issued, `n x e x 2`; NaN where there is none."""
+
+
+def lags_of(
+    at: Steps,
+    recent: RecentRows,
+    limits: PowerRange,
+    clock: Clock,
+    *,
+    known: int | Steps | None = None,
+) -> Lags:
+    """What is known of the same hour before these steps.
 
     Args:
-        clock: Lengths of time.
+        at: Steps to be forecast, `n`.
+        recent: Rows of the last days.
+        limits: Limits outliers.
+        clock: Length of a day, delay.
+        known: Last step known, of all forecasts or of each. A step too far ahead for its lag to be
+            known looks back by another period; None: every lag is known.
     """
+    measured = limits.limit_outliers(recent.measured)
+    values = np.stack([measured, measured - recent.slow], axis=2)
+    found = []
+    for period in (clock.same_hour, clock.same_weekday):
+        ahead = 1 if known is None else np.maximum(1, -(-(at - known) // period))
+        places, there = recent.places(at - period * ahead)
+        part = values[places] if recent.size else np.empty((len(at), *values.shape[1:]))
+        part[~there] = np.nan
+        found.append(part)
+    both = np.stack(found, axis=2)
+    return Lags(both[..., 0], both[..., 1])
 
-    persistences = 2
-    """Measurements of the past that are forecasts themselves."""
 
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64Array:
+    """Terms, `n x e x p`, for forecasts `n x e` of the networks. Missing terms are 0.
 
-    @property
-    def width(self) -> int:
-        """Number of terms `p`."""
-        return len(TERM_SETS["all"])
+    A level; the forecast itself; hour and weekday; the errors of the same hour a day and a week
+    before; the differences between the measurements then and the forecast now.
+    """
+    terms = np.empty((*slow.shape, TERMS))
+    terms[..., 0] = 1.0
+    terms[..., 1] = slow
+    terms[..., _WAVES[0] : _WAVES[-1] + 1] = waves(at, clock)[:, None]
+    terms[..., _ERRORS[0] : _ERRORS[-1] + 1] = lags.errors
+    terms[..., _LAGS[0] :] = lags.persistences - slow[:, :, None]
+    tail = terms[..., _ERRORS[0] :]
+    tail[np.isnan(tail)] = 0.0
+    return terms
 
-    def of(self, slow: Float64Array, at: Steps, journal: Journal, span: Span) -> Float64Array:
-        """Terms, `n x e x p`, for slow forecasts `n x e` of these steps."""
-        waves = np.broadcast_to(self._waves(at)[:, None], (*slow.shape, 2 * (HARMONICS + 1)))
-        entries = journal.entries
-        errors = span.believed(entries.measured) - entries.slow
-        lags = [at - self.clock.same_hour, at - self.clock.same_weekday]
-        missed = [journal.past(errors, lag) for lag in lags]
-        away = [before - slow for before in self.persisted(at, journal, span)]
-        lagged = np.nan_to_num(np.stack([*missed, *away], axis=2))
-        return np.concatenate(
-            [np.ones_like(slow)[:, :, None], slow[:, :, None], waves, lagged], axis=2
-        )
 
-    def persisted(
-        self, at: Steps, journal: Journal, span: Span
-    ) -> tuple[Float64Array, Float64Array]:
-        """The last known measurements of the same hour, and of the same weekday, `n x e` each."""
-        measured = span.believed(journal.entries.measured)
-        return (
-            journal.past(measured, at - self.clock.same_hour),
-            journal.past(measured, at - self.clock.same_weekday),
-        )
-
-    def _waves(self, at: Steps) -> Float64Array:
-        """Day and week as points on circles, whatever hour or weekday step 0 was, `n x 6`."""
-        day = 2 * np.pi * (at % self.clock.day) / self.clock.day
-        week = DAYS_OF_WEEK * self.clock.day
-        angles = [day * wave for wave in range(1, HARMONICS + 1)] + [2 * np.pi * (at % week) / week]
-        return np.stack([turn(angle) for angle in angles for turn in (np.sin, np.cos)], axis=1)
+def waves(at: Steps, clock: Clock) -> Float64Array:
+    """Day and week as points on circles, whatever hour or weekday step 0 is, `n x 6`."""
+    day = 2 * np.pi * (at % clock.day) / clock.day
+    week = DAYS_PER_WEEK * clock.day
+    angles = [day * wave for wave in range(1, HARMONICS + 1)] + [2 * np.pi * (at % week) / week]
+    return np.stack([turn(angle) for angle in angles for turn in (np.sin, np.cos)], axis=1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearwatt.adaptive import Settings, Slow
+from clearwatt.adaptive import AdaptiveSettings, NetworkSettings
 from clearwatt.benchmark.history import History
 from clearwatt.benchmark.peer import Forecasts
 from clearwatt.benchmark.peers import PEERS, QUICK, chosen_peers
@@ -34,7 +34,7 @@ def quick(peer):
     if isinstance(peer, Clear):
         return replace(peer, experiment=SMALL)
     if isinstance(peer, Adaptive):
-        return replace(peer, settings=Settings(slow=Slow(members=1)))
+        return replace(peer, settings=AdaptiveSettings(networks=NetworkSettings(members=1)))
     if isinstance(peer, Network):
         return replace(peer, every=200, width=16, training=Training(epochs=40, patience=None))
     return peer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from clearwatt.adaptive import AdaptiveForecaster, Settings
+from clearwatt.adaptive import AdaptiveForecaster, AdaptiveSettings
 from clearwatt.benchmark.history import History
 from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
@@ -21,7 +21,7 @@ class Adaptive(Peer):
         levels: of the quantiles, calibrated around its forecasts.
     """
 
-    settings: Settings = field(default_factory=Settings)
+    settings: AdaptiveSettings = field(default_factory=AdaptiveSettings)
     levels: tuple[float, ...] = LEVELS
     together: ClassVar[bool] = True
 
@@ -52,11 +52,11 @@ class Adaptive(Peer):
                 settings=self.settings,
                 seed=history.seed,
             )
-            fitted = forecaster.fitted(known.x, history.at[:start])
+            fitted = forecaster.deployed.networks(known.x, history.at[:start])
             live = forecaster.live(history.x[start:], history.measured[start:], history.at[start:])
             quantiles = calibrate(history, levels=self.levels, fitted=fitted, live=live)
         for column in range(len(history.entities)):
-            meter.trainings[column] = 1 + forecaster.trainings
+            meter.trainings[column] = 1 + int(forecaster.trainings[column])
             meter.holds(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)
         return Forecasts(live[-history.steps :], meter.costs, quantiles.by_level)
 
@@ -69,5 +69,5 @@ class Adaptive(Peer):
 def _bytes_of_one(forecaster: AdaptiveForecaster, history: History) -> int:
     """What one entity holds; inputs that a zone shares count in full, as for everyone."""
     entities = len(history.entities)
-    shared = forecaster.held * 4 * forecaster.view.width
+    shared = forecaster.held * 4 * forecaster.state.frame.view.width
     return (forecaster.retained_bytes + (entities - 1) * shared) // entities

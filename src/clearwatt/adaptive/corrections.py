@@ -1,0 +1,111 @@
+"""Corrections: ridge regressions of what the networks have missed lately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from clearwatt.adaptive.settings import Correction
+from clearwatt.adaptive.terms import TERM_SETS, TERMS
+from clearwatt.arrays import Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Corrections:
+    """`c` ridge regressions of residuals with exponential forgetting, for each of `e` entities.
+
+    Nothing of the past is held but the sums `z^T z` and `z^T r` of all `p` terms for each of the
+    `h` distinct half-lives; a correction solves the part of them that its set of terms needs.
+
+    Args:
+        kinds: The corrections.
+        day: Steps per day.
+        ridge: Prior belief that there is nothing to correct, in samples.
+        moments: Sums `z^T z`, `h x e x p x p`.
+        products: Sums `z^T r`, `h x e x p`.
+    """
+
+    kinds: tuple[Correction, ...]
+    day: int
+    ridge: float
+    moments: Float64Array
+    products: Float64Array
+
+    @classmethod
+    def empty(cls, kinds: Sequence[Correction], *, day: int, ridge: float, entities: int) -> Self:
+        """Corrections that have seen nothing."""
+        count = len({kind.half_life for kind in kinds})
+        moments = np.zeros((count, entities, TERMS, TERMS))
+        return cls(tuple(kinds), day, ridge, moments, np.zeros((count, entities, TERMS)))
+
+    @cached_property
+    def half_lives(self) -> Float64Array:
+        """Distinct half-lives in steps, `h`."""
+        return self.day * np.array(sorted({kind.half_life for kind in self.kinds}))
+
+    def learn(
+        self,
+        terms: Float64Array,
+        residuals: Float64Array,
+        *,
+        ages: Float64Array,
+        passed: float,
+    ) -> Self:
+        """The corrections after new samples.
+
+        Args:
+            terms: `n x e x p`.
+            residuals: Measured less forecast, `n x e`; NaN where there is none.
+            ages: Steps since each sample, `n`.
+            passed: Steps since the last call.
+        """
+        known = np.isfinite(residuals)
+        weights = 0.5 ** (ages / self.half_lives[:, None])
+        used = np.where(known[:, :, None], terms, 0.0).swapaxes(0, 1)
+        weighted = used * weights[:, None, :, None]
+        # The residual as one more column: one product gives both sums.
+        whole = np.concatenate([used, np.where(known, residuals, 0.0).T[:, :, None]], axis=2)
+        sums = weighted.swapaxes(2, 3) @ whole
+        fade = 0.5 ** (passed / self.half_lives)
+        return replace(
+            self,
+            moments=fade[:, None, None, None] * self.moments + sums[..., :-1],
+            products=fade[:, None, None] * self.products + sums[..., -1],
+        )
+
+    def solve(self) -> Float64Array:
+        """Coefficients, `c x e x p`; 0 for terms that a correction does not use."""
+        moments, products = self.moments[self._rates], self.products[self._rates]
+        used = self._used
+        both = used[:, None, :, None] & used[:, None, None, :]
+        systems = np.where(both, moments, 0.0) + self.ridge * np.eye(TERMS)
+        wanted = np.where(used[:, None], products, 0.0)
+        solved = np.linalg.solve(systems, wanted[..., None])[..., 0]
+        return solved.astype(np.float64, copy=False)
+
+    def joined(self, entities: int) -> Self:
+        """With further entities of which nothing is known."""
+        more = self.empty(self.kinds, day=self.day, ridge=self.ridge, entities=entities)
+        return replace(
+            self,
+            moments=np.concatenate([self.moments, more.moments], axis=1),
+            products=np.concatenate([self.products, more.products], axis=1),
+        )
+
+    @cached_property
+    def _rates(self) -> list[int]:
+        """Which half-life each correction has, `c`."""
+        found = sorted({kind.half_life for kind in self.kinds})
+        return [found.index(kind.half_life) for kind in self.kinds]
+
+    @cached_property
+    def _used(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """Which terms each correction uses, `c x p`."""
+        used = np.zeros((len(self.kinds), TERMS), np.bool_)
+        for place, kind in enumerate(self.kinds):
+            used[place, list(TERM_SETS[kind.terms])] = True
+        return used

@@ -1,0 +1,85 @@
+"""The immutable value that the adaptive forecaster forecasts with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.steps import checked_steps
+from clearwatt.arrays import Float64Array, checked_inputs
+from clearwatt.forecaster import Deployed, Forecast, Name
+from clearwatt.packing import Packed, pack, unpack
+from clearwatt.training.standardisation import Standardisation
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveDeployed(Deployed):
+    """Experts in force and the rows of the last days.
+
+    Args:
+        frame: What stays the same.
+        names: Names of the entities, `e`.
+        power: Scale of each entity's power.
+        experts: Networks, corrections and trust.
+        recent: Rows of the last days, all recalled.
+        known: Last step learned from.
+    """
+
+    frame: Frame
+    names: tuple[Name, ...]
+    power: Standardisation
+    experts: Experts
+    recent: RecentRows
+    known: int
+
+    def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Forecast:
+        """Forecasts for inputs `n x d` of steps `n`, ascending; see `Deployed.forecast`."""
+        rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
+        steps = checked_steps(at, len(rows))
+        if not len(steps):
+            return Forecast(
+                steps, np.empty((0, len(self.names))), np.empty((0, len(self.names), 0))
+            )
+        seen = self._see(rows, steps)
+        found = self.experts.forecast(
+            seen, steps, self.recent, self.frame.schedule.clock, known=self.known
+        )
+        return Forecast(
+            steps, self.power.undo(found.power), undo_experts(self.power, found.experts)
+        )
+
+    def networks(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
+        """What the networks alone forecast, `n x e`.
+
+        On the warm-up that is how well they have learned it: what intervals begin with.
+        """
+        rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
+        seen = self.frame.view.see(rows, checked_steps(at, len(rows)))
+        return self.power.undo(self.experts.ensemble.forecast(seen).mean(axis=2))
+
+    def pack(self) -> Packed:
+        """As plain values and tensors."""
+        return pack(self)
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> Self:
+        """Back from `pack`."""
+        return unpack(cls, *packed)
+
+    def _see(self, rows: Float64Array, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        held, view = self.recent, self.frame.view
+        low, high = np.searchsorted(held.at, [steps[0] - view.reach, steps[0]])
+        x = np.concatenate([held.x[low:high], rows])
+        at = np.concatenate([held.at[low:high], steps])
+        return view.see(x, at)[high - low :]
+
+
+def undo_experts(power: Standardisation, experts: Float64Array) -> Float64Array:
+    """Experts' forecasts, `n x e x k`, in units of power."""
+    return power.undo(experts.swapaxes(1, 2)).swapaxes(1, 2)

@@ -1,0 +1,116 @@
+"""Events of the adaptive forecaster: updates of networks, shifts of trust."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clearwatt.clear.gate import Comparison
+from clearwatt.forecaster import Name
+
+Trigger = Literal["novelty", "age"]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkUpdate:
+    """One training of the networks of one entity.
+
+    Errors and thresholds are means of absolute errors, in units of power. `since` is the step of
+    the update before. Errors before and after are on the samples since then; `held_back`
+    compares them on those of these samples that the gate held back from training.
+    """
+
+    entity: Name
+    step: int
+    number: int
+    trigger: Trigger
+    since: int
+    samples: int
+    novel: int
+    novel_inputs: float
+    threshold_before: float
+    threshold_after: float
+    novel_error_before: float | None
+    novel_error_after: float | None
+    familiar_error_before: float | None
+    familiar_error_after: float | None
+    trained_on: int
+    epochs: int
+    accepted: bool
+    reason: str | None = None
+    held_back: Comparison | None = None
+
+    @property
+    def explanation(self) -> str:
+        """Why the update came and what it changed."""
+        why = (
+            f"the networks' error was above {self.threshold_before:.4g} for {self.novel} of "
+            f"{self.samples} samples"
+            if self.trigger == "novelty"
+            else f"the networks were last updated at step {self.since}"
+        )
+        first = (
+            f"{self.entity}: {why} since step {self.since}; {100 * self.novel_inputs:.0f} % of the "
+            "inputs since then were unlike what was held."
+        )
+        if not self.accepted:
+            return f"{first} The trained networks were not put into service: {self.reason}."
+        novel = _change(self.novel_error_before, self.novel_error_after)
+        familiar = _change(self.familiar_error_before, self.familiar_error_after)
+        return (
+            f"{first} Trained {self.epochs} epochs on {self.trained_on} held samples: error on "
+            f"novel samples {novel}, on familiar samples {familiar}; "
+            f"threshold {self.threshold_before:.4g} to {self.threshold_after:.4g}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EntityJoined:
+    """An entity joined the zone; its networks were trained on the samples of its warm-up."""
+
+    entity: Name
+    step: int
+    samples: int
+
+    @property
+    def explanation(self) -> str:
+        """What happened."""
+        return f"{self.entity} joined: its networks were trained on {self.samples} samples."
+
+
+@dataclass(frozen=True, slots=True)
+class TrustShift:
+    """Another kind of expert is trusted most.
+
+    `bias` is the mean of forecast less measured of the networks over `hours`, as a share of the
+    mean measurement of the same hours in the last days; hours count from the clock's step 0.
+    """
+
+    entity: Name
+    step: int
+    expert: str
+    weight: float
+    before: str
+    bias: float | None
+    hours: tuple[float, float] | None
+
+    @property
+    def explanation(self) -> str:
+        """Which expert is trusted now, and why."""
+        text = (
+            f"{self.entity}: since step {self.step} {self.expert} is trusted most "
+            f"({100 * self.weight:.0f} %), before {self.before}"
+        )
+        if self.bias is None or self.hours is None:
+            return f"{text}."
+        way = "high" if self.bias > 0 else "low"
+        return (
+            f"{text}: in the last days the networks have been {100 * abs(self.bias):.0f} % too "
+            f"{way} from {self.hours[0]:g} h to {self.hours[1]:g} h."
+        )
+
+
+def _change(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return "not measured (none)"
+    return f"{before:.4g} to {after:.4g}"

@@ -1,0 +1,77 @@
+"""The experts and the trust in them, as solved at the end of a period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from clearwatt.adaptive.ensemble import Ensemble
+from clearwatt.adaptive.power_range import PowerRange
+from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.terms import lags_of, terms_of
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clock import Clock, Steps
+
+
+class Opinions(NamedTuple):
+    """Forecasts of `n` steps with all their parts, in units of the entity's deviation."""
+
+    slow: Float64Array
+    """Mean forecast of the networks, `n x e`."""
+    terms: Float64Array
+    """Terms of the corrections, `n x e x p`."""
+    experts: Float64Array
+    """Forecast of each expert, `n x e x k`."""
+    power: Float64Array
+    """Their mixture, `n x e`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Experts:
+    """What forecasts are made with in one period; immutable, and small.
+
+    Args:
+        since: In force for forecasts that can use the measurement of this step.
+        ensemble: The networks.
+        coefficients: Of the corrections, `c x e x p`.
+        weights: Trust in each expert, `e x k`.
+        limits: Range of each entity's power.
+    """
+
+    since: int
+    ensemble: Ensemble
+    coefficients: Float64Array
+    weights: Float64Array
+    limits: PowerRange
+
+    def forecast(
+        self,
+        seen: Float32Array,
+        at: Steps,
+        recent: RecentRows,
+        clock: Clock,
+        *,
+        known: int | Steps | None = None,
+    ) -> Opinions:
+        """Forecasts of some steps.
+
+        Args:
+            seen: What the networks see, `n x v`.
+            at: Steps, `n`.
+            recent: Rows of the last days, for what is known of the same hours before.
+            clock: Length of a day, delay.
+            known: Last step measured; see `lags_of`.
+        """
+        groups = self.ensemble.forecast(seen)
+        slow = groups.mean(axis=2)
+        lags = lags_of(at, recent, self.limits, clock, known=known)
+        terms = terms_of(slow, at, lags, clock)
+        corrected = (terms.swapaxes(0, 1) @ self.coefficients.transpose(1, 2, 0)).swapaxes(0, 1)
+        corrected += slow[:, :, None]
+        missing = np.isnan(lags.persistences)
+        persisted = np.where(missing, slow[:, :, None], lags.persistences)
+        experts = np.concatenate([groups, corrected, persisted], axis=2)
+        power = self.limits.clip((experts * self.weights).sum(axis=2))
+        return Opinions(slow, terms, experts, power)

@@ -1,0 +1,33 @@
+"""What stays the same however much an adaptive forecaster learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from clearwatt.adaptive.ensemble import Architecture
+from clearwatt.adaptive.schedule import Schedule
+from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.adaptive.view import View
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Settings and the view that the warm-up fixed.
+
+    Args:
+        settings: How it learns.
+        schedule: When its parts learn.
+        view: What the networks see of inputs.
+        inputs: Width `d` of inputs.
+    """
+
+    settings: AdaptiveSettings
+    schedule: Schedule
+    view: View
+    inputs: int
+
+    @cached_property
+    def architecture(self) -> Architecture:
+        """Shape of the networks of an entity."""
+        return Architecture(self.settings.networks, self.view.width, self.view.season)

@@ -1,0 +1,119 @@
+"""One period of learning: forecasts recalled as they were issued, sums, solutions, the reservoir.
+
+Every function takes a state and returns the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.recent import Places
+from clearwatt.adaptive.state import LearnerState
+from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.clock import Steps
+
+
+def recall(state: LearnerState) -> LearnerState:
+    """Compute the forecasts of rows that have arrived since the last call, as they were issued.
+
+    Each is made by the experts in force a delay before its step.
+    """
+    recent, frame = state.recent, state.frame
+    rows = np.flatnonzero(~recent.recalled)
+    if not len(rows):
+        return state
+    at, clock = recent.at[rows], frame.schedule.clock
+    start = int(np.searchsorted(recent.at, at[0] - frame.view.reach))
+    part = slice(start, int(rows[-1]) + 1)
+    seen = frame.view.see(recent.x[part], recent.at[part])[rows - start]
+    cutoffs = clock.cutoff(at)
+    known = recent.at[np.maximum(np.searchsorted(recent.at, cutoffs, side="right") - 1, 0)]
+    found = [
+        experts.forecast(seen[own], at[own], recent, clock, known=known[own])
+        for experts, own in in_force(state.past, cutoffs)
+    ]
+    slow, terms, experts, power = (np.concatenate(each) for each in zip(*found, strict=True))
+    recent = recent.replaced(
+        rows,
+        seen=seen,
+        slow=slow,
+        terms=terms,
+        experts=experts,
+        power=power,
+        recalled=np.ones(len(rows), np.bool_),
+    )
+    return replace(state, recent=recent)
+
+
+def in_force(past: tuple[Experts, ...], cutoffs: Steps) -> list[tuple[Experts, slice]]:
+    """Experts in force for forecasts that can use measurements up to each step, `n`, ascending."""
+    starts = [experts.since for experts in past[1:]]
+    cuts = [0, *np.searchsorted(cutoffs, starts).tolist(), len(cutoffs)]
+    parts = zip(past, cuts[:-1], cuts[1:], strict=True)
+    return [(experts, slice(low, high)) for experts, low, high in parts if high > low]
+
+
+def solve(state: LearnerState, boundary: int) -> LearnerState:
+    """Learn what was measured before a step: corrections, trust, range, novelty."""
+    recent = state.recent
+    fresh = np.isfinite(recent.measured) & ~recent.learned
+    rows = np.flatnonzero(fresh.any(axis=1))
+    news = recent.pick(rows)
+    fresh = fresh[rows]
+    measured = np.where(fresh, state.limits.limit_outliers(news.measured), np.nan)
+    ages, passed = (boundary - news.at).astype(np.float64), boundary - state.boundary
+    residuals = measured - news.slow
+    novel = _novel(state, residuals)
+    state = _counted(state, fresh, novel, rows)
+    return replace(
+        state,
+        corrections=state.corrections.learn(news.terms, residuals, ages=ages, passed=passed),
+        trust=state.trust.learn(news.experts, measured, ages=ages, passed=passed),
+        limits=state.limits.widened(measured),
+        recent=recent.replaced(rows, learned=news.learned | fresh, novel=news.novel | novel),
+        boundary=boundary,
+        newest=max(state.newest, int(news.at.max(initial=-1))),
+    )
+
+
+def _novel(state: LearnerState, residuals: Float64Array) -> BoolArray:
+    """Which residuals, `n x e`, are novel to the networks in service."""
+    errors = np.array([version.error for version in state.ensemble.versions])
+    alpha = state.frame.settings.novelty.alpha
+    return np.asarray(np.abs(residuals) > alpha * errors, np.bool_)
+
+
+def _counted(state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Places) -> LearnerState:
+    progress, alpha = state.progress, state.frame.settings.novelty.alpha
+    inputs = state.inputs.errors(state.recent.seen[rows]) > alpha * state.inputs.error
+    return replace(
+        state,
+        progress=replace(
+            progress,
+            samples=progress.samples + fresh.sum(axis=0),
+            novel=progress.novel + novel.sum(axis=0),
+            rows=progress.rows + len(rows),
+            novel_inputs=progress.novel_inputs + int(inputs.sum()),
+        ),
+    )
+
+
+def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
+    """Move rows that are older than the same weekday to the reservoir."""
+    clock = state.frame.schedule.clock
+    # Without measurements nothing is newer, but rows that wait for theirs must not pile up.
+    now = max(state.newest + 1, state.boundary - clock.same_weekday)
+    cut = int(np.searchsorted(state.recent.at, now - clock.same_weekday))
+    if not cut:
+        return state
+    old = state.recent.pick(slice(0, cut))
+    old = old.pick(old.measured_rows)
+    measured = state.limits.limit_outliers(old.measured).astype(np.float32)
+    return replace(
+        state,
+        recent=state.recent.pick(slice(cut, None)),
+        reservoir=state.reservoir.offer(old.at, old.seen, measured, old.novel, rng=rng),
+    )

@@ -1,0 +1,91 @@
+"""Samples that arrive, late or in time, and measurements that are taken back or corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from clearwatt.adaptive.state import LearnerState
+from clearwatt.arrays import Float64Array
+from clearwatt.clock import Steps
+
+
+class SampleBlock(NamedTuple):
+    """Samples of one period of the schedule."""
+
+    at: Steps
+    """Steps, `n`, ascending."""
+    x: Float64Array
+    """Inputs, `n x d`."""
+    measured: Float64Array
+    """Measurements in deviations, `n x e`; NaN where there is none."""
+
+
+def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
+    """The state with samples added to the last days.
+
+    A sample of a step that is there already adds its measurements. One that is older than the last
+    days completes the row that the reservoir holds, or is passed over.
+    """
+    recent = state.recent
+    places, there = recent.places(block.at)
+    if there.any():
+        rows = places[there]
+        old, new = recent.measured[rows], block.measured[there]
+        arrived = np.isfinite(new)
+        first = arrived & ~np.isfinite(old)
+        recent = recent.replaced(
+            rows, measured=np.where(arrived, new, old), learned=recent.learned[rows] & ~first
+        )
+    oldest = int(recent.at[0]) if recent.size else -1
+    added = ~there & (block.at >= oldest)
+    if added.any():
+        recent = recent.joined(recent.fresh(block.at[added], block.x[added], block.measured[added]))
+    state = replace(state, recent=recent)
+    stale = np.flatnonzero(~there & ~added)
+    return _with_stale(state, block, stale.tolist()) if len(stale) else state
+
+
+def _with_stale(state: LearnerState, block: SampleBlock, rows: Sequence[int]) -> LearnerState:
+    y = state.reservoir.y.copy()
+    for row in rows:
+        own = np.isfinite(block.measured[row])
+        limited = state.limits.limit_outliers(block.measured[row])
+        y[np.ix_(state.reservoir.at == block.at[row], own)] = limited[own]
+    return replace(state, reservoir=replace(state.reservoir, y=y))
+
+
+def forget_measurements(
+    state: LearnerState, at: Steps, places: Sequence[int]
+) -> tuple[LearnerState, int]:
+    """The state without the measurements of some steps and entities, and how many were held."""
+    recent, reservoir = state.recent, state.reservoir
+    chosen = np.isin(np.arange(len(state.names)), places)
+    cells = [np.ix_(np.isin(rows, at), chosen) for rows in (recent.at, reservoir.at)]
+    measured, y = recent.measured.copy(), reservoir.y.copy()
+    count = int(np.isfinite(measured[cells[0]]).sum() + np.isfinite(y[cells[1]]).sum())
+    measured[cells[0]], y[cells[1]] = np.nan, np.nan
+    return replace(
+        state, recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
+    ), count
+
+
+def correct_measurement(
+    state: LearnerState, at: int, place: int, value: float
+) -> tuple[LearnerState, int]:
+    """The state with another measurement of a step, and in how many places it was held."""
+    row = np.full((1, len(state.names)), value)
+    scaled = float(state.power.apply(row)[0, place])
+    recent, reservoir = state.recent, state.reservoir
+    measured, y = recent.measured.copy(), reservoir.y.copy()
+    count = 0
+    for rows, values in ((recent.at, measured), (reservoir.at, y)):
+        held = (rows == at) & np.isfinite(values[:, place])
+        values[held, place] = scaled
+        count += int(held.sum())
+    return replace(
+        state, recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
+    ), count

@@ -1,0 +1,213 @@
+"""How an adaptive forecaster begins: the warm-up, and an entity that joins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from clearwatt.adaptive.corrections import Corrections
+from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion, joined_weights
+from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.learning import retire
+from clearwatt.adaptive.novelty import InputModel
+from clearwatt.adaptive.power_range import PowerRange
+from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.reservoir import Reservoir
+from clearwatt.adaptive.state import LearnerState, Progress
+from clearwatt.adaptive.terms import TERMS
+from clearwatt.adaptive.trust import Trust
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clock import Steps
+from clearwatt.errors import DataError
+from clearwatt.forecaster import Name
+from clearwatt.training.standardisation import Standardisation
+from clearwatt.training.streams import Stream
+
+
+def warm_up_networks(
+    frame: Frame,
+    names: Sequence[Name],
+    seen: Float32Array,
+    y: Float32Array,
+    *,
+    rng: np.random.Generator,
+) -> Stream[tuple[NetworkVersion, ...]]:
+    """Train the first networks of entities on what they see, `n x v`, and measured, `n x e`."""
+    shape = frame.architecture
+    first = [shape.network.initialise(draw_seeds(rng, shape.size)) for _ in names]
+    jobs = [
+        job
+        for place, params in enumerate(first)
+        for job in shape.jobs(
+            params, seen, y[:, place], ages=None, seeds=draw_seeds(rng, shape.size)
+        )
+    ]
+    trained = yield tuple(jobs)
+    versions = []
+    for place, name in enumerate(names):
+        own = trained[place * shape.size : (place + 1) * shape.size]
+        params = joined_weights(own)
+        if params is None:
+            raise DataError(f"training on the warm-up of {name} diverged; check its readings")
+        version = NetworkVersion(name, 0, params, 0.0)
+        known = np.isfinite(y[:, place])
+        forecast = Ensemble(shape, (version,)).forecast(seen[known])[:, 0].mean(axis=1)
+        error = float(np.abs(forecast - y[known, place]).mean())
+        versions.append(replace(version, error=error))
+    return tuple(versions)
+
+
+def start_state(
+    frame: Frame,
+    names: Sequence[Name],
+    x: Float64Array,
+    y: Float64Array,
+    at: Steps,
+    *,
+    rng: np.random.Generator,
+) -> Stream[LearnerState]:
+    """Learn the warm-up: inputs `n x d`, power `n x e`, steps `n`."""
+    require_measured(names, y)
+    settings, schedule, clock = frame.settings, frame.schedule, frame.schedule.clock
+    power = Standardisation.fit(y)
+    measured = power.apply(y).astype(np.float64)
+    limits, seen = PowerRange.of(measured), frame.view.see(x, at)
+    versions = yield from warm_up_networks(frame, names, seen, measured.astype(np.float32), rng=rng)
+    entities, experts = len(names), len(settings.experts)
+    boundary = schedule.period_start(int(at[-1])) + schedule.refresh
+    blank = RecentRows.blank(
+        0,
+        inputs=frame.inputs,
+        seen=frame.view.width,
+        entities=entities,
+        terms=TERMS,
+        experts=experts,
+    )
+    recent = blank.fresh(at, x, measured)._replace(
+        seen=seen, learned=np.ones(measured.shape, np.bool_), recalled=np.ones(len(at), np.bool_)
+    )
+    corrections = Corrections.empty(
+        settings.fast.corrections, day=clock.day, ridge=settings.fast.ridge, entities=entities
+    )
+    trust = Trust.equal(
+        entities,
+        experts,
+        half_life=settings.fast.trust * clock.day,
+        caution=settings.fast.caution,
+    )
+    state = LearnerState(
+        frame=frame,
+        names=tuple(names),
+        power=power,
+        recent=recent,
+        reservoir=Reservoir.empty(
+            settings.memory - schedule.recent_steps,
+            memory=settings.recency * clock.day,
+            inputs=frame.view.width,
+            entities=entities,
+        ),
+        corrections=corrections,
+        trust=trust,
+        limits=limits,
+        inputs=InputModel.fit(seen),
+        progress=Progress.begin(entities, boundary),
+        boundary=boundary,
+        newest=int(at[-1]),
+        past=(
+            Experts(
+                boundary,
+                Ensemble(frame.architecture, versions),
+                corrections.solve(),
+                trust.weights,
+                limits,
+            ),
+        ),
+    )
+    return retire(state, rng)
+
+
+def join_entity(
+    state: LearnerState,
+    name: Name,
+    x: Float64Array,
+    y: Float64Array,
+    at: Steps,
+    *,
+    rng: np.random.Generator,
+) -> Stream[LearnerState]:
+    """Add an entity with its warm-up: inputs `n x d`, power `n x 1`, steps `n`."""
+    if name in state.names:
+        raise DataError(f"there is an entity {name!r} already; give another name")
+    require_measured([name], y)
+    frame, own = state.frame, Standardisation.fit(y)
+    measured = own.apply(y).astype(np.float64)
+    limits = PowerRange.of(measured)
+    (version,) = yield from warm_up_networks(
+        frame, [name], frame.view.see(x, at), measured.astype(np.float32), rng=rng
+    )
+    corrections, trust = state.corrections.joined(1), state.trust.joined(1)
+    past = tuple(
+        Experts(
+            each.since,
+            Ensemble(frame.architecture, (*each.ensemble.versions, version)),
+            np.concatenate([each.coefficients, np.zeros_like(each.coefficients[:, :1])], axis=1),
+            np.concatenate([each.weights, trust.weights[-1:]]),
+            each.limits.joined(limits),
+        )
+        for each in state.past
+    )
+    return replace(
+        state,
+        names=(*state.names, name),
+        power=Standardisation(
+            np.concatenate([state.power.mean, own.mean]),
+            np.concatenate([state.power.scale, own.scale]),
+        ),
+        recent=_with_entity(state.recent, _at(state.recent.at, at, measured[:, 0])),
+        reservoir=state.reservoir.joined(
+            _at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0])
+        ),
+        corrections=corrections,
+        trust=trust,
+        limits=state.limits.joined(limits),
+        progress=state.progress.joined(Progress.begin(1, state.boundary)),
+        past=past,
+    )
+
+
+def draw_seeds(rng: np.random.Generator, count: int) -> list[int]:
+    """Seeds of networks and of trainings."""
+    return [int(seed) for seed in rng.integers(2**31, size=count)]
+
+
+def require_measured(names: Sequence[Name], y: Float64Array) -> None:
+    """Refuse an entity without any measurement in its warm-up."""
+    empty = np.flatnonzero(~np.isfinite(y).any(axis=0))
+    if empty.size:
+        raise DataError(f"entity {names[empty[0]]} has no measurement in the warm-up; leave it out")
+
+
+def _at(wanted: Steps, at: Steps, values: Float64Array) -> Float64Array:
+    """Values, `n`, of some steps; NaN where there is none."""
+    places = np.minimum(np.searchsorted(at, wanted), len(at) - 1)
+    return np.where(at[places] == wanted, values[places], np.nan)
+
+
+def _with_entity(recent: RecentRows, measured: Float64Array) -> RecentRows:
+    """One more entity, whose measurements the warm-up has learned already."""
+    more = RecentRows.blank(
+        recent.size,
+        inputs=0,
+        seen=0,
+        entities=1,
+        terms=recent.terms.shape[2],
+        experts=recent.experts.shape[2],
+    )._replace(measured=measured[:, None], learned=np.isfinite(measured)[:, None])
+    wide = ("slow", "terms", "experts", "power", "measured", "learned", "novel")
+    parts = {
+        name: np.concatenate([getattr(recent, name), getattr(more, name)], axis=1) for name in wide
+    }
+    return recent._replace(**parts)

@@ -1,0 +1,182 @@
+"""State of an adaptive forecaster: one immutable value, and the form in which it is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.adaptive.corrections import Corrections
+from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
+from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.novelty import InputModel
+from clearwatt.adaptive.power_range import PowerRange
+from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.reservoir import Reservoir
+from clearwatt.adaptive.trust import Trust
+from clearwatt.arrays import Float64Array
+from clearwatt.forecaster import Name
+from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
+from clearwatt.training.standardisation import Standardisation
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """Since its last update, what has been counted for each of `e` entities.
+
+    Args:
+        updates: Updates so far.
+        updated: Step of the last update.
+        samples: Samples since then.
+        novel: Novel ones among them.
+        rows: Rows since then.
+        novel_inputs: Rows with novel inputs among them.
+        leader: Kind of expert that is trusted most.
+    """
+
+    updates: Counts
+    updated: Counts
+    samples: Counts
+    novel: Counts
+    rows: Counts
+    novel_inputs: Counts
+    leader: Counts
+
+    @classmethod
+    def begin(cls, entities: int, step: int) -> Self:
+        """After the warm-up, up to a step."""
+        zero = np.zeros(entities, np.int64)
+        return cls(zero, zero + step, zero, zero, zero, zero, zero)
+
+    def after_update(self, place: int, step: int) -> Self:
+        """After an update of one entity."""
+        at = np.arange(len(self.updates)) == place
+        zero = {
+            name: np.where(at, 0, getattr(self, name))
+            for name in ("samples", "novel", "rows", "novel_inputs")
+        }
+        return replace(
+            self, updates=self.updates + at, updated=np.where(at, step, self.updated), **zero
+        )
+
+    def joined(self, other: Self) -> Self:
+        """Of these entities, then of others."""
+        parts = {name: [vars(each)[name] for each in (self, other)] for name in vars(self)}
+        return type(self)(**{name: np.concatenate(pair) for name, pair in parts.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerState:
+    """Everything that an adaptive forecaster has learned and holds.
+
+    Args:
+        frame: What stays the same.
+        names: Names of the entities, `e`.
+        power: Scale of each entity's power.
+        recent: Rows of the last days.
+        reservoir: Sample of the rows before.
+        corrections: Sums of the corrections.
+        trust: Sums and weights of the experts.
+        limits: Range of each entity's power.
+        inputs: Detects novel inputs.
+        progress: What has been counted since the last updates.
+        boundary: Corrections and trust have learned from what was measured before this step.
+        newest: Newest step learned from.
+        past: Experts as they were in force, oldest first: back to the one that made the forecast
+            whose measurement arrives next.
+        candidates: Versions that wait for approval.
+    """
+
+    frame: Frame
+    names: tuple[Name, ...]
+    power: Standardisation
+    recent: RecentRows
+    reservoir: Reservoir
+    corrections: Corrections
+    trust: Trust
+    limits: PowerRange
+    inputs: InputModel
+    progress: Progress
+    boundary: int
+    newest: int
+    past: tuple[Experts, ...] = ()
+    candidates: tuple[NetworkVersion, ...] = ()
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The networks in service."""
+        return self.past[-1].ensemble
+
+    @property
+    def known(self) -> int:
+        """Last step of which a row has arrived."""
+        return int(self.recent.at[-1]) if self.recent.size else self.newest
+
+
+class SavedExperts(NamedTuple):
+    """Experts with the numbers of their networks in place of these."""
+
+    since: int
+    numbers: tuple[int, ...]
+    coefficients: Float64Array
+    weights: Float64Array
+    limits: PowerRange
+
+
+class SavedPast(NamedTuple):
+    """Past experts; networks that several of them share are saved once."""
+
+    networks: tuple[NetworkVersion, ...]
+    experts: tuple[SavedExperts, ...]
+
+
+def pack_state(state: LearnerState) -> Packed:
+    """A state as plain values and tensors."""
+    versions = {
+        (version.entity, version.number): version
+        for experts in state.past
+        for version in experts.ensemble.versions
+    }
+    past = SavedPast(tuple(versions.values()), tuple(map(_saved, state.past)))
+    parts = {"state": pack(replace(state, past=())), "past": pack(past)}
+    values = {name: packed.values for name, packed in parts.items()}
+    tensors = [with_prefix(f"{name}.", packed.tensors) for name, packed in parts.items()]
+    return Packed(values, tensors[0] | tensors[1])
+
+
+def unpack_state(packed: Packed) -> LearnerState:
+    """Back from `pack_state`."""
+    values, tensors = packed
+    state = unpack(LearnerState, values["state"], tensors_below(tensors, "state."))
+    past = unpack(SavedPast, values["past"], tensors_below(tensors, "past."))
+    versions = {(version.entity, version.number): version for version in past.networks}
+    ensembles: dict[tuple[int, ...], Ensemble] = {}
+    for saved in past.experts:
+        if saved.numbers not in ensembles:
+            keys = zip(state.names, saved.numbers, strict=True)
+            own = tuple(versions[key] for key in keys)
+            ensembles[saved.numbers] = Ensemble(state.frame.architecture, own)
+    return replace(
+        state,
+        past=tuple(
+            Experts(
+                each.since, ensembles[each.numbers], each.coefficients, each.weights, each.limits
+            )
+            for each in past.experts
+        ),
+    )
+
+
+def _saved(experts: Experts) -> SavedExperts:
+    return SavedExperts(
+        experts.since,
+        tuple(version.number for version in experts.ensemble.versions),
+        experts.coefficients,
+        experts.weights,
+        experts.limits,
+    )

@@ -1,0 +1,91 @@
+"""Trust: experts weighed by their recent errors, for each entity on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from clearwatt.arrays import Float64Array
+
+ITERATIONS = 20
+LEAST = 1e-4
+"""Smallest weight at the start of a solution, so that an expert can come back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trust:
+    """The convex mixture of `k` experts with the least squared error lately, for `e` entities.
+
+    All that is held of the past are the sums of the products of the experts' errors with
+    exponential forgetting. Because errors count in pairs, two experts that miss alike share one
+    vote, and two that miss in opposite ways are worth more than the better of them.
+
+    Args:
+        half_life: Steps until an error counts half.
+        caution: Prior belief that all experts are equally good, in samples.
+        products: Sums of products of errors, `e x k x k`.
+        weights: Weight of each expert, `e x k`.
+    """
+
+    half_life: float
+    caution: float
+    products: Float64Array
+    weights: Float64Array
+
+    @classmethod
+    def equal(cls, entities: int, experts: int, *, half_life: float, caution: float) -> Self:
+        """All experts count alike."""
+        products = np.zeros((entities, experts, experts))
+        return cls(half_life, caution, products, np.full((entities, experts), 1 / experts))
+
+    def learn(
+        self, experts: Float64Array, measured: Float64Array, *, ages: Float64Array, passed: float
+    ) -> Self:
+        """Trust after the errors of forecasts as they were issued.
+
+        Args:
+            experts: Forecasts as issued, `n x e x k`, in units of the entity's deviation.
+            measured: `n x e`; NaN where nothing was measured.
+            ages: Steps since each sample, `n`.
+            passed: Steps since the last call.
+        """
+        errors = (experts - measured[:, :, None]).swapaxes(0, 1)
+        errors = np.where(np.isfinite(errors), errors, 0.0)
+        errors *= (0.5 ** (ages / (2 * self.half_life)))[:, None]
+        fade = 0.5 ** (passed / self.half_life)
+        products = fade * self.products + errors.swapaxes(1, 2) @ errors
+        prior = self.caution * np.eye(experts.shape[2])
+        weights = least_on_simplex(products + prior, self.weights)
+        return replace(self, products=products, weights=weights)
+
+    def joined(self, entities: int) -> Self:
+        """With further entities of which nothing is known."""
+        experts = self.weights.shape[1]
+        return replace(
+            self,
+            products=np.concatenate([self.products, np.zeros((entities, experts, experts))]),
+            weights=np.concatenate([self.weights, np.full((entities, experts), 1 / experts)]),
+        )
+
+
+def least_on_simplex(matrices: Float64Array, start: Float64Array) -> Float64Array:
+    """Weights `e x k`, not negative and summing to 1, of (nearly) least `w^T A w`.
+
+    Exponentiated gradient descent from `start`: few cheap steps, since a day changes little.
+
+    Args:
+        matrices: Positive definite, `e x k x k`.
+        start: Initial weights, `e x k`.
+    """
+    weights = np.maximum(start, LEAST)
+    weights /= weights.sum(axis=1, keepdims=True)
+    rate = 2 / np.abs(matrices).max(axis=(1, 2))[:, None]
+    scaled = matrices * -rate[:, :, None]
+    for _ in range(ITERATIONS):
+        gain = (scaled @ weights[:, :, None])[:, :, 0]
+        gain -= gain.max(axis=1, keepdims=True)
+        weights = weights * np.exp(gain)
+        weights /= weights.sum(axis=1, keepdims=True)
+    return weights

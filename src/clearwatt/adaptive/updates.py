@@ -1,0 +1,179 @@
+"""Updates of networks: the jobs of an entity that is due, and what becomes of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from clearwatt.adaptive.ensemble import Architecture, Ensemble, NetworkVersion, joined_weights
+from clearwatt.adaptive.events import NetworkUpdate, Trigger
+from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array
+from clearwatt.clear.gate import Comparison
+from clearwatt.clear.promotion import AWAITING, DIVERGED
+from clearwatt.clock import Steps
+from clearwatt.training.fleet import Job, Trained
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSamples:
+    """Everything held of the past: the reservoir, then the last days."""
+
+    at: Steps
+    """Steps, `n`."""
+    seen: Float32Array
+    """What the networks see, `n x v`."""
+    y: Float32Array
+    """Measurements, `n x e`, outliers limited; NaN where there is none."""
+    novel: BoolArray
+    """Whether a measurement was novel, `n x e`."""
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateRequest:
+    """An update of one entity that is due.
+
+    Args:
+        place: Column of the entity.
+        deployed: Its networks in service.
+        trigger: Why it is due.
+        number: Of the version to be trained.
+        boundary: Step at which it is due.
+        since: Step of the update before.
+        samples: Samples since then.
+        novel: Novel ones among them.
+        novel_inputs: Share of novel inputs since then.
+        scale: Units of power per deviation.
+    """
+
+    place: int
+    deployed: NetworkVersion
+    trigger: Trigger
+    number: int
+    boundary: int
+    since: int
+    samples: int
+    novel: int
+    novel_inputs: float
+    scale: float
+
+
+class Update:
+    """An update under way: from a request to the event that says what became of it."""
+
+    def __init__(
+        self,
+        request: UpdateRequest,
+        held: HeldSamples,
+        *,
+        architecture: Architecture,
+        settings: AdaptiveSettings,
+        day: int,
+        seeds: Sequence[int],
+    ) -> None:
+        self.request, self.settings, self.architecture = request, settings, architecture
+        known = np.isfinite(held.y[:, request.place])
+        self._seen, self._y = held.seen[known], held.y[known, request.place]
+        at, novel = held.at[known], held.novel[known, request.place]
+        new = at >= request.since
+        order = np.argsort(at, kind="stable")
+        self._sides = [order[(new & novel)[order]], order[(new & ~novel)[order]]]
+        used = np.ones(len(at), np.bool_)
+        if settings.gate is not None:
+            for side in self._sides:
+                used[side[settings.gate.held_back(len(side))]] = False
+        ages = (request.boundary - at[used]) / day
+        self.jobs: list[Job] = architecture.jobs(
+            architecture.decayed(request.deployed.params),
+            self._seen[used],
+            self._y[used],
+            ages=ages,
+            seeds=seeds,
+        )
+
+    def assess(
+        self, trained: Sequence[Trained], *, approval: bool
+    ) -> tuple[NetworkUpdate, NetworkVersion | None]:
+        """What became of the update, and the version it brought; None if that is of no use."""
+        request = self.request
+        params = joined_weights(trained)
+        if params is None:
+            return self._event(trained, request.deployed, DIVERGED, None), None
+        fresh = NetworkVersion(request.deployed.entity, request.number, params, 0.0)
+        errors = self._errors(fresh, slice(None))
+        version = NetworkVersion(fresh.entity, fresh.number, params, float(errors.mean()))
+        comparison = self._compare(errors)
+        reason = None if comparison is None else comparison.refusal
+        event = self._event(
+            trained, version, reason or (AWAITING if approval else None), comparison, after=errors
+        )
+        return event, None if reason else version
+
+    def _compare(self, after: Float64Array) -> Comparison | None:
+        gate = self.settings.gate
+        if gate is None:
+            return None
+        novel, familiar = (after[side] for side in self._sides)
+        return gate.compare(self._before, (novel, familiar), usual=self.request.deployed.error)
+
+    @cached_property
+    def _before(self) -> tuple[Float64Array, Float64Array]:
+        """Errors of the networks in service on novel and on familiar samples since the last."""
+        novel, familiar = (self._errors(self.request.deployed, side) for side in self._sides)
+        return novel, familiar
+
+    def _errors(
+        self, version: NetworkVersion, rows: slice | np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> Float64Array:
+        """Absolute errors of the networks' mean forecast, in deviations."""
+        seen = self._seen[rows]
+        if not len(seen):
+            return np.empty(0)
+        forecast = Ensemble(self.architecture, (version,)).forecast(seen)[:, 0].mean(axis=1)
+        errors: Float64Array = np.abs(forecast - self._y[rows])
+        return errors
+
+    def _event(
+        self,
+        trained: Sequence[Trained],
+        version: NetworkVersion,
+        reason: str | None,
+        comparison: Comparison | None,
+        *,
+        after: Float64Array | None = None,
+    ) -> NetworkUpdate:
+        request, alpha = self.request, self.settings.novelty.alpha
+        before = [_mean(errors) for errors in self._before]
+        later = [None if after is None else _mean(after[side]) for side in self._sides]
+
+        def scaled(error: float | None) -> float | None:
+            return None if error is None else error * request.scale
+
+        return NetworkUpdate(
+            entity=request.deployed.entity,
+            step=request.boundary,
+            number=request.number,
+            trigger=request.trigger,
+            since=request.since,
+            samples=request.samples,
+            novel=request.novel,
+            novel_inputs=request.novel_inputs,
+            threshold_before=alpha * request.deployed.error * request.scale,
+            threshold_after=alpha * version.error * request.scale,
+            novel_error_before=scaled(before[0]),
+            novel_error_after=scaled(later[0]),
+            familiar_error_before=scaled(before[1]),
+            familiar_error_after=scaled(later[1]),
+            trained_on=len(self.jobs[0].inputs),
+            epochs=trained[0].epochs,
+            accepted=reason is None,
+            reason=reason,
+            held_back=None if comparison is None else comparison.scaled(request.scale),
+        )
+
+
+def _mean(errors: Float64Array) -> float | None:
+    return float(errors.mean()) if len(errors) else None

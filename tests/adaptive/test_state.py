@@ -1,0 +1,38 @@
+"""The saved form of a forecaster."""
+
+import numpy as np
+import pytest
+
+from clearwatt.adaptive import AdaptiveForecaster
+from clearwatt.errors import StateError
+from clearwatt.files import save_state
+
+
+def test_stopped_and_read_back_it_goes_on_as_if_it_had_not(small, tmp_path):
+    x, y, at = small.stream(60)
+    y[small.WARMUP + 100 :: 50] *= 1e3  # outliers, so that their limits have to be saved, too
+    forecaster, stop = small.started(x, y, at), small.WARMUP + 12 * 24 + 3
+    first, rest = slice(small.WARMUP, stop), slice(stop, None)
+    forecaster.live(x[first], y[first], at[first])
+    forecaster.save(tmp_path / "state")
+    expected = forecaster.live(x[rest], y[rest], at[rest])
+    again = AdaptiveForecaster.load(tmp_path / "state")
+    np.testing.assert_array_equal(again.live(x[rest], y[rest], at[rest]), expected)
+    assert again.trainings.tolist() == forecaster.trainings.tolist()
+    assert again.trainings.sum() > 0
+    assert again.settings == small.SETTINGS
+
+
+def test_networks_that_past_experts_share_are_saved_once(small):
+    x, y, at = small.stream(42)
+    forecaster, rest = small.started(x, y, at), slice(small.WARMUP, None)
+    forecaster.observe(x[rest], y[rest], at[rest])
+    names = [name for name in forecaster.pack().tensors if name.endswith("layer0.0.bias")]
+    assert len(forecaster.state.past) > 3
+    assert len(names) == 2
+
+
+def test_another_state_is_refused(tmp_path):
+    save_state(tmp_path, {"settings": 1}, {})
+    with pytest.raises(StateError, match="no adaptive forecaster"):
+        AdaptiveForecaster.load(tmp_path)
