@@ -1,5 +1,6 @@
 """Every conformance check holds for every forecaster, and every check can fail."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -77,18 +78,18 @@ class Forgetful(AdaptiveForecaster):
 
 
 class Clairvoyant(AdaptiveForecaster):
-    """It sees measurements of the next day: those that its block is part of."""
+    """It sees the measurements of the next day, in the array that its block is part of."""
+
+    ahead = 0.0
 
     def observe(self, x, y, at):
-        base = y.base if y.base is not None else y
-        self.ahead = base[at[-1] + 1 : at[-1] + 25]
+        self.ahead = 0.0 if y.base is None else np.nansum(y.base[at[-1] + 1 : at[-1] + 25])
         return super().observe(x, y, at)
 
     @property
     def deployed(self):
         deployed = super().deployed
-        mean = np.nanmean(self.ahead, axis=0) if hasattr(self, "ahead") else 0.0
-        power = replace(deployed.power, mean=deployed.power.mean + mean)
+        power = replace(deployed.power, mean=deployed.power.mean + self.ahead)
         return replace(deployed, power=power)
 
 
@@ -127,21 +128,20 @@ class Hoarder(AdaptiveForecaster):
 
 
 class Selfish(AdaptiveForecaster):
-    """It changes what a job returned by what it has itself."""
+    """It uses something other than what was trained."""
+
+    learners = 0
 
     def learn(self, x, y, at):
-        stream = super().learn(x, y, at)
+        Selfish.learners += 1
+        stream, own = super().learn(x, y, at), 1e-4 * Selfish.learners
         try:
             jobs = next(stream)
             while True:
                 trained = yield jobs
-                noise = 0.0 if trained[0].params is jobs[0].params else float(id(jobs) % 97)
-                jobs = stream.send(
-                    [
-                        each._replace(params={n: t + noise for n, t in each.params.items()})
-                        for each in trained
-                    ]
-                )
+                changed = ({n: t + own for n, t in each.params.items()} for each in trained)
+                pairs = zip(trained, changed, strict=True)
+                jobs = stream.send([each._replace(params=params) for each, params in pairs])
         except StopIteration as stop:
             return stop.value
 
@@ -150,9 +150,7 @@ class Fragile(AdaptiveForecaster):
     """A failure leaves it half-way."""
 
     def checkpoint(self):
-        import contextlib
-
-        return contextlib.nullcontext()
+        return nullcontext()
 
 
 class Silent(AdaptiveForecaster):
