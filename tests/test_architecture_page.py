@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -50,3 +51,13 @@ def test_every_top_level_package_and_module_is_on_the_map():
     top = {f"{path.stem}/" if path.is_dir() else path.name for path in SOURCES.iterdir()}
     wanted = {name for name in top if not name.startswith("__") and name != "py.typed"}
     assert wanted - set(re.findall(r"`([a-z_]+(?:/|\.py))`", PAGE)) == set()
+
+
+def test_the_map_is_in_the_order_of_the_import_contract():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each.get("containers") == ["clearwatt"])
+    rank = {name: at for at, layer in enumerate(layers) for name in layer.split(" | ")}
+    table = PAGE.split("## The map")[1].split("###")[0]
+    shown = [rank[name] for name in re.findall(r"^\| `([a-z_]+)(?:/|\.py)`", table, re.MULTILINE)]
+    assert shown == sorted(shown)

@@ -1,0 +1,71 @@
+"""Links, commands and scripts in README and docs/ exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from clearwatt.cli.main import build_parser
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    prose = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", prose, re.MULTILINE):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        found.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
+    return found
+
+
+def commands(page: Path) -> list[str]:
+    """Shell commands of a page's console blocks, continued lines joined, comments removed."""
+    found = []
+    for block in re.findall(r"^```(?:console|bash|sh)\n(.*?)^```$", text_of(page), re.S | re.M):
+        joined = re.sub(r"\\\n\s*", " ", block)
+        for line in joined.splitlines():
+            words = re.sub(r"^[$#] ", "", line) if re.match(r"[$#] ", line) else line
+            found += [part.strip() for part in re.sub(r"\s#.*", "", words).split("&&")]
+    return [command for command in found if command.startswith(("clearwatt ", "python "))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(there), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_footnotes_are_used_and_defined(page):
+    named = re.findall(r"\[\^([a-z]+)\](:?)", text_of(page))
+    defined = [name for name, colon in named if colon]
+    assert len(defined) == len(set(defined))
+    assert set(defined) == {name for name, colon in named if not colon}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_accepted(page):
+    for command in commands(page):
+        words = shlex.split(re.split(r" [<>] ?", command)[0])
+        if words[0] == "clearwatt":
+            build_parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_scripts_exist(page):
+    for path in re.findall(r"\b(?:benchmarks|examples|scripts|tests)/[\w/]+\.py\b", text_of(page)):
+        assert (ROOT / path).exists(), f"{page.name} names {path}"
