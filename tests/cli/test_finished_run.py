@@ -22,7 +22,7 @@ from clearwatt.experiment.grid import Grid
 from clearwatt.experiment.protocol import Phases
 from clearwatt.experiment.run import run
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.folding.fold import ZoneFold
+from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 from clearwatt.service.store import open_store
 from clearwatt.training.fleet import Training
 from clearwatt.training.streams import drive
@@ -72,11 +72,11 @@ def finished(dataset, tmp_path_factory):
 
 def folded(store, data_dir, zone):
     """The zone after its whole journal, as the learner would have it."""
-    fold = ZoneFold(zone, store=store, files=ModelFiles(data_dir))
+    learning = ZoneLearning(zone, store=store, files=ModelFiles(data_dir))
     outcome = drive(
-        fold.fold(store.journal(zone.id, after=0, limit=10_000), store.entities(zone.id))
+        learning.apply(store.journal(zone.id, after=0, limit=10_000), store.entities(zone.id))
     )
-    return fold, outcome
+    return learning, outcome
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
             "south",
         ]
         for zone, warm in zip(store.zones(), brought.zones, strict=True):
-            fold, outcome = folded(store, tmp_path, zone)
+            learning, outcome = folded(store, tmp_path, zone)
             assert [event.kind for event in outcome.events if event.key.startswith("command")] == [
                 "adopt"
             ]
-            settings = fold.state.settings
+            settings = learning.state.settings
             assert (settings.strategy, settings.lateness) == (strategy, 7200)
             assert settings.novelty_capacity == 60
             assert settings.alpha == most_chosen(folder, warm, "alpha", strategy)
@@ -109,9 +109,9 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
                 autoencoder=warm.autoencoder,
                 predictors=list(warm.predictors.values()),
             ).predict(x)
-            np.testing.assert_allclose(fold.state.instance.predict(x), expected)
-            assert fold.state.rows.next == fold.state.row_times[-1] + zone.step
-            assert len(fold.state.row_times) == 300
+            np.testing.assert_allclose(learning.state.instance.predict(x), expected)
+            assert learning.state.rows.next == learning.state.row_times[-1] + zone.step
+            assert len(learning.state.row_times) == 300
     finally:
         store.close()
 

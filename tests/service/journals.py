@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.folding.fold import ZoneFold
+from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 from clearwatt.service.records import (
     READING,
     Command,
@@ -103,7 +103,7 @@ class Service:
         self.files = ModelFiles(folder)
         self.store.add_zone(world.zone)
         self.entities = self.store.add_entities(world.entities)
-        self.fold = ZoneFold(world.zone, store=self.store, files=self.files)
+        self.learning = ZoneLearning(world.zone, store=self.store, files=self.files)
 
     @property
     def numbers(self) -> list[int]:
@@ -126,12 +126,12 @@ class Service:
 
     def catch_up(self, limit: int = 1000) -> list[Outcome]:
         outcomes = []
-        while entries := self.store.journal("north", after=self.fold.position, limit=limit):
+        while entries := self.store.journal("north", after=self.learning.position, limit=limit):
             outcomes.append(self.run(entries))
         return outcomes
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
-        stream = self.fold.fold(entries, self.store.entities("north"))
+        stream = self.learning.apply(entries, self.store.entities("north"))
         try:
             jobs = next(stream)
             while True:
@@ -143,7 +143,9 @@ class Service:
 
     def reload(self, folder: Path) -> None:
         """As after a kill: go on from a checkpoint."""
-        self.fold = ZoneFold.load(folder, zone=self.world.zone, store=self.store, files=self.files)
+        self.learning = ZoneLearning.load(
+            folder, zone=self.world.zone, store=self.store, files=self.files
+        )
 
     @property
     def status(self) -> ZoneStatus:
@@ -154,6 +156,6 @@ class Service:
 
 
 def digest(service: Service) -> str:
-    instance = service.fold.state.instance
+    instance = service.learning.state.instance
     assert instance is not None
     return instance.digest()

@@ -38,13 +38,13 @@ class Tally:
         self.due_checkpoint = False
         self._found: tuple[list[Event], list[Version]] = ([], [])
 
-    def fold(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+    def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
         self._found = ([], [])
         for entry in entries:
             if isinstance(entry.content, np.ndarray):
                 self.total += float(entry.content["value"].sum())
             elif isinstance(entry.content, Command):
-                yield from self._obey(entry.content, entry.seq)
+                yield from self._run(entry.content, entry.seq)
             self.position = entry.seq
         return self._outcome()
 
@@ -56,12 +56,12 @@ class Tally:
     @classmethod
     def load(cls, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Tally:
         saved = load_state(folder)
-        fold = cls(zone, store=store, files=files)
-        vars(fold).update(saved.values)
-        fold.params = saved.tensors
-        return fold
+        learning = cls(zone, store=store, files=files)
+        vars(learning).update(saved.values)
+        learning.params = saved.tensors
+        return learning
 
-    def _obey(self, command: Command, seq: int) -> Stream[None]:
+    def _run(self, command: Command, seq: int) -> Stream[None]:
         arguments = command.arguments
         if command.kind == "drop" and not Path(arguments["unless"]).exists():
             raise KeyError(f"entry {seq}\nTraceback and other noise")

@@ -18,7 +18,7 @@ from clearwatt.service.client.deliveries import (
     weather_issues,
     zones_of,
 )
-from clearwatt.service.folding.starting import keep_model
+from clearwatt.service.learner.apply.imported_models import save_imported_model
 from clearwatt.service.records import Command, Entity
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import Store
@@ -71,9 +71,9 @@ def _is_imported(store: Store, zone: str, folder: str) -> bool:
 def _save_models(zone: WarmZone, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     zone.scaling.save(folder / "scaling.json")
-    keep_model(folder, zone.autoencoder)
+    save_imported_model(folder, zone.autoencoder)
     for name, model in zone.predictors.items():
-        keep_model(folder, model, entity=name)
+        save_imported_model(folder, model, entity=name)
 
 
 def _register_zone(zone: WarmZone, store: Store, settings: Mapping[str, Any]) -> None:

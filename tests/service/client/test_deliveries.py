@@ -16,7 +16,7 @@ from clearwatt.service.client.deliveries import (
     weather_issues,
     zones_of,
 )
-from clearwatt.service.folding.weather import Knots
+from clearwatt.service.learner.apply.weather import LatestWeather
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def grid():
 
 
 def test_issues_merge_to_the_weather_of_the_data_set(grid):
-    knots = {zone: Knots(("wind", "sun")) for zone in grid.zones}
+    knots = {zone: LatestWeather(("wind", "sun")) for zone in grid.zones}
     for issue in weather_issues(grid):
         knots[issue.zone].add(issue)
     for zone, merged in knots.items():

@@ -12,10 +12,10 @@ from tests.service.journals import Service, World
 from tests.service.plant import DAY, HOUR, NOW, SIZE, STEP, Plant
 
 from clearwatt.errors import DataError
-from clearwatt.service.folding.weather import instants
 from clearwatt.service.forecasting.deployments import RECHECK, RETRY
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store import StoreUnavailableError
 from clearwatt.service.views.gauges import StatusGauges
@@ -344,8 +344,8 @@ def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
     service.history(300)
     service.catch_up()
     forecaster = Forecaster(service.store, service.files)
-    state, hours = service.fold.state, service.world.times[300:320]
-    inputs = state.scaling.inputs("north", state.knots.frame(), instants(hours))
+    state, hours = service.learning.state, service.world.times[300:320]
+    inputs = state.scaling.inputs("north", state.weather.frame(), instants(hours))
     expected = state.scaling.restore_power(state.instance.predict(inputs), state.columns)
     for column, entity in enumerate(state.columns):
         (forecast,) = forecaster.forecast([entity], int(hours[0]), int(hours[-1]) + 1)

@@ -51,7 +51,7 @@ class Site:
             self.store.add_zone(Zone(zone, 900, ("wind",)))
         entities = self.store.add_entities([Entity(zone, zone, "generator") for zone in zones])
         self.numbers = {entity.zone: entity.number for entity in entities}
-        self.config = LearnerConfig(folder, workers=1, log_level="error", folds=folds)
+        self.config = LearnerConfig(folder, workers=1, log_level="error", learning=folds)
         self.changes: list[tuple[str, int, int]] = []
         self.supervisor = Supervisor(
             self.config,
@@ -138,7 +138,7 @@ def test_killed_in_the_middle_of_a_training_it_ends_up_the_same(tmp_path, tally)
     site.send(2, at=1)
     (tmp_path / "twin").mkdir()
     twin = tally(Zone("town", 900, ()), store=site.store, files=ModelFiles(tmp_path / "twin"))
-    expected = drive(twin.fold(site.store.journal("town", after=0), [])).status
+    expected = drive(twin.apply(site.store.journal("town", after=0), [])).status
     site.supervisor.start()
     worker = until(lambda: site.supervisor.pid and niced(NICENESS, site.supervisor.pid))
     learner = site.supervisor.pid
@@ -197,7 +197,7 @@ def test_it_ends_with_a_parent_that_is_killed(tmp_path):
         "from clearwatt.service.learner.process import LearnerConfig\n"
         "from clearwatt.service.learner.supervisor import Supervisor\n"
         "if __name__ == '__main__':\n"
-        f"    config = LearnerConfig(Path({str(tmp_path)!r}), folds=Tally)\n"
+        f"    config = LearnerConfig(Path({str(tmp_path)!r}), learning=Tally)\n"
         "    supervisor = Supervisor(config, changed=print, record=print)\n"
         "    supervisor.start()\n"
         "    while supervisor.health.heartbeat_age is None:\n"

@@ -21,7 +21,7 @@ def config(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     import tally
 
-    return LearnerConfig(tmp_path, workers=1, log_level="critical", folds=tally.Tally)
+    return LearnerConfig(tmp_path, workers=1, log_level="critical", learning=tally.Tally)
 
 
 def test_a_learner_that_keeps_dying_is_started_again_ever_later(config, monkeypatch, tmp_path):

@@ -59,7 +59,7 @@ class Station:
             files=self.files,
             checkpoints=self.checkpoints,
             trainer=self.trainer,
-            folds=Tally,
+            learning=Tally,
             outages=self.outages,
             tell=self.told.append,
             wake=lambda: None,

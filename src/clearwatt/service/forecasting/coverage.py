@@ -14,7 +14,7 @@ import pandas as pd
 from clearwatt.data.inputs import CALENDAR_COLUMNS
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import ClearwattError
-from clearwatt.service.folding.weather import instants
+from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.records import WeatherIssue, Zone
 from clearwatt.service.store import Store
 

@@ -18,7 +18,7 @@ from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
 from clearwatt.service.learner.updater import Updater, UpdaterName, check_updater
-from clearwatt.service.learner.zone_learner import Folds, Workplace
+from clearwatt.service.learner.zone_learner import LearnerContext, LearningFactory
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
 NICENESS = 5
@@ -40,7 +40,7 @@ class LearnerConfig:
         workers: How many trainings at once; by default one per core but one.
         ray_address: Of the Ray cluster to join.
         log_level: The least level that is logged.
-        folds: What journals are folded into, if not `ZoneFold`.
+        learning: What journals are folded into, if not `ZoneLearning`.
     """
 
     data_dir: Path
@@ -49,7 +49,7 @@ class LearnerConfig:
     workers: int | None = None
     ray_address: str | None = None
     log_level: str = "info"
-    folds: Folds | None = None
+    learning: LearningFactory | None = None
 
     def __post_init__(self) -> None:
         check_updater(self.updater, self.workers, self.ray_address)
@@ -67,7 +67,7 @@ def main(config: LearnerConfig, pipe: connection.Connection) -> None:
     _settle_in(config)
     inbox = Inbox(pipe)
     with _locked(config.data_dir / "learner.lock", inbox) as locked:
-        store = _opened(config, inbox) if locked else None
+        store = _open_store(config, inbox) if locked else None
         if store is not None:
             with closing(store):
                 _learn(config, store, pipe, inbox)
@@ -81,17 +81,17 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
     with closing(
         Updater(config.updater, workers=config.workers, address=config.ray_address)
     ) as updater:
-        place = Workplace(
+        context = LearnerContext(
             store=store,
             files=ModelFiles(config.data_dir),
             checkpoints=Checkpoints(config.data_dir),
             trainer=updater,
-            folds=config.folds or _zone_folds(),
+            learning=config.learning or _zone_learning(),
             outages=Outages(store),
             tell=lambda status: tell("changed", status.zone, status.position, status.generation),
             wake=inbox.wake,
         )
-        rounds = Rounds(place, inbox=inbox, tell=lambda beat: tell("heartbeat", beat))
+        rounds = Rounds(context, inbox=inbox, tell=lambda beat: tell("heartbeat", beat))
         rounds.run()
         rounds.finish()
 
@@ -134,7 +134,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _opened(config: LearnerConfig, inbox: Inbox) -> Store | None:
+def _open_store(config: LearnerConfig, inbox: Inbox) -> Store | None:
     """The store, once it answers; None: told to stop before."""
     from clearwatt.service.store import open_store
 
@@ -149,7 +149,7 @@ def _opened(config: LearnerConfig, inbox: Inbox) -> Store | None:
     return None
 
 
-def _zone_folds() -> Folds:
-    from clearwatt.service.folding.fold import ZoneFold
+def _zone_learning() -> LearningFactory:
+    from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 
-    return ZoneFold
+    return ZoneLearning

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clearwatt.service.learner.inbox import Inbox
-from clearwatt.service.learner.zone_learner import Workplace, ZoneLearner
+from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
 from clearwatt.service.store import StoreFullError, StoreUnavailableError
 
 POLL = 1.0
@@ -47,15 +47,15 @@ class Rounds:
     """All zones, in turns.
 
     Args:
-        place: What the zones share.
+        context: What the zones share.
         inbox: What is heard from outside.
         tell: Called with a heartbeat every second.
     """
 
     def __init__(
-        self, place: Workplace, *, inbox: Inbox, tell: Callable[[Heartbeat], None]
+        self, context: LearnerContext, *, inbox: Inbox, tell: Callable[[Heartbeat], None]
     ) -> None:
-        self._place, self._inbox, self._tell = place, inbox, tell
+        self._context, self._inbox, self._tell = context, inbox, tell
         self._zones: dict[str, ZoneLearner] = {}
         self._heads: dict[str, int] = {}
         self._look_at = self._beat_at = 0.0
@@ -94,19 +94,19 @@ class Rounds:
         if now < self._look_at:
             return
         try:
-            self._heads = self._place.store.heads()
+            self._heads = self._context.store.heads()
             if self._heads.keys() - self._zones.keys():
                 self._meet()
             self._wait = POLL
         except (StoreFullError, StoreUnavailableError) as error:
-            self._place.outages.notice(error)
+            self._context.outages.notice(error)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
         self._look_at = now + self._wait
 
     def _meet(self) -> None:
-        for zone in self._place.store.zones():
+        for zone in self._context.store.zones():
             if zone.id not in self._zones:
-                self._zones[zone.id] = ZoneLearner(zone, self._place)
+                self._zones[zone.id] = ZoneLearner(zone, self._context)
                 self._heads.setdefault(zone.id, 0)
 
     def _work(self) -> None:
@@ -129,7 +129,7 @@ class Rounds:
                 queue=sum(max(0, self._heads[name] - zone.position) for name, zone in zones),
                 training=sum(zone.training for _, zone in zones),
                 degraded={name: zone.error for name, zone in zones if zone.error},
-                outage=self._place.outages.reason,
+                outage=self._context.outages.reason,
                 updating=tuple(name for name, zone in zones if zone.training),
             ),
         )

@@ -57,10 +57,10 @@ class Upkeep:
         self.due = self.due or due
         self._new_versions = self._new_versions or bool(outcome.versions)
 
-    def checkpoint(self, fold: Savable) -> None:
+    def checkpoint(self, learning: Savable) -> None:
         """Write a checkpoint and remove the model files that have become too many."""
-        self._checkpoints.write(self._zone, fold.position, fold.save)
-        self.done(fold.position)
+        self._checkpoints.write(self._zone, learning.position, learning.save)
+        self.done(learning.position)
         if self._new_versions or self._doomed:
             self._prune()
 

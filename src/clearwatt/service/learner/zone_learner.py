@@ -36,8 +36,8 @@ trained is in memory, and a hundred zones may be told to begin at once."""
 _LOG = logging.getLogger(__name__)
 
 
-class Fold(Protocol):
-    """What a zone's journal is folded into; see `clearwatt.service.folding.fold.ZoneFold`."""
+class Learning(Protocol):
+    """Applies a zone's journal; see `learner.apply.zone_learning.ZoneLearning`."""
 
     @property
     def position(self) -> int:
@@ -47,20 +47,20 @@ class Fold(Protocol):
     def due_checkpoint(self) -> bool:
         """Whether enough has happened that folding it again would take long."""
 
-    def fold(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+    def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
         """Take entries in; yields what is to be trained, returns what came of it."""
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint."""
 
 
-class Folds(Protocol):
-    """Where folds come from: a class with such a constructor and such a class method."""
+class LearningFactory(Protocol):
+    """Where learning come from: a class with such a constructor and such a class method."""
 
-    def __call__(self, zone: Zone, *, store: Store, files: ModelFiles) -> Fold:
+    def __call__(self, zone: Zone, *, store: Store, files: ModelFiles) -> Learning:
         """A zone whose journal has not been looked at yet."""
 
-    def load(self, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Fold:
+    def load(self, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Learning:
         """A zone as a checkpoint left it; a StateError says what is wrong with that."""
 
 
@@ -76,7 +76,7 @@ class Trainer(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Workplace:
+class LearnerContext:
     """What all zones share.
 
     ``tell`` is called with the status after each commit, ``wake`` when a training is done, from
@@ -87,7 +87,7 @@ class Workplace:
     files: ModelFiles
     checkpoints: Checkpoints
     trainer: Trainer
-    folds: Folds
+    learning: LearningFactory
     outages: Outages
     tell: Callable[[ZoneStatus], None]
     wake: Callable[[], None]
@@ -96,9 +96,9 @@ class Workplace:
 class ZoneLearner:
     """A zone, how far it has got, and what it waits for."""
 
-    def __init__(self, zone: Zone, place: Workplace) -> None:
-        self.zone, self.place = zone, place
-        self._fold: Fold | None = None
+    def __init__(self, zone: Zone, context: LearnerContext) -> None:
+        self.zone, self.context = zone, context
+        self._learning: Learning | None = None
         self._stream: Stream[Outcome] | None = None
         self._jobs: tuple[Job, ...] = ()
         self._training: Future[list[Trained]] | None = None
@@ -106,12 +106,12 @@ class ZoneLearner:
         self._status: ZoneStatus | None = None
         self._complaint: str | None = None
         self._pace = Pace()
-        self._upkeep = Upkeep(zone.id, place.store, place.files, place.checkpoints)
+        self._upkeep = Upkeep(zone.id, context.store, context.files, context.checkpoints)
 
     @property
     def position(self) -> int:
         """The last entry that was folded."""
-        return 0 if self._fold is None else self._fold.position
+        return 0 if self._learning is None else self._learning.position
 
     @property
     def training(self) -> bool:
@@ -127,11 +127,11 @@ class ZoneLearner:
         """When it has something to do, by `time.monotonic`; never (infinity) is possible."""
         if self._training is not None and not self._training.done():
             return math.inf  # the training's end wakes the learner
-        if self._fold is None or self._stream is not None or self._outcome is not None:
+        if self._learning is None or self._stream is not None or self._outcome is not None:
             return self._pace.not_before
-        if self._fold.position < head:
+        if self._learning.position < head:
             return self._pace.not_before
-        return max(self._pace.not_before, self._upkeep.when(self._fold.position))
+        return max(self._pace.not_before, self._upkeep.when(self._learning.position))
 
     def turn(self, head: int) -> None:
         """Do the next thing; whatever goes wrong is this zone's alone, and tried again later."""
@@ -139,7 +139,7 @@ class ZoneLearner:
             self._step(head)
         except (StoreFullError, StoreUnavailableError) as error:
             self._pace.fail()
-            self.place.outages.notice(error)
+            self.context.outages.notice(error)
         except Exception as error:
             self._degrade(error)
 
@@ -147,44 +147,44 @@ class ZoneLearner:
         """Leave things so that the next start has little to do; a fold under way is given up."""
         if self._outcome is not None:
             self._commit(self._outcome, head=self._outcome.status.position)
-        if self._fold is not None and self._stream is None and self._upkeep.owed(self.position):
-            self._upkeep.checkpoint(self._fold)
+        if self._learning is not None and self._stream is None and self._upkeep.owed(self.position):
+            self._upkeep.checkpoint(self._learning)
 
     def _step(self, head: int) -> None:
         if self._outcome is not None:
             self._commit(self._outcome, head=head)
-        elif self._fold is None:
-            self._fold = self._loaded(head)
+        elif self._learning is None:
+            self._learning = self._load_newest(head)
         elif self._stream is not None:
-            self._advance(self._stream, self._trained(), head=head)
-        elif self._upkeep.due or self._fold.position >= head:
-            self._upkeep.checkpoint(self._fold)
+            self._advance(self._stream, self._training_result(), head=head)
+        elif self._upkeep.due or self._learning.position >= head:
+            self._upkeep.checkpoint(self._learning)
         else:
-            self._begin(self._fold, head)
+            self._begin(self._learning, head)
 
-    def _loaded(self, head: int) -> Fold:
+    def _load_newest(self, head: int) -> Learning:
         """The zone as the newest checkpoint that is whole has it, or at its beginning."""
-        place, zone = self.place, self.zone
-        self._status = place.store.statuses([zone.id]).get(zone.id)
-        for checkpoint in place.checkpoints.newest(zone.id):
+        context, zone = self.context, self.zone
+        self._status = context.store.statuses([zone.id]).get(zone.id)
+        for checkpoint in context.checkpoints.newest(zone.id):
             try:
-                fold = self._load(checkpoint, head)
+                learning = self._load(checkpoint, head)
             except StateError as error:
                 self._set_aside(checkpoint, error)
             else:
-                self._upkeep.done(fold.position)
-                return fold
+                self._upkeep.done(learning.position)
+                return learning
         self._upkeep.done(0)
-        return place.folds(zone, store=place.store, files=place.files)
+        return context.learning(zone, store=context.store, files=context.files)
 
-    def _load(self, checkpoint: ZoneCheckpoint, head: int) -> Fold:
+    def _load(self, checkpoint: ZoneCheckpoint, head: int) -> Learning:
         if checkpoint.position > head:
             raise StateError(
                 f"it follows entry {checkpoint.position}, but the journal ends with {head}"
             )
-        place = self.place
-        return place.folds.load(
-            checkpoint.folder, zone=self.zone, store=place.store, files=place.files
+        context = self.context
+        return context.learning.load(
+            checkpoint.folder, zone=self.zone, store=context.store, files=context.files
         )
 
     def _set_aside(self, checkpoint: ZoneCheckpoint, error: StateError) -> None:
@@ -195,18 +195,18 @@ class ZoneLearner:
             f"the checkpoint {folder.name} of {self.zone.id} cannot be used ({error}); an earlier "
             "state is, and the journal is folded again from there",
         )
-        self.place.store.add_event(replace(event, details={"file": str(folder)}))
-        self.place.checkpoints.set_aside(checkpoint)
+        self.context.store.add_event(replace(event, details={"file": str(folder)}))
+        self.context.checkpoints.set_aside(checkpoint)
 
-    def _begin(self, fold: Fold, head: int) -> None:
-        store = self.place.store
-        entries = self._pace.take(store, self.zone.id, after=fold.position)
-        if self.place.trainer.waiting >= CROWD:
+    def _begin(self, learning: Learning, head: int) -> None:
+        store = self.context.store
+        entries = self._pace.take(store, self.zone.id, after=learning.position)
+        if self.context.trainer.waiting >= CROWD:
             entries = list(takewhile(lambda entry: not _warms_up(entry), entries))
             if not entries:
                 self._pace.postpone()
                 return
-        self._stream = fold.fold(entries, store.entities(self.zone.id))
+        self._stream = learning.apply(entries, store.entities(self.zone.id))
         self._advance(self._stream, None, head=head)
 
     def _advance(
@@ -222,10 +222,10 @@ class ZoneLearner:
         if self._outcome is not None:
             self._commit(self._outcome, head=head)
         else:
-            self._training = self.place.trainer.submit(self._jobs)
-            self._training.add_done_callback(lambda _: self.place.wake())
+            self._training = self.context.trainer.submit(self._jobs)
+            self._training.add_done_callback(lambda _: self.context.wake())
 
-    def _trained(self) -> list[Trained]:
+    def _training_result(self) -> list[Trained]:
         """What the training gave; one that cannot be had must not stop the zone for ever."""
         training, self._training = self._training, None
         jobs, self._jobs = self._jobs, ()  # a hundred of them are as large as the zone itself
@@ -238,7 +238,7 @@ class ZoneLearner:
             raise
         except Exception as error:
             self._tell_failed_training(error)
-            return [_given_up(job) for job in jobs]
+            return [_failed_training(job) for job in jobs]
 
     def _tell_failed_training(self, error: Exception) -> None:
         _LOG.error("training given up", extra={"zone": self.zone.id}, exc_info=error)
@@ -249,24 +249,24 @@ class ZoneLearner:
             "service stay",
         )
         try:
-            self.place.store.add_event(event)
+            self.context.store.add_event(event)
         except (StoreFullError, StoreUnavailableError) as trouble:
-            self.place.outages.notice(trouble)
+            self.context.outages.notice(trouble)
 
     def _commit(self, outcome: Outcome, *, head: int) -> None:
         """Record what came of a fold, unless it was before: then this was the way back to it."""
         if self._is_news(outcome.status, head):
-            self.place.store.commit(outcome)
+            self.context.store.commit(outcome)
             self._status = outcome.status
-            self.place.tell(outcome.status)
+            self.context.tell(outcome.status)
         self._outcome = None
-        self._upkeep.note(outcome, due=self._fold is not None and self._fold.due_checkpoint)
+        self._upkeep.note(outcome, due=self._learning is not None and self._learning.due_checkpoint)
         if self._pace.careful:
             self._upkeep.due = True  # what comes next failed before: keep what did not
         else:
             self._complaint = None
         self._pace.succeed()
-        self.place.outages.end()
+        self.context.outages.end()
 
     def _is_news(self, status: ZoneStatus, head: int) -> bool:
         known = self._status
@@ -277,7 +277,7 @@ class ZoneLearner:
 
     def _forget(self) -> None:
         """Drop a fold that is in no defined state."""
-        self._fold = self._stream = self._training = self._outcome = None
+        self._learning = self._stream = self._training = self._outcome = None
 
     def _degrade(self, error: Exception) -> None:
         """Say what is wrong; try again later, with fewer entries, to get as far as can be."""
@@ -298,14 +298,14 @@ class ZoneLearner:
 
     def _mark(self, outcome: Outcome) -> None:
         try:
-            self.place.store.commit(outcome)
+            self.context.store.commit(outcome)
         except (StoreFullError, StoreUnavailableError) as trouble:
-            self.place.outages.notice(trouble)
+            self.context.outages.notice(trouble)
         except Exception as trouble:
             _LOG.error("status not written", extra={"zone": self.zone.id}, exc_info=trouble)
         else:
             self._status = outcome.status
-            self.place.tell(outcome.status)
+            self.context.tell(outcome.status)
 
     def _event(self, key: str, kind: str, message: str) -> Event:
         return Event(key, kind, message, time.time(), zone=self.zone.id)
@@ -315,7 +315,7 @@ def _warms_up(entry: Entry) -> bool:
     return isinstance(entry.content, Command) and entry.content.kind == "warmup"
 
 
-def _given_up(job: Job) -> Trained:
+def _failed_training(job: Job) -> Trained:
     """A training that came to nothing: the model stays as it was."""
     return Trained(
         params=job.params,

@@ -15,7 +15,7 @@ NEIGHBOURHOOD = 86_400
 """Seconds of weather kept before the first time still needed: gaps are bridged from both sides."""
 
 
-class Knots:
+class LatestWeather:
     """Weather at the times it was forecast for, merged from any number of issues.
 
     For a time t the latest issue of those issued by then counts, so that nothing is learned from a

@@ -15,14 +15,14 @@ from clearwatt.data.dataset import Dataset
 from clearwatt.data.quality import assess_readings
 from clearwatt.data.scaling import Scaling, fit_scaling
 from clearwatt.errors import DataError
-from clearwatt.service.folding.weather import instants
-from clearwatt.service.folding.zone_state import RULES, describe
+from clearwatt.service.learner.apply.weather import instants
+from clearwatt.service.learner.apply.zone_state import RULES, describe
 from clearwatt.service.records import Entity, Readings, Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
 
-Series = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+EntityReadings = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 """Times (n) and readings (n) of one entity."""
 
 FEWEST_SAMPLES = 100
@@ -34,7 +34,7 @@ LONGEST_HISTORY = 400_000
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class WarmUpData:
     """What a warm-up learns from: times (n), inputs (n x d), scaled targets (n x entities).
 
     ``codes`` (m x entities) are the quality verdicts on ``power``, the readings on their clock (m).
@@ -49,7 +49,9 @@ class Prepared:
     codes: npt.NDArray[np.uint8]
 
 
-def on_clock(readings: Readings, *, step: int, start: int | None, end: int | None) -> Series:
+def on_clock(
+    readings: Readings, *, step: int, start: int | None, end: int | None
+) -> EntityReadings:
     """Readings of one entity in order of time, the last of each time, within start <= t <= end."""
     times, values = readings["time"], readings["value"]
     inside = np.ones(len(times), np.bool_)
@@ -64,15 +66,15 @@ def on_clock(readings: Readings, *, step: int, start: int | None, end: int | Non
     return times[last], values[last].astype(np.float32)
 
 
-def prepare(
+def arrange_history(
     entities: Sequence[Entity],
-    series: Sequence[Series],
+    series: Sequence[EntityReadings],
     *,
     weather: pd.DataFrame,
     zone: Zone,
     scaling: Scaling | None,
     extend: bool,
-) -> Prepared:
+) -> WarmUpData:
     """Arrange the history of entities of one zone.
 
     Args:
@@ -83,7 +85,7 @@ def prepare(
         scaling: what the zone or the models brought along are used to, if anything.
         extend: whether a given scaling gets the sizes of these entities from their history.
     """
-    clock, power = _arranged(entities, series, zone.step)
+    clock, power = _on_one_clock(entities, series, zone.step)
     _check_lengths(clock, weather)
     described = tuple(describe(entity) for entity in entities)
     frame = pd.DataFrame(power, index=instants(clock), columns=[e.id for e in entities])
@@ -98,11 +100,11 @@ def prepare(
     y = scaling.scale_power(frame.to_numpy(), [entity.id for entity in entities])
     usable = np.isfinite(x).all(axis=1)
     _check_samples(entities, y[usable])
-    return Prepared(scaling, clock[usable], x[usable], y[usable], clock, power, report.codes)
+    return WarmUpData(scaling, clock[usable], x[usable], y[usable], clock, power, report.codes)
 
 
-def _arranged(
-    entities: Sequence[Entity], series: Sequence[Series], step: int
+def _on_one_clock(
+    entities: Sequence[Entity], series: Sequence[EntityReadings], step: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     filled = [times for times, _ in series if len(times)]
     if not filled:
@@ -125,18 +127,18 @@ def _arranged(
 
 
 def train(
-    settings: ZoneSettings, prepared: Prepared, *, representation: Model | None, offset: int
+    settings: ZoneSettings, data: WarmUpData, *, representation: Model | None, offset: int
 ) -> Stream[WarmUpModels]:
     """Train the zone's representation, unless it has one, and a predictor per entity.
 
     Args:
         settings: sizes, epochs and seed.
-        prepared: what to learn from.
+        data: what to learn from.
         representation: the zone's autoencoder, if it exists.
         offset: how many entities of the zone learn already; keeps seeds apart.
     """
-    warm_up, networks = settings.warm_up(offset), settings.networks(prepared.x.shape[1])
-    return warm_up.models(networks, prepared.x, prepared.y, autoencoder=representation)
+    warm_up, networks = settings.warm_up(offset), settings.networks(data.x.shape[1])
+    return warm_up.models(networks, data.x, data.y, autoencoder=representation)
 
 
 def _check_lengths(clock: npt.NDArray[np.int64], weather: pd.DataFrame) -> None:

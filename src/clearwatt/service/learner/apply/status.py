@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from clearwatt.clear.component import Component
-from clearwatt.service.folding.zone_state import WHOLE_ZONE, ZoneState
+from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.scaling import scaling_values
 from clearwatt.service.status import (
     ComponentStatus,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.service.journals import STEP, Service, World, digest
 
-from clearwatt.service.folding.learning import inputs_at, singly
+from clearwatt.service.learner.apply.learning import inputs_at, train_one_by_one
 from clearwatt.service.records import READING, Flag
 from clearwatt.training.streams import drive
 
@@ -51,16 +51,16 @@ def test_readings_lead_to_updates_and_each_has_its_event_and_version(tmp_path, w
 
 def test_the_service_learns_exactly_what_the_experiment_would(tmp_path, world):
     service = played(tmp_path / "a", world)
-    state = service.fold.state
+    state = service.learning.state
     (tmp_path / "b").mkdir()
     fresh = Service(tmp_path / "b", world)
     fresh.history()
     fresh.weather(300, len(world.times))
     fresh.catch_up()
-    twin, closed = fresh.fold.state.instance, 300 + state.instance.step
-    x = inputs_at(fresh.fold.state, world.times[300:closed])
+    twin, closed = fresh.learning.state.instance, 300 + state.instance.step
+    x = inputs_at(fresh.learning.state, world.times[300:closed])
     y = state.scaling.scale_power(world.power[300:closed], state.columns)
-    drive(singly(twin.stream(x, y)))
+    drive(train_one_by_one(twin.stream(x, y)))
     twin.events = ()
     assert twin.predictors[0].updates, "without updates this shows little"
     assert twin.digest() == state.instance.digest()
@@ -105,7 +105,7 @@ def test_a_checkpoint_and_the_rest_of_the_journal_equal_never_having_stopped(tmp
         service.send(start, start + 24)
         service.catch_up()
         if start % 5 == 0:
-            service.fold.save(tmp_path / f"checkpoint-{start}")
+            service.learning.save(tmp_path / f"checkpoint-{start}")
         if start % 7 == 0:
             newest = max(tmp_path.glob("checkpoint-*"), key=lambda path: int(path.name[11:]))
             service.reload(newest)
@@ -123,10 +123,10 @@ def test_a_late_reading_is_kept_and_learned_beside_the_stream(tmp_path, world):
     hole = readings["time"] == world.times[310]
     service.store.add_readings(readings[~hole], at=0.0)
     service.catch_up()
-    before = service.fold.state.instance.inputs.next_row
+    before = service.learning.state.instance.inputs.next_row
     service.store.add_readings(readings[hole], at=0.0)
     service.catch_up()
-    assert service.fold.state.instance.inputs.next_row == before + 1
+    assert service.learning.state.instance.inputs.next_row == before + 1
     assert service.kinds().count("late") == 2
     series = service.store.readings(
         service.numbers[0], start=int(world.times[310]), end=int(world.times[311])
@@ -158,7 +158,7 @@ def test_what_fails_the_checks_is_quarantined_and_can_be_released_or_dropped(tmp
 
 def test_an_excluded_window_is_forgotten_and_stays_out(tmp_path, world):
     service = played(tmp_path / "a", world)
-    state = service.fold.state
+    state = service.learning.state
     start, end = int(world.times[870]), int(world.times[880])
     service.command("exclude", "e0", start=start, end=end, reason="meter swapped")
     service.catch_up()
@@ -226,7 +226,7 @@ def test_a_model_that_awaits_approval_is_deployed_by_a_person(tmp_path):
 
 def test_a_correction_replaces_what_was_learned(tmp_path, world):
     service = played(tmp_path / "a", world)
-    state = service.fold.state
+    state = service.learning.state
     predictor = state.instance.predictors[0]
     row = int(predictor.held.rows[-1])
     correction = np.array([(service.numbers[0], state.row_times[row], 55.5)], READING)
@@ -249,12 +249,12 @@ def test_a_quarantined_reading_that_is_corrected_is_learned_from(tmp_path, world
     service.catch_up()
     assert len(service.store.quarantine()) == 1
     correction = np.array([(service.numbers[0], world.times[310], right)], READING)
-    before = len(service.fold.state.row_times)
+    before = len(service.learning.state.row_times)
     service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert service.store.quarantine() == []
     assert service.status.entities["e0"].quarantined == 0
-    assert len(service.fold.state.row_times) == before + 1
+    assert len(service.learning.state.row_times) == before + 1
 
 
 def test_a_newer_candidate_takes_the_place_of_an_older_one(tmp_path):

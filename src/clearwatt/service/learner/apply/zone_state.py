@@ -19,10 +19,10 @@ from clearwatt.data.schema import Entity as Described
 from clearwatt.data.schema import Kind
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.packing import tensors_below
-from clearwatt.service.folding.intervals import ZoneIntervals
-from clearwatt.service.folding.live import Live
-from clearwatt.service.folding.rows import Rows
-from clearwatt.service.folding.weather import Knots
+from clearwatt.service.learner.apply.intervals import ZoneIntervals
+from clearwatt.service.learner.apply.live import LiveForecasts
+from clearwatt.service.learner.apply.rows import Rows
+from clearwatt.service.learner.apply.weather import LatestWeather
 from clearwatt.service.records import READING, Entity, Readings, Zone
 from clearwatt.service.scaling import read_scaling, scaling_values
 from clearwatt.service.settings import ZoneSettings
@@ -33,7 +33,7 @@ WHOLE_ZONE = ""
 
 
 class ZoneState:
-    """A zone as its journal has made it; `ZoneFold` is the only one to change it.
+    """A zone as its journal has made it; `ZoneLearning` is the only one to change it.
 
     ``columns`` are the entities that learn, in the order of the instance's predictors; ``waiting``
     holds the readings of the others (by number) until their warm-up; ``row_times`` gives the time
@@ -47,7 +47,7 @@ class ZoneState:
         self.generation = 0
         self.entities: dict[str, Entity] = {}
         self.columns: list[str] = []
-        self.knots = Knots(zone.variables)
+        self.weather = LatestWeather(zone.variables)
         self.rows: Rows | None = None
         self.waiting: dict[int, list[Readings]] = {}
         self.quarantined: dict[str, dict[int, float]] = {}
@@ -60,10 +60,10 @@ class ZoneState:
         self.instance: Instance | None = None
         self.scaling: Scaling | None = None
         self.row_times: npt.NDArray[np.int64] = np.empty(0, np.int64)
-        self.live = Live(zone.id)
+        self.live = LiveForecasts(zone.id)
         self.intervals = ZoneIntervals(zone.step)
 
-    def know(self, entities: Iterable[Entity]) -> None:
+    def set_entities(self, entities: Iterable[Entity]) -> None:
         """Learn who is registered; it changes nothing that has been folded."""
         self.entities = {entity.id: entity for entity in entities}
 
@@ -108,7 +108,7 @@ class ZoneState:
         """A name for a component that no other has, in any zone."""
         if component.name == "predictor":
             return f"predictor:{component.entity}"
-        return ":".join(["autoencoder", self.zone.id, *_given(component.entity)])
+        return ":".join(["autoencoder", self.zone.id, *_name_parts(component.entity)])
 
     def excluded(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which times an entity must not learn from."""
@@ -125,9 +125,9 @@ class ZoneState:
     def save(self, folder: Path) -> None:
         """Write everything needed to go on."""
         tensors = {
-            "knots.times": torch.from_numpy(self.knots.times.copy()),
-            "knots.issued": torch.from_numpy(self.knots.issued.copy()),
-            "knots.values": torch.from_numpy(self.knots.values.copy()),
+            "knots.times": torch.from_numpy(self.weather.times.copy()),
+            "knots.issued": torch.from_numpy(self.weather.issued.copy()),
+            "knots.values": torch.from_numpy(self.weather.values.copy()),
             "row_times": torch.from_numpy(self.row_times.copy()),
             **{f"live.{name}": tensor for name, tensor in self.live.tensors().items()},
             **{f"intervals.{name}": each for name, each in self.intervals.tensors().items()},
@@ -182,9 +182,9 @@ class ZoneState:
         self.position, self.generation = values["position"], values["generation"]
         self.settings = ZoneSettings.read(values["settings"])
         self.columns = list(values["columns"])
-        self.knots.times = tensors["knots.times"].numpy()
-        self.knots.issued = tensors["knots.issued"].numpy()
-        self.knots.values = tensors["knots.values"].numpy()
+        self.weather.times = tensors["knots.times"].numpy()
+        self.weather.issued = tensors["knots.issued"].numpy()
+        self.weather.values = tensors["knots.values"].numpy()
         self.row_times = tensors["row_times"].numpy()
         self.quarantined = {
             name: {int(time): float(value) for time, value in readings}
@@ -219,5 +219,5 @@ def describe(entity: Entity) -> Described:
     return Described(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
 
 
-def _given(entity: int | str | None) -> list[str]:
+def _name_parts(entity: int | str | None) -> list[str]:
     return [] if entity is None else [str(entity)]

@@ -16,11 +16,11 @@ import numpy as np
 
 from clearwatt.errors import StateError
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.folding.commands import obey
-from clearwatt.service.folding.findings import Findings
-from clearwatt.service.folding.intake import Intake
-from clearwatt.service.folding.learning import advance, learn_late
-from clearwatt.service.folding.zone_state import ZoneState
+from clearwatt.service.learner.apply.commands import apply_command
+from clearwatt.service.learner.apply.intake import Intake
+from clearwatt.service.learner.apply.learning import advance, learn_late
+from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
+from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import Command, Entity, Entry, Flag, Outcome, WeatherIssue, Zone
 from clearwatt.service.store import Store
 from clearwatt.training.streams import Stream
@@ -29,7 +29,7 @@ CHECKPOINT_ROWS = 2_000
 """Rows learned after which a checkpoint is due even without an update."""
 
 
-class ZoneFold:
+class ZoneLearning:
     """A zone and the way its journal changes it.
 
     A fold that is abandoned half-way leaves the object in no defined state: load it again.
@@ -40,7 +40,7 @@ class ZoneFold:
 
     def _attach(self, state: ZoneState, store: Store, files: ModelFiles) -> None:
         self.state, self.store, self.files = state, store, files
-        self.findings = Findings(state, files)
+        self.builder = OutcomeBuilder(state, files)
         self._checkpoint_at = (self._learned, state.generation, len(state.columns))
         self._commanded = False
 
@@ -64,30 +64,30 @@ class ZoneFold:
     def _learned(self) -> int:
         return 0 if self.state.instance is None else self.state.instance.step
 
-    def fold(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+    def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
         """Take entries in, in order; yields what is to be trained, returns what came of it."""
-        self.state.know(entities)
+        self.state.set_entities(entities)
         for entry in entries:
             yield from self._take(entry)
             self.state.position = entry.seq
-        yield from advance(self.state, self.findings)
-        return self.findings.outcome()
+        yield from advance(self.state, self.builder)
+        return self.builder.build()
 
     def _take(self, entry: Entry) -> Stream[None]:
         if isinstance(entry.content, np.ndarray):
             intake = Intake(self.state, entry.content)
             if intake.reorders:
-                yield from advance(self.state, self.findings)
+                yield from advance(self.state, self.builder)
             for name, time in intake.corrected:  # a verdict on the old value says nothing now
-                self.findings.verdict(name, time, Flag.ACCEPTED)
+                self.builder.verdict(name, time, Flag.ACCEPTED)
             intake.enter()
-            yield from learn_late(self.state, self.findings, intake.late(), key=f"{entry.seq}")
+            yield from learn_late(self.state, self.builder, intake.late(), key=f"{entry.seq}")
             return
-        yield from advance(self.state, self.findings)
+        yield from advance(self.state, self.builder)
         if isinstance(entry.content, WeatherIssue):
-            self.state.knots.add(entry.content)
+            self.state.weather.add(entry.content)
         elif isinstance(entry.content, Command):
-            yield from obey(entry.content, entry.seq, self.state, self.findings, self.store)
+            yield from apply_command(entry.content, entry.seq, self.state, self.builder, self.store)
             self._commanded = True
 
     def save(self, folder: Path) -> None:
@@ -97,7 +97,7 @@ class ZoneFold:
         self._commanded = False
 
     @classmethod
-    def load(cls, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> ZoneFold:
+    def load(cls, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> ZoneLearning:
         """Read a checkpoint; anything missing or damaged is a StateError."""
         try:
             state = ZoneState.load(folder, zone)
@@ -105,6 +105,6 @@ class ZoneFold:
             if isinstance(error, StateError):
                 raise
             raise StateError(f"the checkpoint {folder.name} is incomplete ({error!r})") from error
-        fold = cls.__new__(cls)
-        fold._attach(state, store, files)
-        return fold
+        learning = cls.__new__(cls)
+        learning._attach(state, store, files)
+        return learning

@@ -21,7 +21,7 @@ WEEK = 7 * DAY
 Times = npt.NDArray[np.int64]
 
 
-class Live:
+class LiveForecasts:
     """The last week and more of forecasts and their errors (n x entities), in the unit of power.
 
     ``errors`` is forecast minus reading, NaN where there is no reading that counts;

@@ -42,7 +42,7 @@ class Rows:
             return np.zeros(len(times), np.bool_)
         return times < max(self.start, self.watermark - lateness)
 
-    def known(self, columns: npt.NDArray[np.int64], times: Times) -> BoolArray:
+    def has_reading(self, columns: npt.NDArray[np.int64], times: Times) -> BoolArray:
         """Which of these cells have a reading already."""
         at = self.index(times)
         inside = (at >= 0) & (at < len(self.values))
@@ -66,7 +66,7 @@ class Rows:
         self.values = np.hstack([self.values, blank])
         self.reported = np.hstack([self.reported, np.zeros((len(blank), 1), np.bool_)])
 
-    def settled(self, covered: BoolArray, lateness: int) -> int:
+    def count_settled(self, covered: BoolArray, lateness: int) -> int:
         """How many rows from ``next`` on need not be waited for, in one piece.
 
         Args:

@@ -12,11 +12,11 @@ from clearwatt.clear.component import Component
 from clearwatt.clear.deployed_models import DeployedModels, columns_of
 from clearwatt.clear.model_saving import unpack_version
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
-from clearwatt.service.folding.findings import Findings
-from clearwatt.service.folding.intake import Late
-from clearwatt.service.folding.learning import learn_beside
-from clearwatt.service.folding.starting import warm_up
-from clearwatt.service.folding.zone_state import WHOLE_ZONE, ZoneState
+from clearwatt.service.learner.apply.intake import LateReadings
+from clearwatt.service.learner.apply.learning import learn_beside
+from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
+from clearwatt.service.learner.apply.warm_up import warm_up
+from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Command, Flag
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import Store
@@ -29,7 +29,7 @@ FIXED = ("strategy", "parameters", "familiarity_capacity", "width", "layers", "l
 """Settings that what has been learned depends on."""
 
 
-class Answer(NamedTuple):
+class CommandResult(NamedTuple):
     """What a command led to, in words and values."""
 
     message: str
@@ -37,13 +37,13 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Desk:
+class CommandContext:
     """All that a command may need."""
 
     command: Command
     seq: int
     state: ZoneState
-    findings: Findings
+    builder: OutcomeBuilder
     store: Store
 
     @property
@@ -82,96 +82,101 @@ class Desk:
         ]
 
 
-def obey(
-    command: Command, seq: int, state: ZoneState, findings: Findings, store: Store
+def apply_command(
+    command: Command, seq: int, state: ZoneState, builder: OutcomeBuilder, store: Store
 ) -> Stream[None]:
     """Carry a command out; one that cannot be is refused, with the reason as its event."""
-    desk = Desk(command, seq, state, findings, store)
+    context = CommandContext(command, seq, state, builder, store)
     try:
         if command.entity is not None and command.entity not in state.entities:
             raise DataError(f"zone {state.zone.id} has no entity {command.entity!r}")
-        answer = yield from _carry_out(desk)
+        result = yield from _run(context)
         kind = str(command.kind)
     except ClearwattError as error:
-        answer, kind = Answer(f"{command.kind} of {desk.subject}: {error}", {}), "command refused"
-    findings.event(
+        result, kind = (
+            CommandResult(f"{command.kind} of {context.subject}: {error}", {}),
+            "command refused",
+        )
+    builder.event(
         f"command:{state.zone.id}:{seq}",
         kind,
-        answer.message,
+        result.message,
         actor=command.actor,
         entity=command.entity,
         time=None if state.rows is None else state.rows.next - state.rows.step,
-        details={"command": command.kind, **answer.details},
+        details={"command": command.kind, **result.details},
     )
 
 
-def _carry_out(desk: Desk) -> Stream[Answer]:
-    if desk.command.kind in ("warmup", "adopt"):
+def _run(context: CommandContext) -> Stream[CommandResult]:
+    if context.command.kind in ("warmup", "adopt"):
         message, details = yield from warm_up(
-            desk.state,
-            desk.findings,
-            desk.store,
-            entity=desk.command.entity,
-            arguments=desk.command.arguments,
+            context.state,
+            context.builder,
+            context.store,
+            entity=context.command.entity,
+            arguments=context.command.arguments,
         )
-        return Answer(message, details)
-    if desk.command.kind == "release":
-        answer = yield from _release(desk)
-        return answer
-    return _AT_ONCE[desk.command.kind](desk)
+        return CommandResult(message, details)
+    if context.command.kind == "release":
+        result = yield from _release(context)
+        return result
+    return _AT_ONCE[context.command.kind](context)
 
 
-def _hold(desk: Desk) -> Answer:
-    desk.state.held.add(desk.name)
-    return Answer(f"{desk.subject} learns nothing until it is resumed; forecasts go on", {})
+def _hold(context: CommandContext) -> CommandResult:
+    context.state.held.add(context.name)
+    return CommandResult(
+        f"{context.subject} learns nothing until it is resumed; forecasts go on", {}
+    )
 
 
-def _resume(desk: Desk) -> Answer:
-    desk.state.held.discard(desk.name)
-    return Answer(f"{desk.subject} learns again", {})
+def _resume(context: CommandContext) -> CommandResult:
+    context.state.held.discard(context.name)
+    return CommandResult(f"{context.subject} learns again", {})
 
 
-def _approval(desk: Desk) -> Answer:
-    required = desk.argument("required", bool)
-    for component in desk.components:
+def _approval(context: CommandContext) -> CommandResult:
+    required = context.argument("required", bool)
+    for component in context.components:
         component.approval = required
     says = "waits for approval before a new model is deployed" if required else "deploys by itself"
-    return Answer(f"{desk.subject} {says}", {"required": required})
+    return CommandResult(f"{context.subject} {says}", {"required": required})
 
 
-def _activate(desk: Desk) -> Answer:
-    identity = desk.argument("version", str)
-    component = _component_of(desk.state, identity)
-    version = desk.store.version(identity)
+def _activate(context: CommandContext) -> CommandResult:
+    identity = context.argument("version", str)
+    component = _component_of(context.state, identity)
+    version = context.store.version(identity)
     if version is None:
         raise DataError(f"there is no model {identity!r}")
-    model = unpack_version(desk.findings.files.read(version.path), component)
+    model = unpack_version(context.builder.files.read(version.path), component)
     component.activate(model.params, model.threshold, model.state)
-    if desk.state.instance is not None:
-        fresh = columns_of(desk.state.instance, component.entity)
-        desk.state.intervals.swap(fresh, DeployedModels(desk.state.instance).predict)
+    if context.state.instance is not None:
+        fresh = columns_of(context.state.instance, component.entity)
+        context.state.intervals.swap(fresh, DeployedModels(context.state.instance).predict)
     candidate = component.candidate
     if candidate is not None and identity.endswith(f":{candidate.number}"):
         component.candidate = None
-    before = desk.state.deployed.get(desk.state.key(component))
-    desk.findings.put_into_service(component, identity)
-    desk.findings.versions.append(replace(version, status="deployed"))
-    return Answer(
+    before = context.state.deployed.get(context.state.key(component))
+    context.builder.put_into_service(component, identity)
+    context.builder.versions.append(replace(version, status="deployed"))
+    return CommandResult(
         f"model {identity} is in service instead of {before}; buffers were kept",
         {"before": before, "after": identity},
     )
 
 
-def _reject(desk: Desk) -> Answer:
-    identity = desk.argument("version", str)
-    component = _component_of(desk.state, identity)
-    version = desk.store.version(identity)
+def _reject(context: CommandContext) -> CommandResult:
+    identity = context.argument("version", str)
+    component = _component_of(context.state, identity)
+    version = context.store.version(identity)
     candidate = component.candidate
     if version is None or candidate is None or not identity.endswith(f":{candidate.number}"):
         raise DataError(f"model {identity!r} does not await approval")
     component.candidate = None
-    desk.findings.versions.append(replace(version, status="refused"))
-    return Answer(f"model {identity} was rejected", {"version": identity})
+    context.builder.versions.append(replace(version, status="refused"))
+    return CommandResult(f"model {identity} was rejected", {"version": identity})
 
 
 def _component_of(state: ZoneState, identity: str) -> Component:
@@ -181,77 +186,79 @@ def _component_of(state: ZoneState, identity: str) -> Component:
     return component
 
 
-def _exclude(desk: Desk) -> Answer:
-    start, end = desk.argument("start", int), desk.argument("end", int)
+def _exclude(context: CommandContext) -> CommandResult:
+    start, end = context.argument("start", int), context.argument("end", int)
     if start >= end:
         raise ConfigurationError(f"the window from {written(start)} to {written(end)} is empty")
-    state = desk.state
-    state.exclusions.setdefault(desk.name, []).append((start, end))
-    names = [desk.command.entity] if desk.command.entity else state.columns
-    forgotten = _forget(desk, [name for name in names if name in state.columns], start, end)
-    return Answer(
-        f"{desk.subject} does not learn from {written(start)} to {written(end)}; {forgotten} "
+    state = context.state
+    state.exclusions.setdefault(context.name, []).append((start, end))
+    names = [context.command.entity] if context.command.entity else state.columns
+    forgotten = _forget(context, [name for name in names if name in state.columns], start, end)
+    return CommandResult(
+        f"{context.subject} does not learn from {written(start)} to {written(end)}; {forgotten} "
         "samples were forgotten",
-        {"start": start, "end": end, "forgotten": forgotten, **_reason(desk)},
+        {"start": start, "end": end, "forgotten": forgotten, **_reason(context)},
     )
 
 
-def _forget(desk: Desk, names: Sequence[str], start: int, end: int) -> int:
-    state = desk.state
+def _forget(context: CommandContext, names: Sequence[str], start: int, end: int) -> int:
+    state = context.state
     if state.instance is None or not names:
         return 0
     times = state.row_times
     numbers = np.flatnonzero((times >= start) & (times < end))
     for name in names:
         for moment in np.unique(times[numbers]):
-            desk.findings.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
+            context.builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
     columns = np.array([state.columns.index(name) for name in names], np.int64)
     state.intervals.forget(columns, start, end)
-    whole = desk.command.entity is None
+    whole = context.command.entity is None
     return state.instance.forget(numbers, None if whole else list(names), inputs=whole)
 
 
-def _reason(desk: Desk) -> dict[str, str]:
-    return {"reason": str(desk.command.arguments.get("reason", ""))}
+def _reason(context: CommandContext) -> dict[str, str]:
+    return {"reason": str(context.command.arguments.get("reason", ""))}
 
 
-def _release(desk: Desk) -> Stream[Answer]:
-    taken = _from_quarantine(desk, Flag.RELEASED)
-    if desk.entity in desk.state.columns and taken:
-        column = desk.state.columns.index(desk.entity)
-        late = Late(
+def _release(context: CommandContext) -> Stream[CommandResult]:
+    taken = _from_quarantine(context, Flag.RELEASED)
+    if context.entity in context.state.columns and taken:
+        column = context.state.columns.index(context.entity)
+        late = LateReadings(
             np.full(len(taken), column, np.int64),
             np.array(list(taken), np.int64),
             np.array(list(taken.values()), np.float32),
         )
-        yield from learn_beside(desk.state, desk.findings, late)
-    return Answer(
-        f"{len(taken)} readings of {desk.entity} were released and learned from",
+        yield from learn_beside(context.state, context.builder, late)
+    return CommandResult(
+        f"{len(taken)} readings of {context.entity} were released and learned from",
         {"times": list(taken)},
     )
 
 
-def _drop(desk: Desk) -> Answer:
-    taken = _from_quarantine(desk, Flag.DROPPED)
-    return Answer(f"{len(taken)} readings of {desk.entity} were dropped", {"times": list(taken)})
+def _drop(context: CommandContext) -> CommandResult:
+    taken = _from_quarantine(context, Flag.DROPPED)
+    return CommandResult(
+        f"{len(taken)} readings of {context.entity} were dropped", {"times": list(taken)}
+    )
 
 
-def _from_quarantine(desk: Desk, flag: Flag) -> dict[int, float]:
-    held = desk.state.quarantined.get(desk.entity, {})
-    wanted = [int(moment) for moment in desk.argument("times", list)]
+def _from_quarantine(context: CommandContext, flag: Flag) -> dict[int, float]:
+    held = context.state.quarantined.get(context.entity, {})
+    wanted = [int(moment) for moment in context.argument("times", list)]
     unknown = [moment for moment in wanted if moment not in held]
     if unknown:
-        raise DataError(f"{desk.entity} has no quarantined reading at {written(unknown[0])}")
+        raise DataError(f"{context.entity} has no quarantined reading at {written(unknown[0])}")
     for moment in wanted:
-        desk.findings.verdict(desk.entity, moment, flag, _reason(desk)["reason"])
+        context.builder.verdict(context.entity, moment, flag, _reason(context)["reason"])
     return {moment: held.pop(moment) for moment in sorted(set(wanted))}
 
 
-def _settings(desk: Desk) -> Answer:
-    if desk.command.entity is not None:
+def _settings(context: CommandContext) -> CommandResult:
+    if context.command.entity is not None:
         raise ConfigurationError("settings are those of a zone, not of one entity")
-    state = desk.state
-    wanted = ZoneSettings.read({**state.settings.plain(), **desk.command.arguments})
+    state = context.state
+    wanted = ZoneSettings.read({**state.settings.plain(), **context.command.arguments})
     changed = {
         name: value
         for name, value in wanted.plain().items()
@@ -267,10 +274,12 @@ def _settings(desk: Desk) -> Answer:
         state.instance.settings = wanted.core(state.zone.step)
         for component in state.components:
             component.settings = state.instance.settings
-    return Answer(f"settings of zone {state.zone.id} changed: {changed}", {"changed": changed})
+    return CommandResult(
+        f"settings of zone {state.zone.id} changed: {changed}", {"changed": changed}
+    )
 
 
-_AT_ONCE: dict[str, Callable[[Desk], Answer]] = {
+_AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "hold": _hold,
     "resume": _resume,
     "approval": _approval,

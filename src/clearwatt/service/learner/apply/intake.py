@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.service.folding.zone_state import ZoneState
+from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import Readings
 
 Positions = npt.NDArray[np.int64]
 
 
-class Late(NamedTuple):
+class LateReadings(NamedTuple):
     """Readings that came after their row had closed: columns (n), times (n), values (n)."""
 
     columns: Positions
@@ -39,18 +39,18 @@ class Intake:
         self._times = np.ascontiguousarray(readings["time"][learns], np.int64)
         self._values = readings["value"][learns].astype(np.float32)
         self._late = np.zeros(len(self._times), np.bool_)
-        self._known = np.zeros(len(self._times), np.bool_)
+        self._has_reading = np.zeros(len(self._times), np.bool_)
         self._mended = np.zeros(len(self._times), np.bool_)
         if state.rows is not None:
             self._late = state.rows.too_late(self._times, state.settings.lateness)
-            self._known = state.rows.known(self._columns, self._times)
+            self._has_reading = state.rows.has_reading(self._columns, self._times)
 
     @property
     def corrected(self) -> list[tuple[str, int]]:
         """Entities and times whose reading was replaced after its row had closed."""
         if self.state.rows is None:
             return []
-        closed = self._known & (self._times < self.state.rows.next)
+        closed = self._has_reading & (self._times < self.state.rows.next)
         return [
             (self.state.columns[int(self._columns[place])], int(self._times[place]))
             for place in np.flatnonzero(closed)
@@ -59,7 +59,7 @@ class Intake:
     @property
     def reorders(self) -> bool:
         """Whether rows that are closed by now must be learned before this is taken in."""
-        return bool((self._late | self._known).any())
+        return bool((self._late | self._has_reading).any())
 
     def enter(self) -> None:
         """Put what is in time into its rows, correct what was known, set aside what waits."""
@@ -71,26 +71,28 @@ class Intake:
             return
         closed = self._times < rows.next
         self._mend_quarantine(closed)
-        fits = ~self._late & ~(closed & ~self._known)
-        for place in np.flatnonzero(self._known & closed & ~self._mended):
+        fits = ~self._late & ~(closed & ~self._has_reading)
+        for place in np.flatnonzero(self._has_reading & closed & ~self._mended):
             self._correct(int(place))
         rows.put(self._columns[fits], self._times[fits], self._values[fits])
 
-    def late(self) -> Late:
+    def late(self) -> LateReadings:
         """What must be learned beside the rows."""
         rows = self.state.rows
         if rows is None:
-            return Late(self._columns[:0], self._times[:0], self._values[:0])
+            return LateReadings(self._columns[:0], self._times[:0], self._values[:0])
         closed = self._times < rows.next
         streamed = np.isin(self._times, self.state.row_times)
-        beside = (self._late | closed) & ~self._known & ~(streamed & (self._times < rows.start))
+        beside = (
+            (self._late | closed) & ~self._has_reading & ~(streamed & (self._times < rows.start))
+        )
         beside |= self._mended
         beside &= np.isfinite(self._values)
-        return Late(self._columns[beside], self._times[beside], self._values[beside])
+        return LateReadings(self._columns[beside], self._times[beside], self._values[beside])
 
     def _mend_quarantine(self, closed: npt.NDArray[np.bool_]) -> None:
         """What was set aside and is now corrected was never learned from: it comes late."""
-        for place in np.flatnonzero(self._known & closed):
+        for place in np.flatnonzero(self._has_reading & closed):
             name = self.state.columns[int(self._columns[place])]
             held = self.state.quarantined.get(name, {})
             self._mended[place] = held.pop(int(self._times[place]), None) is not None

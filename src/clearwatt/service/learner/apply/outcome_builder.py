@@ -11,14 +11,14 @@ from clearwatt.clear.component import Component
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.model_saving import pack_version
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.folding.status import zone_status
-from clearwatt.service.folding.zone_state import ZoneState
+from clearwatt.service.learner.apply.status import zone_status
+from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import Event, Flag, Outcome, Verdict, Version, VersionStatus
 
 _NOT_DEPLOYED = {True: "awaiting", False: "refused"}
 
 
-class Findings:
+class OutcomeBuilder:
     """Events, versions and verdicts since the last outcome; model files are written at once."""
 
     def __init__(self, state: ZoneState, files: ModelFiles) -> None:
@@ -27,7 +27,7 @@ class Findings:
         self.versions: list[Version] = []
         self.verdicts: list[Verdict] = []
 
-    def outcome(self) -> Outcome:
+    def build(self) -> Outcome:
         """Everything found, to be committed; gathering starts anew."""
         state = self.state
         found = Outcome(

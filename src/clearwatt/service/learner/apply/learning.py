@@ -15,11 +15,11 @@ from clearwatt.clear.detection import reconstruction_errors
 from clearwatt.clear.loop import Deployment
 from clearwatt.data.quality import Reason, assess_readings
 from clearwatt.data.quality_rules import ReadingLimits
-from clearwatt.service.folding.findings import Findings
-from clearwatt.service.folding.intake import Late
-from clearwatt.service.folding.live import DAY
-from clearwatt.service.folding.weather import instants
-from clearwatt.service.folding.zone_state import RULES, WHOLE_ZONE, ZoneState
+from clearwatt.service.learner.apply.intake import LateReadings
+from clearwatt.service.learner.apply.live import DAY
+from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
+from clearwatt.service.learner.apply.weather import instants
+from clearwatt.service.learner.apply.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
 from clearwatt.training.fleet import Trained
 from clearwatt.training.streams import Stream
@@ -27,7 +27,7 @@ from clearwatt.training.streams import Stream
 Times = npt.NDArray[np.int64]
 
 
-class Closed(NamedTuple):
+class ClosedRows(NamedTuple):
     """Rows that close: times (n), inputs (n x d), readings (n x entities), verdicts (same)."""
 
     times: Times
@@ -35,24 +35,26 @@ class Closed(NamedTuple):
     readings: Float32Array
     codes: npt.NDArray[np.uint8]
 
-    def part(self, start: int, stop: int) -> Closed:
+    def part(self, start: int, stop: int) -> ClosedRows:
         """Some of them."""
         piece = slice(start, stop)
-        return Closed(self.times[piece], self.x[piece], self.readings[piece], self.codes[piece])
+        return ClosedRows(self.times[piece], self.x[piece], self.readings[piece], self.codes[piece])
 
 
-def advance(state: ZoneState, findings: Findings) -> Stream[None]:
+def advance(state: ZoneState, builder: OutcomeBuilder) -> Stream[None]:
     """Learn from every row that is closed by now."""
     closed = _closed(state)
     if closed is None or state.rows is None:
         return
     for start, stop in _pieces(closed.times, _longest(state)):
-        yield from _learn(state, findings, closed.part(start, stop))
+        yield from _learn(state, builder, closed.part(start, stop))
     state.rows.close(len(closed.times), keep=state.keep)
-    state.knots.forget_before(state.rows.start)
+    state.weather.forget_before(state.rows.start)
 
 
-def learn_late(state: ZoneState, findings: Findings, late: Late, *, key: str) -> Stream[None]:
+def learn_late(
+    state: ZoneState, builder: OutcomeBuilder, late: LateReadings, *, key: str
+) -> Stream[None]:
     """Learn from readings whose rows have closed, beside the stream."""
     if len(late.times) == 0 or state.instance is None:
         return
@@ -67,11 +69,11 @@ def learn_late(state: ZoneState, findings: Findings, late: Late, *, key: str) ->
     ):
         name = state.columns[int(column)]
         if good:
-            findings.verdict(name, int(moment), Flag.LATE, "came after its row had closed")
+            builder.verdict(name, int(moment), Flag.LATE, "came after its row had closed")
         else:
             _quarantine(
                 state,
-                findings,
+                builder,
                 name,
                 moment=int(moment),
                 value=float(value),
@@ -79,7 +81,7 @@ def learn_late(state: ZoneState, findings: Findings, late: Late, *, key: str) ->
             )
     for column in np.unique(late.columns):
         name, count = state.columns[int(column)], int((late.columns == column).sum())
-        findings.event(
+        builder.event(
             f"late:{state.zone.id}:{key}:{name}",
             "late",
             f"{count} readings of {name} came later than {state.settings.lateness} s behind the "
@@ -88,11 +90,11 @@ def learn_late(state: ZoneState, findings: Findings, late: Late, *, key: str) ->
             time=int(late.times[late.columns == column].max()),
             details={"readings": count},
         )
-    kept = Late(late.columns[plausible], late.times[plausible], late.values[plausible])
-    yield from learn_beside(state, findings, kept)
+    kept = LateReadings(late.columns[plausible], late.times[plausible], late.values[plausible])
+    yield from learn_beside(state, builder, kept)
 
 
-def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[None]:
+def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) -> Stream[None]:
     """Judge and buffer readings with the models of today; their rows have passed."""
     instance = state.instance
     if instance is None or state.scaling is None or len(late.times) == 0:
@@ -101,7 +103,7 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
     readings[np.searchsorted(times, late.times), late.columns] = late.values
     x = inputs_at(state, times)
-    y = _unheld(state, _measured(state, times, readings))
+    y = _without_held(state, _targets(state, times, readings))
     usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
@@ -109,17 +111,19 @@ def learn_beside(state: ZoneState, findings: Findings, late: Late) -> Stream[Non
     before = instance.inputs.next_row
     for start in range(0, int(usable.sum()), _longest(state)):
         piece = slice(start, start + _longest(state))
-        deployed = yield from singly(instance.stream_late(x[usable][piece], y[usable][piece]))
+        deployed = yield from train_one_by_one(
+            instance.stream_late(x[usable][piece], y[usable][piece])
+        )
         models = DeployedModels(instance)
         state.intervals.swap(models.deploy(deployed), models.predict)
-        _note(state, findings, deployed, [moment or int(times[-1])] * len(deployed))
-    _remember(state, times[usable], instance.inputs.next_row - before)
+        _note(state, builder, deployed, [moment or int(times[-1])] * len(deployed))
+    _add_row_times(state, times[usable], instance.inputs.next_row - before)
 
 
 def inputs_at(state: ZoneState, times: Times) -> Float32Array:
     """The inputs (n x d) at these times, by what the zone learns from; NaN where uncovered."""
     assert state.scaling is not None
-    frame = state.knots.frame(int(times[0]), int(times[-1])) if len(times) else None
+    frame = state.weather.frame(int(times[0]), int(times[-1])) if len(times) else None
     if frame is None or len(frame) == 0:
         width = len(state.scaling.columns(state.zone.id))
         return np.full((len(times), width), np.nan, np.float32)
@@ -131,7 +135,7 @@ def covers(x: Float32Array) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isfinite(x).all(axis=1), np.bool_)
 
 
-def singly(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
+def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
     """Train jobs one at a time: who happens to wait together must not matter."""
     try:
         jobs = next(stream)
@@ -145,13 +149,13 @@ def singly(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
         return deployed
 
 
-def _closed(state: ZoneState) -> Closed | None:
+def _closed(state: ZoneState) -> ClosedRows | None:
     rows = state.rows
     if rows is None or state.instance is None or len(rows.open_times) == 0:
         return None
     times = rows.open_times
     x = inputs_at(state, times)
-    settled = rows.settled(covers(x), state.settings.lateness)
+    settled = rows.count_settled(covers(x), state.settings.lateness)
     count = settled - state.settle
     if count <= 0:
         return None
@@ -160,7 +164,7 @@ def _closed(state: ZoneState) -> Closed | None:
     frame = pd.DataFrame(known, index=instants(rows.times[: len(known)]), columns=state.columns)
     codes = assess_readings(frame, state.described, RULES).codes
     piece = slice(first, first + count)
-    return Closed(times[:count], x[:count], rows.values[piece].copy(), codes[piece])
+    return ClosedRows(times[:count], x[:count], rows.values[piece].copy(), codes[piece])
 
 
 def _longest(state: ZoneState) -> int:
@@ -178,19 +182,19 @@ def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
     return list(zip(cuts, [*cuts[1:], len(times)], strict=True))
 
 
-def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]:
+def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Stream[None]:
     instance = state.instance
     assert instance is not None
-    readings = _judged(state, findings, closed)
+    readings = _trusted_readings(state, builder, closed)
     covered = covers(closed.x)
     times, x = closed.times[covered], closed.x[covered]
     models, deployed, step = DeployedModels(instance), [], instance.step
-    known = _measured(state, closed.times, readings)[covered]
+    known = _targets(state, closed.times, readings)[covered]
     if WHOLE_ZONE not in state.held and len(x):
-        _flag_excluded(state, findings, closed.times)
+        _flag_excluded(state, builder, closed.times)
         row = instance.inputs.next_row
-        deployed = yield from singly(instance.stream(x, _unheld(state, known)))
-        _remember(state, times, instance.inputs.next_row - row)
+        deployed = yield from train_one_by_one(instance.stream(x, _without_held(state, known)))
+        _add_row_times(state, times, instance.inputs.next_row - row)
     places = [each.event.step - step for each in deployed]
     forecasts, errors = np.empty(known.shape), np.empty(len(x), np.float32)
     for piece, fresh in models.deploy_along(len(x), list(zip(places, deployed, strict=True))):
@@ -201,10 +205,12 @@ def _learn(state: ZoneState, findings: Findings, closed: Closed) -> Stream[None]
         )
         state.intervals.observe(forecasts[piece], known[piece], x=x[piece], times=times[piece])
     _record(state, closed.times, readings, covered, said=(forecasts, errors))
-    _note(state, findings, deployed, [int(times[place - 1]) for place in places])
+    _note(state, builder, deployed, [int(times[place - 1]) for place in places])
 
 
-def _judged(state: ZoneState, findings: Findings, closed: Closed) -> Float32Array:
+def _trusted_readings(
+    state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows
+) -> Float32Array:
     """The readings without those that are not to be trusted, which are set aside."""
     bad = closed.codes > Reason.GAP
     flagged = np.array([name in state.flagged for name in state.columns], np.bool_)
@@ -216,18 +222,24 @@ def _judged(state: ZoneState, findings: Findings, closed: Closed) -> Float32Arra
                 continue
             reason = Reason(int(closed.codes[place, column]))
             value, moment = float(closed.readings[place, column]), int(closed.times[place])
-            _quarantine(state, findings, name, moment=moment, value=value, reason=reason)
+            _quarantine(state, builder, name, moment=moment, value=value, reason=reason)
     return np.where(bad, np.float32(np.nan), closed.readings)
 
 
 def _quarantine(
-    state: ZoneState, findings: Findings, name: str, *, moment: int, value: float, reason: Reason
+    state: ZoneState,
+    builder: OutcomeBuilder,
+    name: str,
+    *,
+    moment: int,
+    value: float,
+    reason: Reason,
 ) -> None:
     state.quarantined.setdefault(name, {})[moment] = value
-    findings.verdict(name, moment, Flag.QUARANTINED, reason.label)
+    builder.verdict(name, moment, Flag.QUARANTINED, reason.label)
     if name not in state.flagged:  # one event for the beginning, not one per reading
         state.flagged.add(name)
-        findings.event(
+        builder.event(
             f"quarantine:{name}:{moment}",
             "quarantine",
             f"readings of {name} are set aside from here on: {reason.label}",
@@ -254,13 +266,13 @@ def _record(
     state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
 
 
-def _unheld(state: ZoneState, measured: Float32Array) -> Float32Array:
+def _without_held(state: ZoneState, measured: Float32Array) -> Float32Array:
     """Measurements that are learned from: without those of entities that are held."""
     held = [name in state.held for name in state.columns]
     return np.where(held, np.float32(np.nan), measured)
 
 
-def _measured(state: ZoneState, times: Times, readings: Float32Array) -> Float32Array:
+def _targets(state: ZoneState, times: Times, readings: Float32Array) -> Float32Array:
     """Readings as forecasts are compared with: scaled, without what is excluded."""
     assert state.scaling is not None
     y = state.scaling.scale_power(readings, state.columns)
@@ -269,21 +281,24 @@ def _measured(state: ZoneState, times: Times, readings: Float32Array) -> Float32
     return y
 
 
-def _flag_excluded(state: ZoneState, findings: Findings, times: Times) -> None:
+def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> None:
     if not state.exclusions:
         return
     for name in state.columns:
         for moment in times[state.excluded(name, times)]:
-            findings.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
+            builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
 
 
-def _remember(state: ZoneState, times: Times, count: int) -> None:
+def _add_row_times(state: ZoneState, times: Times, count: int) -> None:
     """Note the times of new rows of the instance; a frozen one keeps none."""
     state.row_times = np.concatenate([state.row_times, times[:count]])
 
 
 def _note(
-    state: ZoneState, findings: Findings, deployed: Sequence[Deployment], moments: Sequence[int]
+    state: ZoneState,
+    builder: OutcomeBuilder,
+    deployed: Sequence[Deployment],
+    moments: Sequence[int],
 ) -> None:
     assert state.instance is not None
     state.instance.events = ()  # they are in the store from here on
@@ -295,7 +310,7 @@ def _note(
             if part.name == event.component and part.entity == event.entity
         )
         state.updated[state.key(component)] = moment
-        findings.update(component, event, time=moment)
+        builder.update(component, event, time=moment)
 
 
 def _in_range(state: ZoneState, column: int, value: float) -> bool:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.service.folding.test_fold import played
 from tests.service.journals import STEP, Service, World
+from tests.service.learner.apply.test_fold import played
 
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.intervals import LEVELS
-from clearwatt.service.folding.fold import ZoneFold
 from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 
 
 @pytest.fixture(scope="module")
@@ -58,29 +58,29 @@ def test_without_levels_there_are_none(service, world):
 
 def test_they_are_the_same_however_entries_are_grouped(tmp_path, service, world):
     twin = played(tmp_path / "b", world, limit=3)
-    assert state_of(twin.fold) == state_of(service.fold)
+    assert state_of(twin.learning) == state_of(service.learning)
     assert twin.store.intervals("north") == service.store.intervals("north")
 
 
 def test_a_checkpoint_brings_them_back(tmp_path: Path, service, world):
-    service.fold.save(tmp_path)
-    found = ZoneFold.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
-    assert state_of(found) == state_of(service.fold)
+    service.learning.save(tmp_path)
+    found = ZoneLearning.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
+    assert state_of(found) == state_of(service.learning)
 
 
 def test_intervals_of_another_release_make_a_checkpoint_unusable_by_name(tmp_path, service, world):
-    service.fold.save(tmp_path)
+    service.learning.save(tmp_path)
     saved = load_state(tmp_path / "zone")
     saved.values["intervals"]["version"] = 1
     save_state(tmp_path / "zone", saved.values, saved.tensors)
     # A StateError sets the checkpoint aside and folds the journal again; any other would not.
     with pytest.raises(StateError, match="intervals were saved with version 1"):
-        ZoneFold.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
+        ZoneLearning.load(tmp_path, zone=world.zone, store=service.store, files=service.files)
 
 
 def test_what_is_forgotten_is_in_no_window_any_more(tmp_path, world):
     service = played(tmp_path / "c", world)
-    intervals = service.fold.state.intervals
+    intervals = service.learning.state.intervals
     start = STEP * int(intervals.window.steps[10])
     service.command("exclude", "e0", start=start, end=start + 5 * STEP)
     service.catch_up()
@@ -107,7 +107,7 @@ def test_a_damaged_sheet_costs_intervals_and_no_forecast(tmp_path, world):
     assert all(np.isfinite(each.values).all() for each in answers)
 
 
-def state_of(fold: ZoneFold) -> tuple:
-    intervals = fold.state.intervals
+def state_of(learning: ZoneLearning) -> tuple:
+    intervals = learning.state.intervals
     tensors = {name: each.numpy().tobytes() for name, each in intervals.tensors().items()}
     return intervals.values(), tensors
