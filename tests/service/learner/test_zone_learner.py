@@ -15,7 +15,7 @@ from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
 from clearwatt.service.learner import pace
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.updater import TrainingLostError
-from clearwatt.service.learner.zone_learner import CROWD, Workplace, ZoneLearner
+from clearwatt.service.learner.zone_learner import CROWD, LearnerContext, ZoneLearner
 from clearwatt.service.records import READING, Command, Entity, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
@@ -54,7 +54,7 @@ class Station:
         self.restart()
 
     def restart(self) -> None:
-        place = Workplace(
+        context = LearnerContext(
             store=self.store,
             files=self.files,
             checkpoints=self.checkpoints,
@@ -64,7 +64,7 @@ class Station:
             tell=self.told.append,
             wake=lambda: None,
         )
-        self.learner = ZoneLearner(self.zone, place)
+        self.learner = ZoneLearner(self.zone, context)
 
     def send(self, *values: float, start: int = 0) -> None:
         readings = np.zeros(len(values), READING)
