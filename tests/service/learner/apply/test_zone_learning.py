@@ -281,7 +281,7 @@ def test_an_entity_can_join_a_zone_that_learns(tmp_path, world):
     service.catch_up()
     entities = service.status.entities
     assert entities["e1"].state == "learning", service.kinds()
-    assert entities["e1"]["judged"] > 0
+    assert entities["e1"].judged > 0
 
 
 def test_a_warm_up_without_history_is_refused_with_the_reason(tmp_path, world):
