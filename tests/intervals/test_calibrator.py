@@ -37,7 +37,7 @@ def test_normal_residuals_give_normal_quantiles(world):
     calibrator = world.start()
     calibrator.observe(*world.rows(30))
     forecasts, _, steps = world.rows(390)
-    said = calibrator.quantiles(forecasts, steps) - forecasts[..., None]
+    said = calibrator.snapshot.quantiles(forecasts, steps) - forecasts[..., None]
     np.testing.assert_allclose(said[..., 3].mean(), 0.0, atol=0.01)
     np.testing.assert_allclose(said[..., -1].mean(), 0.1 * NORMAL_5, rtol=0.1)
     np.testing.assert_allclose(said[..., 0].mean(), -0.1 * NORMAL_5, rtol=0.1)
@@ -158,7 +158,7 @@ def test_quantiles_never_cross_and_stay_within_limits(forecasts, y, levels):
     )
     said = calibrator.observe(forecasts[then], y[then], steps[then], levels=levels)
     calibrator.swap(np.array([1]), forecasts[then, 1:], y[then, 1:], steps[then])
-    for each in (said, calibrator.quantiles(forecasts, steps, levels)):
+    for each in (said, calibrator.snapshot.quantiles(forecasts, steps, levels)):
         assert not np.isnan(each).any()
         assert (np.diff(each, axis=2) >= 0).all()
         assert (each >= np.array([0.0, -7.0])[:, None]).all()
@@ -193,7 +193,9 @@ def test_rows_without_a_measurement_teach_nothing(world):
     calibrator.observe(forecasts, np.full_like(y, np.nan), steps)
     forecasts, _, steps = world.rows(58)
     np.testing.assert_allclose(
-        calibrator.quantiles(forecasts, steps), other.quantiles(forecasts, steps), rtol=1e-12
+        calibrator.snapshot.quantiles(forecasts, steps),
+        other.snapshot.quantiles(forecasts, steps),
+        rtol=1e-12,
     )
 
 
@@ -232,9 +234,9 @@ def test_a_new_model_is_believed_from_its_first_day(world):
     calibrator.observe(*world.rows(30, 60))
     world.forecasts[:, 1] += 0.5 * World(120, seed=5).noise[:, 1]  # the second's is far worse
     forecasts, y, steps = world.rows(53, 60)
-    before = calibrator.quantiles(*world.rows(60, 61)[::2])
+    before = calibrator.snapshot.quantiles(*world.rows(60, 61)[::2])
     calibrator.swap(np.array([1]), forecasts[:, 1:], y[:, 1:], steps)
-    after = calibrator.quantiles(*world.rows(60, 61)[::2])
+    after = calibrator.snapshot.quantiles(*world.rows(60, 61)[::2])
     np.testing.assert_array_equal(after[:, 0], before[:, 0])
     y, said = issued(calibrator, world, 60, 63)
     assert ((y >= said[..., 0]) & (y <= said[..., -1]))[:, 1].mean() > 0.85
@@ -250,7 +252,7 @@ def test_widths_are_back_some_days_after_a_swap(world):
     ratios = []
     for first in (60, 75):
         widths = [
-            np.ptp(c.quantiles(*world.rows(first, first + 1)[::2]), axis=2)
+            np.ptp(c.snapshot.quantiles(*world.rows(first, first + 1)[::2]), axis=2)
             for c in (calibrator, other)
         ]
         ratios.append((widths[0] / widths[1]).mean())
@@ -264,9 +266,9 @@ def test_a_swap_without_anything_to_try_it_on_only_widens(world):
     world = world(40)
     calibrator = world.start()
     calibrator.observe(*world.rows(30))
-    before = calibrator.quantiles(*world.rows(39)[::2])
+    before = calibrator.snapshot.quantiles(*world.rows(39)[::2])
     calibrator.swap(np.arange(2), np.empty((0, 2)), np.empty((0, 2)), np.empty(0, np.int64))
-    after = calibrator.quantiles(*world.rows(39)[::2])
+    after = calibrator.snapshot.quantiles(*world.rows(39)[::2])
     assert (np.ptp(after, axis=2) > np.ptp(before, axis=2)).all()
 
 
@@ -291,8 +293,8 @@ def test_some_columns_can_be_asked_for(world):
     forecasts, _, steps = world.rows(30)
     columns = np.array([2, 0])
     np.testing.assert_array_equal(
-        calibrator.quantiles(forecasts[:, columns], steps, columns=columns),
-        calibrator.quantiles(forecasts, steps)[:, columns],
+        calibrator.snapshot.quantiles(forecasts[:, columns], steps, columns=columns),
+        calibrator.snapshot.quantiles(forecasts, steps)[:, columns],
     )
 
 
@@ -301,7 +303,8 @@ def test_any_level_lies_between_its_neighbours(world):
     calibrator = world.start()
     forecasts, _, steps = world.rows(30)
     few, more = (
-        calibrator.quantiles(forecasts, steps, levels) for levels in ((0.1, 0.9), (0.1, 0.2, 0.9))
+        calibrator.snapshot.quantiles(forecasts, steps, levels)
+        for levels in ((0.1, 0.9), (0.1, 0.2, 0.9))
     )
     np.testing.assert_array_equal(few, more[..., [0, 2]])
     assert ((more[..., 1] > more[..., 0]) & (more[..., 1] < more[..., 2])).all()

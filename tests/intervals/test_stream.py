@@ -59,7 +59,7 @@ def test_new_models_forecast_the_window_and_change_their_entities_only(samples):
     other = stream.copy()
     other.swap(np.array([1]), shifted)
     x, steps = samples.x[-DAY:].astype(np.float64), samples.steps[-DAY:]
-    before, after = (each.calibrator.quantiles(x, steps) for each in (stream, other))
+    before, after = (each.calibrator.snapshot.quantiles(x, steps) for each in (stream, other))
     np.testing.assert_array_equal(before[:, 0], after[:, 0])
     assert (after[:, 1].mean(axis=1) < before[:, 1].mean(axis=1) - 0.1).all()  # it is too high
     assert (np.ptp(after[:, 1], axis=1) > np.ptp(before[:, 1], axis=1)).all()
@@ -87,4 +87,8 @@ def test_another_entity_has_no_measurements_in_the_window(samples):
     stream.add(warm.x[:, 0].astype(np.float64), warm.measurements()[:, 0], warm.steps)
     assert np.isnan(stream.window.y[:, 2]).all()
     x = np.repeat(samples.x[-DAY:, :1], 3, axis=1).astype(np.float64)
-    assert stream.calibrator.quantiles(x, samples.steps[-DAY:]).shape == (DAY, 3, len(LEVELS))
+    assert stream.calibrator.snapshot.quantiles(x, samples.steps[-DAY:]).shape == (
+        DAY,
+        3,
+        len(LEVELS),
+    )

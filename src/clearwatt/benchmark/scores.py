@@ -13,6 +13,7 @@ import numpy.typing as npt
 from clearwatt.benchmark.history import History
 from clearwatt.benchmark.peer import Cost, Forecasts, Peer
 from clearwatt.errors import StateError
+from clearwatt.intervals import pinball_losses
 
 Series = npt.NDArray[np.float64]
 
@@ -97,12 +98,11 @@ def records(peer: Peer, history: History, forecasts: Forecasts) -> list[Record]:
     return found
 
 
-def pinball(wanted: Series, quantiles: Mapping[float, Series]) -> float:
+def _mean_pinball(wanted: Series, quantiles: Mapping[float, Series]) -> float:
     """The pinball loss, mean over the levels and over the measured steps."""
-    losses = []
-    for level, given in quantiles.items():
-        below = wanted - given
-        losses.append(np.nanmean(np.maximum(level * below, (level - 1) * below)))
+    losses = [
+        np.nanmean(pinball_losses(wanted, given, level)) for level, given in quantiles.items()
+    ]
     return float(np.mean(losses))
 
 
@@ -112,7 +112,7 @@ def _score(wanted: Series, power: Series, quantiles: Mapping[float, Series]) -> 
         return PhaseScore(None, None, None)
     with np.errstate(over="ignore", invalid="ignore"):  # of forecasts that went out of bounds
         rmse, mae = math.sqrt(np.square(errors).mean()), float(np.abs(errors).mean())
-    loss = pinball(wanted, quantiles) if quantiles else None
+    loss = _mean_pinball(wanted, quantiles) if quantiles else None
     return PhaseScore(_finite(rmse), _finite(mae), _finite(loss))
 
 

@@ -59,7 +59,8 @@ class InstanceCalibration:
                 f"steps have shape {given.shape} and type {given.dtype}; give one whole number for "
                 f"each of the {len(forecasts)} rows"
             )
-        return self._stream.calibrator.quantiles(forecasts, given.astype(np.int64), levels)
+        snapshot = self._stream.calibrator.snapshot
+        return snapshot.quantiles(forecasts, given.astype(np.int64), levels)
 
     def after(
         self,

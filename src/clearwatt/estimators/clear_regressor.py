@@ -27,7 +27,7 @@ from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.estimators.targets import checked_targets, names_of, require_measured, require_same
 from clearwatt.files import Saved, load_state
-from clearwatt.intervals import LEVELS, Limits, checked_limits, plain_limits
+from clearwatt.intervals import LEVELS, PowerLimits, checked_limits, plain_limits
 from clearwatt.packing import tensors_below
 from clearwatt.strategies import RecentReplay, Strategy, strategy_by_name
 from clearwatt.training.fleet import Training
@@ -134,7 +134,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         split: Literal["random", "temporal"] = "random",
         scale: bool = True,
         steps_per_day: int | None = None,
-        limits: Limits | None = None,
+        limits: PowerLimits | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.strategy = strategy

@@ -3,11 +3,11 @@
 from clearwatt.intervals.calibrator import Calibrator
 from clearwatt.intervals.cells import PARTS
 from clearwatt.intervals.levels import LEVELS, checked_levels
-from clearwatt.intervals.limits import Limits, checked_limits, physical_limits, plain_limits
-from clearwatt.intervals.pace import Pace
+from clearwatt.intervals.limits import PowerLimits, checked_limits, physical_limits, plain_limits
+from clearwatt.intervals.rates import CalibrationRates
 from clearwatt.intervals.replay import ModelSwap, replay_quantiles, window_rows
-from clearwatt.intervals.scores import Interval, crps, interval, pinball
-from clearwatt.intervals.sheet import Sheet
+from clearwatt.intervals.scores import Interval, crps, interval, pinball, pinball_losses
+from clearwatt.intervals.snapshot import QuantileSnapshot
 from clearwatt.intervals.stream import CalibratedStream, ForecastFunction
 from clearwatt.intervals.window import WINDOW_DAYS, SampleWindow
 
@@ -16,20 +16,21 @@ __all__ = [
     "PARTS",
     "WINDOW_DAYS",
     "CalibratedStream",
+    "CalibrationRates",
     "Calibrator",
     "ForecastFunction",
     "Interval",
-    "Limits",
     "ModelSwap",
-    "Pace",
+    "PowerLimits",
+    "QuantileSnapshot",
     "SampleWindow",
-    "Sheet",
     "checked_levels",
     "checked_limits",
     "crps",
     "interval",
     "physical_limits",
     "pinball",
+    "pinball_losses",
     "plain_limits",
     "replay_quantiles",
     "window_rows",

@@ -1,8 +1,8 @@
 """Quantiles around point forecasts, recalibrated day by day as measurements arrive.
 
-A residual is normalised by what is usual in its cell (hour and level, `cells`) and by how large
-residuals are these days (`recent`). Quantiles of normalised residuals come from a fading histogram
-(`shape`), and a tracker per level moves each until the share of readings below it is right.
+A residual is normalised by the long-term statistics of its cell (hour and level, `cells`), then by
+the recent size and bias (`recent`). Quantiles of normalised residuals come from a fading histogram
+(`histogram`), and a tracker per level moves each until the share of readings below it is right.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError, DataError, StateError, require_whole
-from clearwatt.intervals.batch import Kept
-from clearwatt.intervals.card import Card
-from clearwatt.intervals.cells import PARTS, Cells, Places, Spread
-from clearwatt.intervals.learner import Learner
-from clearwatt.intervals.levels import LEVELS, checked_levels
-from clearwatt.intervals.limits import limits_of
-from clearwatt.intervals.pace import PACE, Pace
-from clearwatt.intervals.sheet import Sheet, within
-from clearwatt.intervals.usual import Usual
+from clearwatt.intervals.cells import PARTS, CellSpread, Indices, ResidualCells
+from clearwatt.intervals.levels import checked_levels
+from clearwatt.intervals.limits import limits_array
+from clearwatt.intervals.long_term import LongTermStatistics
+from clearwatt.intervals.pending import ResidualRows
+from clearwatt.intervals.quantile_model import QuantileModel
+from clearwatt.intervals.rates import DEFAULT_RATES, CalibrationRates
+from clearwatt.intervals.snapshot import QuantileSnapshot
+from clearwatt.intervals.state import CalibratorState
 
 VERSION = 2
 """Of the saved state."""
@@ -35,153 +35,137 @@ VERSION = 2
 class Calibrator:
     """The quantiles of all entities of a zone, learned from their residuals row by row.
 
-    What it has learned is a function of the rows it was given and of the models that were swapped
-    between them; how rows were grouped into calls makes no difference.
+    The state is a function of the rows and of the model swaps between them; how rows are grouped
+    into calls makes no difference.
     """
 
-    def __init__(self, learner: Learner, limits: Float64Array, *, lag: int) -> None:
-        self.cells, self.limits, self.lag = learner.cells, limits, lag
-        self._learner = learner
-        self._day: int | None = None  # the one whose rows are coming in
+    def __init__(self, state: CalibratorState, limits: Float64Array, *, lag: int) -> None:
+        self.cells, self.limits, self.lag = state.cells, limits, lag
+        self._state = state
+        self._day: int | None = None  # the current day, if it is not over
         self._last: int | None = None  # the step of the last row
-        self.revision = 0  # of what is said
+        self.revision = 0  # changes with the quantiles
 
     @classmethod
     def start(
         cls,
         forecasts: Float64Array,
         y: Float64Array,
-        steps: Places,
+        steps: Indices,
         *,
         day: int,
         parts: int = PARTS,
         lag: int = 1,
         low: npt.ArrayLike | None = None,
         high: npt.ArrayLike | None = None,
-        pace: Pace = PACE,
+        rates: CalibrationRates = DEFAULT_RATES,
     ) -> Calibrator:
-        """Begin with what the models say of their warm-up.
+        """Begin with the models' forecasts of their warm-up.
 
         Args:
             forecasts: n x m.
-            y: measurements, n x m; NaN where there is none.
-            steps: absolute number of each row, n, ascending.
-            day: steps of a day.
-            parts: of a day that are told apart; 1 where nobody knows the time of day.
-            lag: whole days between the last row known when quantiles are given and the day they
-                are given for: 1 for a day ahead.
-            low: the lowest power possible, of all or of each entity; None: no limit.
-            high: the highest.
-            pace: how fast it learns.
+            y: Measurements, n x m; NaN where there is none.
+            steps: Step of each row, n, ascending.
+            day: Steps per day.
+            parts: Parts of a day with their own statistics; 1 if the time of day is unknown.
+            lag: Whole days between the last row known when quantiles are given and the day that
+                they are given for (`Clock.lag_days`): 1 for a day ahead.
+            low: The lowest possible power, of all or of each entity; None: no limit.
+            high: The highest.
+            rates: How fast it learns.
         """
         require_whole(day=day, parts=parts)
         if lag < 0:
             raise ConfigurationError(f"lag is {lag}; it must be 0 or more days")
-        cells = Cells.over(forecasts, day=day, parts=min(parts, day))
+        cells = ResidualCells.fit(forecasts, day=day, parts=min(parts, day))
         places = cells.places(cells.bands(forecasts), steps)
-        usual = Usual.of(y - forecasts, places, cells=cells, pace=pace)
-        limits = limits_of(low, high, y.shape[1])
-        return cls(Learner(cells, lag=lag, pace=pace, usual=usual), limits, lag=lag)
-
-    def quantiles(
-        self,
-        forecasts: Float64Array,
-        steps: Places,
-        levels: Sequence[float] | Float64Array = LEVELS,
-        *,
-        columns: Places | None = None,
-    ) -> Float64Array:
-        """Quantiles (n x m x levels) around forecasts of rows to come, by all that is known.
-
-        They ascend with their levels and stay within the limits.
-
-        Args:
-            forecasts: n x m, or n x the columns.
-            steps: absolute number of each row, n.
-            levels: ascending, between 0 and 1.
-            columns: which entities; None: all.
-        """
-        return self.sheet.quantiles(forecasts, steps, levels, columns=columns)
+        long_term = LongTermStatistics.start(y - forecasts, places, cells=cells, rates=rates)
+        state = CalibratorState(cells, lag=lag, rates=rates, long_term=long_term)
+        return cls(state, limits_array(low, high, y.shape[1]), lag=lag)
 
     @property
-    def sheet(self) -> Sheet:
-        """What is said of rows to come, by all that is known; it does not change any more."""
-        return Sheet(self.cells, self._learner.cards[-1], self.limits)
+    def snapshot(self) -> QuantileSnapshot:
+        """The quantiles of later rows, from all that is known."""
+        return QuantileSnapshot(self.cells, self._state.models[-1], self.limits)
 
     def observe(
         self,
         forecasts: Float64Array,
         y: Float64Array,
-        steps: Places,
+        steps: Indices,
         *,
         levels: Sequence[float] | Float64Array | None = None,
     ) -> Float64Array | None:
-        """Take in rows: what the models in force said, and what was measured.
+        """Learn from live forecasts and measurements.
 
         Args:
             forecasts: n x m.
-            y: measurements, n x m; NaN where there is none.
-            steps: absolute number of each row, n, ascending from call to call.
-            levels: of the quantiles to return.
+            y: Measurements, n x m; NaN where there is none.
+            steps: Step of each row, n, ascending from call to call.
+            levels: Of the quantiles to return.
 
         Returns:
-            With levels the quantiles (n x m x levels) that were said of these rows, ``lag`` whole
-            days and more before their measurements came.
+            With levels, the quantiles (n x m x levels) that were given for these rows, ``lag``
+            whole days or more before their measurements.
         """
         self._check(forecasts, y, steps)
         wanted = None if levels is None else checked_levels(levels)
-        said = None if wanted is None else np.empty((*y.shape, len(wanted)))
+        quantiles = None if wanted is None else np.empty((*y.shape, len(wanted)))
         cuts = self._cuts(steps)
-        first = 0  # of the block's days that are still to be looked at
+        first = 0  # of the days that are not learned from yet
         while first < len(cuts) - 1:
             if self._day not in (None, int(steps[cuts[first]]) // self.cells.day):
                 self._learn(1)
-            days = cuts[first : first + self._learner.room + 1]
-            cards = self._advance(forecasts, y, steps, cuts=days)
-            if said is not None and wanted is not None:
-                for card, (start, stop) in zip(cards, pairwise(days), strict=True):
-                    rows = card.quantiles(
-                        forecasts[start:stop], steps[start:stop], cells=self.cells, levels=wanted
+            days = cuts[first : first + self._state.room + 1]
+            models = self._advance(forecasts, y, steps, cuts=days)
+            if quantiles is not None and wanted is not None:
+                for model, (start, stop) in zip(models, pairwise(days), strict=True):
+                    quantiles[start:stop] = model.quantiles(
+                        forecasts[start:stop],
+                        steps[start:stop],
+                        cells=self.cells,
+                        levels=wanted,
+                        limits=self.limits,
                     )
-                    said[start:stop] = within(rows, self.limits)
             first += len(days) - 1
-        return said
+        return quantiles
 
     def swap(
-        self, columns: Places, forecasts: Float64Array, y: Float64Array, steps: Places
+        self, columns: Indices, forecasts: Float64Array, y: Float64Array, steps: Indices
     ) -> None:
-        """Go on with a new model, by what it says of the last days.
+        """Continue with a new forecasting model, given its forecasts of the last days.
 
-        Quantiles of the entities are as wide from now on as they would have been with it, and
-        wider for some days, because it may have been trained on what it is tried on.
+        From now on the quantiles of its entities fit its residuals, and are wider for some days,
+        because it may have been trained on these days.
 
         Args:
-            columns: the entities whose forecasts it changes, k.
-            forecasts: what it says of the `WINDOW_DAYS` before, w x k; there may be none.
-            y: what was measured, w x k; NaN where nothing was.
-            steps: absolute number of each row, w.
+            columns: The entities whose forecasts it changes, k.
+            forecasts: Of the new model for the last `WINDOW_DAYS`, w x k; w may be 0.
+            y: Measurements, w x k; NaN where there is none.
+            steps: Step of each row, w.
         """
         if self._day is not None and self._last is not None:
-            # What was said of the rows before is not what will be said of those to come.
-            self._learner.settle(self.cells.come(self._last))
-        cells, card = self.cells.of(columns), self._learner.cards[-1]
-        spread = Spread(card.location[columns], card.scale[columns])
+            # Rows before the swap belong to the quantiles of before.
+            self._state.normalise_today(self.cells.learned_until(self._last))
+        cells, model = self.cells.select(columns), self._state.models[-1]
+        spread = CellSpread(model.location[columns], model.scale[columns])
         places = cells.places(cells.bands(forecasts), steps)
         age = (steps[-1:] - steps) / self.cells.day
-        weights = 0.5 ** (age / self._learner.pace.recent) / self.cells.stride
-        self._learner.renew(columns, spread.normalised(y - forecasts, places), weights)
+        weights = 0.5 ** (age / self._state.rates.recent) / self.cells.stride
+        units = spread.normalise(y - forecasts, places)
+        self._state.replace_models(columns, units, weights)
         self.revision += 1
 
     def add(
         self,
         forecasts: Float64Array,
         y: Float64Array,
-        steps: Places,
+        steps: Indices,
         *,
         low: float | None = None,
         high: float | None = None,
     ) -> None:
-        """Let another entity join with its warm-up: forecasts (n), measurements (n), steps (n)."""
+        """Add another entity with its warm-up: forecasts, measurements and steps (n)."""
         new = Calibrator.start(
             forecasts[:, None],
             y[:, None],
@@ -191,30 +175,30 @@ class Calibrator:
             lag=self.lag,
             low=low,
             high=high,
-            pace=self._learner.pace,
+            rates=self._state.rates,
         )
         arrays, own = new._arrays(), self._arrays()
         arrays["batch.places"] = arrays["batch.places"] + self.cells.count * len(self.cells.lowest)
         both = {name: np.concatenate([own[name], arrays[name]], axis=_axis(name)) for name in own}
-        self._take_back(self.state()[0], both)
+        self._restore(self.state()[0], both)
         self.revision += 1
 
     def copy(self) -> Calibrator:
-        """Another that goes on from here by itself."""
+        """An independent copy."""
         other = copy(self)
-        other._learner = self._learner.copy()
+        other._state = self._state.copy()
         return other
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Everything needed to go on, as plain values and arrays."""
+        """The state as plain values and arrays."""
         values = {
             "version": VERSION,
             "day": self.cells.day,
             "parts": self.cells.parts,
             "lag": self.lag,
-            "pace": asdict(self._learner.pace),
-            "held": self._learner.held,
-            "settled": self._learner.settled,
+            "pace": asdict(self._state.rates),
+            "held": self._state.held,
+            "settled": self._state.settled,
             "open_day": self._day,
             "revision": self.revision,
             "last": self._last,
@@ -225,21 +209,21 @@ class Calibrator:
     def from_state(
         cls, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
     ) -> Calibrator:
-        """Back from `state`; it goes on as if it had never stopped."""
+        """The opposite of `state`; the calibrator continues as if it had never stopped."""
         if values.get("version") != VERSION:
             raise StateError(
                 f"intervals were saved with version {values.get('version')}, this release reads "
                 f"version {VERSION}; load them with the release that wrote them"
             )
-        found = cls.__new__(cls)
-        found._day, found._last = values["open_day"], values["last"]
-        found.revision = values["revision"]
-        found._take_back(values, arrays)
-        return found
+        calibrator = cls.__new__(cls)
+        calibrator._day, calibrator._last = values["open_day"], values["last"]
+        calibrator.revision = values["revision"]
+        calibrator._restore(values, arrays)
+        return calibrator
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of what is kept, per entity."""
+        """Bytes of the state, per entity."""
         return sum(each.nbytes for each in self._arrays().values()) // len(self.cells.lowest)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -247,23 +231,24 @@ class Calibrator:
             "lowest": self.cells.lowest,
             "height": self.cells.height,
             "limits": self.limits,
-            **self._learner.arrays(),
+            **self._state.arrays(),
         }
 
-    def _take_back(self, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Put what was learned in place of what is there."""
-        self.cells = Cells(values["day"], values["parts"], arrays["lowest"], arrays["height"])
+    def _restore(self, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.cells = ResidualCells(
+            values["day"], values["parts"], arrays["lowest"], arrays["height"]
+        )
         self.limits, self.lag = arrays["limits"], values["lag"]
-        self._learner = Learner.restored(
+        self._state = CalibratorState.from_arrays(
             arrays,
             cells=self.cells,
             lag=self.lag,
-            pace=Pace(**values["pace"]),
+            rates=CalibrationRates(**values["pace"]),
             held=values["held"],
             settled=values["settled"],
         )
 
-    def _check(self, forecasts: Float64Array, y: Float64Array, steps: Places) -> None:
+    def _check(self, forecasts: Float64Array, y: Float64Array, steps: Indices) -> None:
         wanted = (len(steps), len(self.cells.lowest))
         for name, values in (("forecasts", forecasts), ("y", y)):
             if values.shape != wanted:
@@ -281,45 +266,47 @@ class Calibrator:
                 "order, each once"
             )
 
-    def _cuts(self, steps: Places) -> list[int]:
-        """Where the days of a block begin and end."""
+    def _cuts(self, steps: Indices) -> list[int]:
+        """The rows at which the days of a block begin, and its end."""
         inner = np.flatnonzero(np.diff(steps // self.cells.day)) + 1
         return [0, *inner.tolist(), len(steps)] if len(steps) else []
 
-    def _kept(self, forecasts: Float64Array, y: Float64Array, steps: Places) -> Kept | None:
-        """What of some rows is learned from, if anything is."""
-        chosen = self.cells.learned(steps)
-        if len(chosen) == 0:  # so are most single rows
+    def _residual_rows(
+        self, forecasts: Float64Array, y: Float64Array, steps: Indices
+    ) -> ResidualRows | None:
+        """Those of some rows that are learned from; None if there are none."""
+        chosen = self.cells.learned_rows(steps)
+        if len(chosen) == 0:  # the case for most single rows
             return None
         forecasts, y, steps = forecasts[chosen], y[chosen], steps[chosen]
         places = self.cells.places(self.cells.bands(forecasts), steps)
         slots = steps % self.cells.day // self.cells.stride
-        return Kept(chosen, slots, places, y - forecasts)
+        return ResidualRows(chosen, slots, places, y - forecasts)
 
     def _advance(
-        self, forecasts: Float64Array, y: Float64Array, steps: Places, *, cuts: list[int]
-    ) -> list[Card]:
-        """Take in the days of a block between cuts, no more than there is room for.
+        self, forecasts: Float64Array, y: Float64Array, steps: Indices, *, cuts: list[int]
+    ) -> list[QuantileModel]:
+        """Learn from the days of a block between cuts, no more than there is room for.
 
         Returns:
-            What was said of each.
+            The quantile model that was used on each day.
         """
         rows = slice(cuts[0], cuts[-1])
-        kept = self._kept(forecasts[rows], y[rows], steps[rows])
-        if kept is not None:
-            days = np.searchsorted(cuts[1:-1], kept.chosen + cuts[0], side="right")
-            self._learner.hold(kept, days)
+        new = self._residual_rows(forecasts[rows], y[rows], steps[rows])
+        if new is not None:
+            days = np.searchsorted(cuts[1:-1], new.chosen + cuts[0], side="right")
+            self._state.add_rows(new, days)
         self._last = int(steps[cuts[-1] - 1])
         over = cuts[-1] < len(steps) or self._last % self.cells.day == self.cells.day - 1
-        cards = self._learn(len(cuts) - 1 - (not over))
+        models = self._learn(len(cuts) - 1 - (not over))
         self._day = None if over else self._last // self.cells.day
-        return cards if over else [*cards, self._learner.cards[0]]
+        return models if over else [*models, self._state.models[0]]
 
-    def _learn(self, days: int) -> list[Card]:
+    def _learn(self, days: int) -> list[QuantileModel]:
         self.revision += days
-        return self._learner.learn(days)
+        return self._state.learn(days)
 
 
 def _axis(name: str) -> int:
-    """Along which axis of a saved array the entities are."""
+    """The axis of a saved array along which entities lie."""
     return 1 if name == "limits" or name.startswith("batch.") else 0

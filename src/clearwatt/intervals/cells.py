@@ -1,7 +1,8 @@
-"""Where residuals are large: their location and scale by time of day and level of the forecast.
+"""Location and scale of residuals by time of day and level of the forecast.
 
-Sums are kept per cell and fade with time. A cell that has seen little leans on its hour and its
-band, and these on the whole, so that few data give a coarse answer, not a wild one.
+Each cell has sums that fade with time. A cell with few samples is shrunk towards its part of the
+day and its band, and these towards the mean of all cells, so that few samples give a coarse
+estimate instead of a wrong one.
 """
 
 from __future__ import annotations
@@ -15,32 +16,32 @@ import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 PARTS = 12
-"""Parts of a day that are told apart."""
+"""Parts of a day that have their own cells."""
 SLOTS = 24
-"""Steps of a day that are learned from at most."""
+"""Upper limit of the steps per day that are learned from."""
 BANDS = 6
 """Bands of equal height between the lowest and the highest usual forecast."""
 LEAN = 8.0
-"""Samples that hour and band together count for in a cell."""
+"""Weight, in samples, of the estimate from part of the day and band in a cell."""
 TOUCH = 0.25
-"""Samples that the whole counts for in an hour or a band: enough where nothing was seen at all."""
+"""Weight, in samples, of the mean of all cells in a part of the day or a band."""
 FLOOR = 1e-3
-"""The least scale, against the largest of the entity: a park at night has next to no width, and the
-first ray of the sun is no catastrophe."""
+"""Smallest scale as a share of the entity's largest: a park at night has next to no residuals, and
+the first sunlight must not be an outlier."""
 FAR = 30.0
-"""Units beyond which a residual is just far, so that a single one cannot upset everything."""
+"""Limit of normalised residuals, so that a single one cannot change everything."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """How forecasts fall into cells: ``parts`` of the day times `BANDS` of level.
+class ResidualCells:
+    """Cells of `m` entities: ``parts`` of the day times `BANDS` of the forecast's level.
 
     ``day`` is in steps; ``lowest`` and ``height`` (m) are the bottom and the height of an entity's
-    bands. Of a day at most `SLOTS` steps are learned from, evenly spread and others every day:
-    those between them would say nearly the same again.
+    bands. At most `SLOTS` steps of a day are learned from, evenly spread and shifted every day:
+    steps between them have nearly the same residuals.
     """
 
     day: int
@@ -49,63 +50,63 @@ class Cells:
     height: Float64Array
 
     @classmethod
-    def over(cls, forecasts: Float64Array, *, day: int, parts: int) -> Cells:
-        """Bands over the usual range of forecasts (n x m), without the outermost hundredths."""
+    def fit(cls, forecasts: Float64Array, *, day: int, parts: int) -> ResidualCells:
+        """Cells with bands from the 1 % to the 99 % quantile of forecasts (n x m)."""
         low, high = np.quantile(forecasts, (0.01, 0.99), axis=0)
         return cls(day, parts, low, (high - low) / BANDS)
 
     @property
     def count(self) -> int:
-        """Cells of an entity."""
+        """ResidualCells of an entity."""
         return self.parts * BANDS
 
     @property
     def stride(self) -> int:
-        """One step in so many is learned from."""
+        """Distance in steps between those that are learned from."""
         return -(-self.day // SLOTS)
 
     @property
     def slots(self) -> int:
-        """Steps of a day that are learned from at most."""
+        """Upper limit of the steps of a day that are learned from."""
         return -(-self.day // self.stride)
 
-    def learned(self, steps: Places) -> Places:
-        """Where among these steps (n) those are that are learned from."""
+    def learned_rows(self, steps: Indices) -> Indices:
+        """Indices of those of these steps (n) that are learned from."""
         return np.flatnonzero(steps % self.day % self.stride == steps // self.day % self.stride)
 
-    def come(self, step: int) -> int:
-        """How many of the steps of its day that are learned from have come by a step."""
+    def learned_until(self, step: int) -> int:
+        """Number of steps of the day, up to this one, that are learned from."""
         return (step % self.day - step // self.day % self.stride) // self.stride + 1
 
-    def bands(self, forecasts: Float64Array) -> Places:
+    def bands(self, forecasts: Float64Array) -> Indices:
         """The band of each forecast: n x m."""
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             band = forecasts - self.lowest
             band /= self.height
-        # A flat forecast has bands of no height (0 / 0); any of them will do.
+        # A constant forecast has bands without height (0 / 0); any band is right.
         np.fmax(band, 0.0, out=band)
         return np.fmin(band, BANDS - 1.0, out=band).astype(np.int64)
 
-    def places(self, bands: Places, steps: Places) -> Places:
-        """The cell of each forecast in an array of all entities' cells (m * count): n x m."""
+    def places(self, bands: Indices, steps: Indices) -> Indices:
+        """Index of each forecast's cell among those of all entities (m * count): n x m."""
         parts = steps % self.day * self.parts // self.day
         first = np.arange(bands.shape[1], dtype=np.int64) * self.count
-        places: Places = bands + first
+        places: Indices = bands + first
         places += (parts * BANDS)[:, None]
         return places
 
-    def of(self, columns: Places) -> Cells:
-        """Those of some entities."""
-        return Cells(self.day, self.parts, self.lowest[columns], self.height[columns])
+    def select(self, columns: Indices) -> ResidualCells:
+        """The cells of some entities."""
+        return ResidualCells(self.day, self.parts, self.lowest[columns], self.height[columns])
 
 
-class Spread(NamedTuple):
+class CellSpread(NamedTuple):
     """Location and scale of the residuals of each cell: m x count."""
 
     location: Float64Array
     scale: Float64Array
 
-    def normalised(self, residuals: Float64Array, places: Places) -> Float64Array:
+    def normalise(self, residuals: Float64Array, places: Indices) -> Float64Array:
         """Residuals (n x m) in units of their cells."""
         units: Float64Array = residuals - self.location.reshape(-1).take(places)
         with np.errstate(over="ignore"):
@@ -113,7 +114,7 @@ class Spread(NamedTuple):
         return np.clip(units, -FAR, FAR, out=units)
 
 
-class Sums(NamedTuple):
+class CellSums(NamedTuple):
     """Fading sums per cell, each m x count: samples, residuals, distances from the location."""
 
     samples: Float64Array
@@ -121,33 +122,33 @@ class Sums(NamedTuple):
     distances: Float64Array
 
     @classmethod
-    def of(
-        cls, residuals: Float64Array, distances: Float64Array, *, places: Places, cells: int
-    ) -> Sums:
-        """Sum up residuals (n x m, NaN: none) in their cells."""
+    def add_up(
+        cls, residuals: Float64Array, distances: Float64Array, *, places: Indices, cells: int
+    ) -> CellSums:
+        """Sums of residuals (n x m, NaN: none) in their cells."""
         entities = residuals.shape[1]
         unknown, flat = np.isnan(residuals), places.ravel()
 
-        def summed(values: Float64Array) -> Float64Array:
-            np.copyto(values, 0.0, where=unknown)  # far faster than leaving them out
+        def sums_of(values: Float64Array) -> Float64Array:
+            np.copyto(values, 0.0, where=unknown)  # much faster than leaving them out
             sums = np.bincount(flat, values.ravel(), entities * cells)
             return np.asarray(sums, np.float64).reshape(entities, cells)
 
         return cls(
-            summed(np.ones(residuals.shape)), summed(residuals.copy()), summed(distances.copy())
+            sums_of(np.ones(residuals.shape)), sums_of(residuals.copy()), sums_of(distances.copy())
         )
 
-    def faded(self, factor: Float64Array, newer: Sums) -> Sums:
-        """These times a factor (m x 1), and newer ones."""
-        found = Sums(*(old * factor for old in self))
-        for own, new in zip(found, newer, strict=True):
+    def fade(self, factor: Float64Array, newer: CellSums) -> CellSums:
+        """These sums times a factor (m x 1), plus newer ones."""
+        sums = CellSums(*(old * factor for old in self))
+        for own, new in zip(sums, newer, strict=True):
             np.add(own, new, out=own)
-        return found
+        return sums
 
-    def spread(self) -> Spread:
-        """Location and scale of every cell, leaning on what its hour and its band make together.
+    def spread(self) -> CellSpread:
+        """Location and scale of every cell, shrunk towards its part of the day and its band.
 
-        They add up in a location and multiply in a scale.
+        The effects of part and band are added in a location and multiplied in a scale.
         """
         every = np.array(self)
         count = every.shape[2]
@@ -165,14 +166,14 @@ class Sums(NamedTuple):
         coarse /= sums[0] + LEAN
         location, scale = coarse.reshape(2, len(self.samples), -1)
         least = FLOOR * scale.max(axis=1, keepdims=True) + np.finfo(np.float64).tiny
-        return Spread(location, np.maximum(scale, least))
+        return CellSpread(location, np.maximum(scale, least))
 
 
 @cache
 def _members(count: int) -> Float64Array:
     """Which cells belong to each part of the day and to each band: count x (parts + BANDS).
 
-    Sums over them as a matrix product take a tenth of the time.
+    The sums are matrix products, because these take a tenth of the time.
     """
     parts = np.repeat(np.eye(count // BANDS), BANDS, axis=1)
     bands = np.tile(np.eye(BANDS), count // BANDS)
@@ -180,6 +181,6 @@ def _members(count: int) -> Float64Array:
 
 
 def _ratio(over: Float64Array, under: Float64Array) -> Float64Array:
-    """A quotient that is 0 where there is nothing to divide by."""
+    """A quotient; 0 where the divisor is not positive."""
     out = np.zeros(np.broadcast_shapes(over.shape, under.shape))
     return np.divide(over, under, out=out, where=under > 0)

@@ -1,4 +1,4 @@
-"""Quantile levels: the usual ones, and which are allowed."""
+"""Quantile levels: the default ones, those that are learned, and which are allowed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-"""Quantiles given unless others are asked for: the ends of the 50, 80 and 90 % intervals."""
-KNOTS = (0.01, *LEVELS, 0.99)
-"""Levels that are learned. Between them quantiles are interpolated; what is rarer than the
-outermost a memory of some weeks cannot tell, so beyond them the outermost hold."""
+"""Default levels: the ends of the 50, 80 and 90 % intervals, and the median."""
+LEARNED_LEVELS = (0.01, *LEVELS, 0.99)
+"""Levels that are learned; others are interpolated. Beyond the outermost these are used, because a
+memory of some weeks holds too few rarer events."""
 
 
 def checked_levels(levels: Sequence[float] | npt.NDArray[np.floating]) -> Float64Array:
-    """Levels as an array, or a ConfigurationError that names what is amiss with them."""
+    """Levels as an array; a ConfigurationError if they cannot be used."""
     try:
         wanted = np.asarray(levels, dtype=np.float64)
     except (TypeError, ValueError) as error:

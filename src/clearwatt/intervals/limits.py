@@ -1,4 +1,4 @@
-"""Between which powers an entity can be at all."""
+"""Limits of an entity's power, which quantiles are clipped to."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from clearwatt.arrays import Float64Array
 from clearwatt.data.schema import Kind
 from clearwatt.errors import ConfigurationError
 
-Limit = float | Sequence[float] | Float64Array | None
-"""Of all entities or of each; None: none."""
-Limits = tuple[Limit, Limit]
-"""The lowest and the highest power possible."""
+PowerLimit = float | Sequence[float] | Float64Array | None
+"""One limit for all entities or one for each; None: no limit."""
+PowerLimits = tuple[PowerLimit, PowerLimit]
+"""The lowest and the highest power."""
 
 
 def physical_limits(
     kind: Kind | str, *, rated: float | None, readings: Float64Array
 ) -> tuple[float, float]:
-    """The lowest and the highest power of an entity; infinite where nothing limits it.
+    """The lowest and the highest power of an entity; infinite where there is no limit.
 
-    A generator gives between zero and its rated capacity. Where the warm-up has read beyond them
-    (a park that draws its own need at night, a rating that is exceeded in the cold), that reading
-    is the limit, because an interval that leaves out what was measured helps nobody.
+    The power of a generator lies between zero and its rated capacity. A reading of the warm-up
+    beyond them (a park that consumes power at night, a rating exceeded in the cold) becomes the
+    limit, because an interval has to contain what was measured.
 
     Args:
-        kind: generator, consumer or residual; only the first has limits.
-        rated: the rated capacity in the unit of the readings, None if it is unknown.
-        readings: of the warm-up, n; NaN where there is none.
+        kind: Generator, consumer or residual; only a generator has limits.
+        rated: The rated capacity in the unit of the readings; None if it is unknown.
+        readings: Of the warm-up, n; NaN where there is none.
     """
     known = readings[np.isfinite(readings)]
     if Kind(kind) is not Kind.GENERATOR:
@@ -40,8 +40,10 @@ def physical_limits(
     return low, high
 
 
-def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int) -> Float64Array:
-    """Limits of all entities (2 x m), given for all at once or for each; None: none."""
+def limits_array(
+    low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: int
+) -> Float64Array:
+    """Limits of all entities (2 x m), from one for all or one for each; None: no limit."""
     ends = [-np.inf if low is None else low, np.inf if high is None else high]
     limits = np.stack([np.broadcast_to(np.asarray(end, np.float64), entities) for end in ends])
     crossed = np.flatnonzero(~(limits[0] <= limits[1]))
@@ -54,13 +56,13 @@ def limits_of(low: npt.ArrayLike | None, high: npt.ArrayLike | None, entities: i
     return limits
 
 
-def checked_limits(limits: Limits | None, entities: int) -> Float64Array:
-    """Limits of all entities (2 x m), or a ConfigurationError that names what is amiss."""
+def checked_limits(limits: PowerLimits | None, entities: int) -> Float64Array:
+    """Limits of all entities (2 x m); a ConfigurationError if they cannot be used."""
     if limits is None:
-        return limits_of(None, None, entities)
+        return limits_array(None, None, entities)
     try:
         low, high = limits
-        return limits_of(low, high, entities)
+        return limits_array(low, high, entities)
     except ConfigurationError:
         raise
     except (TypeError, ValueError) as error:
@@ -70,6 +72,6 @@ def checked_limits(limits: Limits | None, entities: int) -> Float64Array:
         ) from error
 
 
-def plain_limits(limits: Limits) -> list[float | list[float] | None]:
-    """As JSON values."""
+def plain_limits(limits: PowerLimits) -> list[float | list[float] | None]:
+    """Limits as JSON values."""
     return [None if end is None else np.asarray(end, np.float64).tolist() for end in limits]

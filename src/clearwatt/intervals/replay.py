@@ -76,7 +76,7 @@ def replay_quantiles(
             # Residuals of the replaced models that are not known yet do not count any more.
             y[learned:start, [swap.column for swap in group]] = np.nan
         piece = slice(start, stop)
-        quantiles[piece] = calibrator.quantiles(forecasts[piece], at[piece], levels)
+        quantiles[piece] = calibrator.snapshot.quantiles(forecasts[piece], at[piece], levels)
     return quantiles
 
 

@@ -1,4 +1,4 @@
-"""How good quantile forecasts are: coverage, width, pinball loss, CRPS.
+"""Scores of quantile forecasts: coverage, width, pinball loss, CRPS.
 
 Targets are n, quantiles n x q at ascending levels; samples without a target (NaN) do not count.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError
@@ -25,9 +26,9 @@ class Interval(NamedTuple):
 def interval(
     targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[float], share: float
 ) -> Interval:
-    """Score the central interval that is to hold this share; NaN where nothing was measured.
+    """Coverage and width of the central interval with this nominal share; NaN without targets.
 
-    Its ends belong to it: a park that stands still is inside an interval from zero to zero.
+    The ends belong to it: a park that stands still is inside an interval from zero to zero.
     """
     known = ~np.isnan(targets)
     if not known.any():
@@ -37,23 +38,32 @@ def interval(
     return Interval(float(inside.mean()), float((high - low).mean()))
 
 
+def pinball_losses(
+    targets: Float64Array, quantiles: Float64Array, levels: npt.ArrayLike
+) -> Float64Array:
+    """Pinball loss of every quantile; the arguments are broadcast."""
+    level = np.asarray(levels, np.float64)
+    miss = targets - quantiles
+    losses: Float64Array = np.maximum(miss * level, miss * (level - 1))
+    return losses
+
+
 def pinball(
     targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[float]
 ) -> Float64Array:
-    """Mean pinball loss of each level: q; NaN where nothing was measured."""
+    """Mean pinball loss of each level (q); NaN without targets."""
     known = ~np.isnan(targets)
     if not known.any():
         return np.full(len(levels), np.nan)
-    miss = targets[known, None] - quantiles[known]
-    losses: Float64Array = np.maximum(miss * np.asarray(levels), miss * (np.asarray(levels) - 1))
+    losses = pinball_losses(targets[known, None], quantiles[known], levels)
     return np.asarray(losses.mean(axis=0), np.float64)
 
 
 def crps(targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[float]) -> float:
-    """Continuous ranked probability score, as far as the quantiles tell it.
+    """Continuous ranked probability score, estimated from the quantiles.
 
-    Twice the integral of the pinball loss over the levels, by trapezoids; below the lowest level
-    and above the highest the loss goes to zero at 0 and 1 in a straight line.
+    Twice the integral of the pinball loss over the levels by the trapezoidal rule. Beyond the
+    outermost levels the loss is linear and zero at 0 and 1.
     """
     ends = np.concatenate([[0.0], checked_levels(levels), [1.0]])
     losses = np.concatenate([[0.0], pinball(targets, quantiles, levels=levels), [0.0]])
@@ -61,7 +71,7 @@ def crps(targets: Float64Array, quantiles: Float64Array, *, levels: Sequence[flo
 
 
 def _ends(levels: Sequence[float], share: float) -> tuple[int, int]:
-    """Where the ends of the central interval are among the levels."""
+    """Indices of the levels at the ends of the central interval."""
     wanted = np.asarray(levels, np.float64)
     places = [
         np.flatnonzero(np.isclose(wanted, each)) for each in ((1 - share) / 2, (1 + share) / 2)

@@ -206,8 +206,8 @@ class SignalDay:
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalSheet:
-    """How wide forecasts of a zone are now: a `clearwatt.intervals.Sheet`, packed.
+class IntervalSnapshot:
+    """The quantiles of a zone: a packed `clearwatt.intervals.QuantileSnapshot`.
 
     ``entities`` are the numbers of those it is about, in its order.
     """
@@ -227,7 +227,7 @@ class Outcome:
     versions: tuple[Version, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     signals: tuple[SignalDay, ...] = ()
-    intervals: IntervalSheet | None = None
+    intervals: IntervalSnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

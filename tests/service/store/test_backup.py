@@ -11,7 +11,7 @@ from clearwatt.service.records import (
     READING,
     Entity,
     Event,
-    IntervalSheet,
+    IntervalSnapshot,
     Outcome,
     SignalDay,
     Token,
@@ -47,8 +47,8 @@ def fill(store):
     event = Event("update:0", "update", "µ\t\\N 'quoted'\n", 1.5, zone="north", details={"a": [1]})
     day = SignalDay("north", 0, bytes(range(256)))
     status = ZoneStatus("north", 1, 1, "learning")
-    sheet = IntervalSheet("north", 3, (1,), bytes(range(256)))
-    store.commit(Outcome(status, (event,), (version,), signals=(day,), intervals=sheet))
+    snapshot = IntervalSnapshot("north", 3, (1,), bytes(range(256)))
+    store.commit(Outcome(status, (event,), (version,), signals=(day,), intervals=snapshot))
     values = np.array([1.5, np.nan], np.float32)
     sources = np.zeros(2, np.uint8)
     store.add_vintages([Vintage("farm", 1.0, None, None, "p", 0, 900, values, sources)])

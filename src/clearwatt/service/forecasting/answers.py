@@ -119,7 +119,7 @@ class ZoneRequest:
         known = [e for e in self.entities if e.id in modelled and e.number in widths.columns]
         if not known:
             return {}
-        said = widths.sheet.quantiles(
+        said = widths.snapshot.quantiles(
             np.stack([modelled[entity.id] for entity in known], axis=1),
             self.times // self.zone.step,
             self.levels,

@@ -16,9 +16,9 @@ from clearwatt.clear.component import Model
 from clearwatt.clear.loop import reconstructor
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
-from clearwatt.intervals import Sheet
+from clearwatt.intervals import QuantileSnapshot
 from clearwatt.service.forecasting.library import Found
-from clearwatt.service.records import IntervalSheet
+from clearwatt.service.records import IntervalSnapshot
 from clearwatt.service.scaling import read_scaling
 from clearwatt.service.status import ZoneStatus
 from clearwatt.training.networks import Network, Params, stack
@@ -84,14 +84,16 @@ class Widths:
     """How wide forecasts are at one revision; ``columns`` are those of entities by their number."""
 
     revision: int
-    sheet: Sheet
+    snapshot: QuantileSnapshot
     columns: Mapping[int, int]
 
     @classmethod
-    def of(cls, stored: IntervalSheet) -> Widths:
+    def of(cls, stored: IntervalSnapshot) -> Widths:
         """As the store has them; StateError if they are damaged."""
         columns = {number: column for column, number in enumerate(stored.entities)}
-        return cls(stored.revision, Sheet.unpack(stored.content), MappingProxyType(columns))
+        return cls(
+            stored.revision, QuantileSnapshot.unpack(stored.content), MappingProxyType(columns)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from clearwatt.service.records import (
     Entity,
     Entry,
     Event,
-    IntervalSheet,
+    IntervalSnapshot,
     Outcome,
     Readings,
     Receipt,
@@ -182,7 +182,7 @@ class Store(ABC):
         with self.reading() as session:
             return outcomes.signals(session, zone, start=start, end=end)
 
-    def intervals(self, zone: str) -> IntervalSheet | None:
+    def intervals(self, zone: str) -> IntervalSnapshot | None:
         """How wide forecasts of a zone are now; None before its first model."""
         with self.reading() as session:
             return outcomes.intervals(session, zone)

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import (
-    IntervalSheet,
+    IntervalSnapshot,
     Outcome,
     SignalDay,
     Version,
@@ -54,10 +54,10 @@ def commit(session: Session, outcome: Outcome) -> None:
     readings.flag(session, outcome.verdicts)
     for day in outcome.signals:
         session.insert_row(DRAW, day.zone, day.day, day.content)
-    sheet = outcome.intervals
-    if sheet is not None:
-        entities = dump_json(list(sheet.entities))
-        session.insert_row(WIDEN, sheet.zone, sheet.revision, entities, sheet.content)
+    snapshot = outcome.intervals
+    if snapshot is not None:
+        entities = dump_json(list(snapshot.entities))
+        session.insert_row(WIDEN, snapshot.zone, snapshot.revision, entities, snapshot.content)
     events.record(session, outcome.events)
 
 
@@ -94,13 +94,13 @@ def signals(session: Session, zone: str, *, start: int, end: int) -> list[Signal
     return [SignalDay(*row) for row in rows]
 
 
-def intervals(session: Session, zone: str) -> IntervalSheet | None:
+def intervals(session: Session, zone: str) -> IntervalSnapshot | None:
     """How wide forecasts of a zone are now."""
     rows = session.rows(
         "SELECT zone, revision, entities, content FROM intervals WHERE zone = ?", zone
     )
     for name, revision, entities, content in rows:
-        return IntervalSheet(name, revision, tuple(from_json(entities)), content)
+        return IntervalSnapshot(name, revision, tuple(from_json(entities)), content)
     return None
 
 

@@ -98,7 +98,7 @@ def test_a_rolled_back_model_is_tried_and_told_of(tmp_path, world):
     assert after.content != before.content
 
 
-def test_a_damaged_sheet_costs_intervals_and_no_forecast(tmp_path, world):
+def test_a_damaged_snapshot_costs_intervals_and_no_forecast(tmp_path, world):
     service = played(tmp_path / "e", world)
     with service.store.writing() as session:
         session.run("UPDATE intervals SET content = ?", b"damaged")

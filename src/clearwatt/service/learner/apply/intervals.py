@@ -15,7 +15,7 @@ from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import steps_per_day
 from clearwatt.intervals import CalibratedStream, Calibrator, ForecastFunction, SampleWindow
 from clearwatt.packing import tensors_below
-from clearwatt.service.records import IntervalSheet
+from clearwatt.service.records import IntervalSnapshot
 from clearwatt.service.status import IntervalQuality
 
 MONITORED = (0.05, 0.95)
@@ -103,7 +103,7 @@ class ZoneIntervals:
             first, last = -(-start // self.step), -(-end // self.step)
             self.stream.forget(columns, first, last)
 
-    def standing(self, column: int, size: float) -> IntervalQuality:
+    def quality(self, column: int, size: float) -> IntervalQuality:
         """Coverage and mean width of the interval over the last days, in the unit of power."""
         y, low, high = (each[:, column] for each in (self.window.y, self.low, self.high))
         known = np.isfinite(y) & np.isfinite(low)
@@ -121,14 +121,14 @@ class ZoneIntervals:
         """Number that changes with the quantiles; None before the warm-up."""
         return None if self.stream is None else self.stream.calibrator.revision
 
-    def sheet(self, zone: str, numbers: Columns) -> IntervalSheet | None:
+    def new_snapshot(self, zone: str, numbers: Columns) -> IntervalSnapshot | None:
         """The quantiles to publish, if they have changed since the last call."""
         if self.stream is None or self.revision == self._published:
             return None
         calibrator = self.stream.calibrator
         self._published = calibrator.revision
-        content = calibrator.sheet.pack()
-        return IntervalSheet(zone, calibrator.revision, tuple(numbers.tolist()), content)
+        content = calibrator.snapshot.pack()
+        return IntervalSnapshot(zone, calibrator.revision, tuple(numbers.tolist()), content)
 
     def values(self) -> dict[str, Any] | None:
         """The plain values of the state."""

@@ -36,7 +36,7 @@ class OutcomeBuilder:
             versions=tuple(self.versions),
             verdicts=tuple(self.verdicts),
             signals=state.live.days(state.numbers),
-            intervals=state.intervals.sheet(state.zone.id, state.numbers),
+            intervals=state.intervals.new_snapshot(state.zone.id, state.numbers),
         )
         self.events, self.versions, self.verdicts = [], [], []
         return found

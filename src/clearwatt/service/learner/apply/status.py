@@ -92,7 +92,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         judged=int(state.live.judged[column]),
         live=state.live.errors_of(column),
         spark=state.live.days_of(column),
-        interval=state.intervals.standing(column, state.power_size(name)),
+        interval=state.intervals.quality(column, state.power_size(name)),
         last_update=state.updated.get(key),
         component=_component(predictor, state.power_size(name)),
         held=held,

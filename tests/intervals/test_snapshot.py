@@ -3,7 +3,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from clearwatt.errors import StateError
-from clearwatt.intervals import Calibrator, Sheet
+from clearwatt.intervals import Calibrator, QuantileSnapshot
 from clearwatt.intervals.cells import BANDS
 
 DAY = 24
@@ -11,34 +11,34 @@ STEPS = np.arange(30 * DAY)
 
 
 @pytest.fixture
-def sheet() -> Sheet:
+def snapshot() -> QuantileSnapshot:
     rng = np.random.default_rng(0)
     forecasts = rng.random((len(STEPS), 1))
     y = forecasts + 0.1 * rng.normal(size=forecasts.shape)
-    return Calibrator.start(forecasts, y, STEPS, day=DAY, low=0.0).sheet
+    return Calibrator.start(forecasts, y, STEPS, day=DAY, low=0.0).snapshot
 
 
-def test_a_packed_sheet_says_the_same(sheet):
+def test_a_packed_snapshot_gives_the_same(snapshot):
     forecasts, steps = np.linspace(0, 1, DAY)[:, None], STEPS[:DAY]
-    again = Sheet.unpack(sheet.pack()).quantiles(forecasts, steps)
-    np.testing.assert_allclose(again, sheet.quantiles(forecasts, steps), atol=1e-5)
+    again = QuantileSnapshot.unpack(snapshot.pack()).quantiles(forecasts, steps)
+    np.testing.assert_allclose(again, snapshot.quantiles(forecasts, steps), atol=1e-5)
 
 
-def test_a_sheet_with_a_table_per_band_as_before_is_refused_not_misread(sheet):
-    arrays = load(sheet.pack())
+def test_a_snapshot_with_a_table_per_band_as_before_is_refused_not_misread(snapshot):
+    arrays = load(snapshot.pack())
     arrays["table"] = np.repeat(arrays["table"][:, None], BANDS, axis=1)
     with pytest.raises(StateError, match="table has shape"):
-        Sheet.unpack(save(arrays))
+        QuantileSnapshot.unpack(save(arrays))
 
 
 @pytest.mark.parametrize("name", ["limits", "scale", "wide", "height"])
-def test_what_does_not_fit_the_entities_is_refused(sheet, name):
-    arrays = load(sheet.pack())
+def test_what_does_not_fit_the_entities_is_refused(snapshot, name):
+    arrays = load(snapshot.pack())
     arrays[name] = np.concatenate([arrays[name], arrays[name]])
     with pytest.raises(StateError, match=f"{name} has shape"):
-        Sheet.unpack(save(arrays))
+        QuantileSnapshot.unpack(save(arrays))
 
 
 def test_what_is_no_sheet_is_refused():
     with pytest.raises(StateError, match="intervals cannot be read"):
-        Sheet.unpack(b"no sheet")
+        QuantileSnapshot.unpack(b"no snapshot")
