@@ -1,23 +1,27 @@
-"""Every path and name on the architecture page exists."""
+"""Every path and name on the pages about the sources exists."""
 
 import ast
 import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "clearwatt"
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE, PAPER = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("architecture.md", "paper.md")
+)
 
 
-def paths() -> set[str]:
-    """Everything on the page that is written like a file or folder of the package."""
-    return set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", PAGE))
+def paths(page: str) -> set[str]:
+    """Everything on a page that is written like a file or folder of the package."""
+    return set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|/))`", page))
 
 
-def names() -> set[tuple[str, str]]:
+def names(page: str) -> set[tuple[str, str]]:
     """Files with the names that follow them in parentheses."""
-    named = re.findall(r"`([a-z_/]+\.py)`\s+\(((?:`[A-Za-z_.]+`(?:,\s+)?)+)\)", PAGE)
+    named = re.findall(r"`([a-z_/]+\.py)`\s+\(((?:`[A-Za-z_.]+`(?:,\s+)?)+)\)", page)
     return {(path, name) for path, group in named for name in re.findall(r"`([^`]+)`", group)}
 
 
@@ -36,14 +40,16 @@ def definitions(path: Path) -> set[str]:
     return found
 
 
-def test_every_path_exists():
-    assert len(paths()) > 60
-    assert [path for path in sorted(paths()) if not (SOURCES / path).exists()] == []
+@pytest.mark.parametrize("page", [PAGE, PAPER], ids=["architecture", "paper"])
+def test_every_path_exists(page):
+    assert len(paths(page)) > 20
+    assert [path for path in sorted(paths(page)) if not (SOURCES / path).exists()] == []
 
 
-def test_every_name_is_defined_in_its_file():
-    assert len(names()) > 30
-    missing = [(path, name) for path, name in names() if name not in definitions(SOURCES / path)]
+@pytest.mark.parametrize("page", [PAGE, PAPER], ids=["architecture", "paper"])
+def test_every_name_is_defined_in_its_file(page):
+    assert len(names(page)) > 5
+    missing = [each for each in names(page) if each[1] not in definitions(SOURCES / each[0])]
     assert sorted(missing) == []
 
 

@@ -1,5 +1,6 @@
-"""Links, commands and scripts in README and docs/ exist."""
+"""Links, commands, scripts and names in README and docs/ exist."""
 
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -69,3 +70,22 @@ def test_commands_are_accepted(page):
 def test_scripts_exist(page):
     for path in re.findall(r"\b(?:benchmarks|examples|scripts|tests)/[\w/]+\.py\b", text_of(page)):
         assert (ROOT / path).exists(), f"{page.name} names {path}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_dotted_names_exist(page):
+    files = {"db", "db.lock", "service"}  # extensions of files that are called clearwatt
+    for name in re.findall(r"(?<![\w/-])clearwatt(?:\.\w+)+(?![\w/-])", text_of(page)):
+        assert name.removeprefix("clearwatt.") in files or _resolves(name), (
+            f"{page.name} names {name}"
+        )
+
+
+def _resolves(name: str) -> bool:
+    """Whether a dotted name is a module or an attribute of one."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        return hasattr(importlib.import_module(module), attribute)
+    return True
