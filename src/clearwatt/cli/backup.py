@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     facts_table,
     print_json,
     print_tables,
@@ -17,8 +17,6 @@ from clearwatt.cli.service import add_store_options, database_of, opened_store, 
 
 if TYPE_CHECKING:
     from clearwatt.service.backup import Backup
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def register(commands: Commands) -> None:

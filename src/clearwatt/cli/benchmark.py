@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearwatt.cli.experiment import (
+from clearwatt.cli.options import (
+    Commands,
     add_executor_options,
+    add_json_option,
     add_without_option,
-    delay_of,
+    delay_option,
     entity_choice,
 )
 from clearwatt.cli.printing import (
-    add_json_option,
     print_json,
     print_lines,
     print_tables,
@@ -25,8 +26,6 @@ from clearwatt.cli.progress import show_progress
 if TYPE_CHECKING:
     from clearwatt.benchmark.leaderboard import Leaderboard
     from clearwatt.benchmark.run import Benchmark
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def register(commands: Commands) -> None:
@@ -88,7 +87,7 @@ def configured(options: argparse.Namespace) -> Benchmark:
         peers=chosen_peers(options.peers),
         entities="all" if entities is None else entities,
         without=tuple(options.without or ()),
-        delay=delay_of(options),
+        delay=delay_option(options),
         seed=options.seed,
     )
 

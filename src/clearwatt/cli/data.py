@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     facts_table,
     print_json,
     print_lines,
@@ -19,8 +19,6 @@ from clearwatt.cli.printing import (
 
 if TYPE_CHECKING:
     from clearwatt.data import Dataset
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _PATH_HELP = "a data-set folder, a name of the catalogue, or 'simulated'"
 
@@ -34,7 +32,7 @@ def register(commands: Commands) -> None:
     get = actions.add_parser("get", help="download, convert and cache one", allow_abbrev=False)
     get.add_argument("name", metavar="NAME", help="a name shown by 'clearwatt data list'")
     get.add_argument("--refresh", action="store_true", help="convert it again")
-    get.set_defaults(run=get_source)
+    get.set_defaults(run=get_dataset)
     check = actions.add_parser("check", help="say what is wrong, if anything", allow_abbrev=False)
     check.add_argument("path", metavar="PATH", help=_PATH_HELP)
     check.set_defaults(run=check_path)
@@ -47,12 +45,12 @@ def register(commands: Commands) -> None:
 
 
 def list_catalogue(options: argparse.Namespace) -> None:
-    """Print what can be had by name, and whether it is here already."""
+    """Print the data sets of the catalogue, and whether each is cached."""
     from clearwatt.data.catalogue import CATALOGUE
 
     entries = [
-        {"name": source.name, "cached": source.folder.is_dir(), "summary": source.summary}
-        for source in CATALOGUE.values()
+        {"name": entry.name, "cached": entry.folder.is_dir(), "summary": entry.summary}
+        for entry in CATALOGUE.values()
     ]
     if options.json:
         print_json(entries)
@@ -61,8 +59,8 @@ def list_catalogue(options: argparse.Namespace) -> None:
     print_tables([rows_table(("name", "cached", "what it is"), rows)])
 
 
-def get_source(options: argparse.Namespace) -> None:
-    """Fetch one data set of the catalogue and print where it is."""
+def get_dataset(options: argparse.Namespace) -> None:
+    """Download and convert one data set of the catalogue, and print its folder."""
     from clearwatt.data.catalogue import fetch
 
     with progress(f"fetching {options.name}"):
@@ -74,8 +72,8 @@ def get_source(options: argparse.Namespace) -> None:
 
 
 def check_path(options: argparse.Namespace) -> None:
-    """Load and thereby check a data set; a fault is raised, otherwise a summary printed."""
-    facts = summary(_load(options.path))
+    """Load and so check a data set, and print a summary."""
+    facts = dataset_summary(_load(options.path))
     if options.json:
         print_json({"ok": True, **facts})
     else:
@@ -83,7 +81,7 @@ def check_path(options: argparse.Namespace) -> None:
 
 
 def describe_path(options: argparse.Namespace) -> None:
-    """Print the figures of a data set and, if asked, write the page with pictures."""
+    """Print the statistics of a data set; with ``--html``, also write the page."""
     from clearwatt.data.describe import describe
     from clearwatt.report.dataset_tables import dataset_tables
     from clearwatt.report.tables import terminal_table
@@ -104,8 +102,8 @@ def describe_path(options: argparse.Namespace) -> None:
         print_lines([f"pictures are in {options.html}"])
 
 
-def summary(dataset: Dataset) -> dict[str, object]:
-    """Return the few facts that tell one data set from another."""
+def dataset_summary(dataset: Dataset) -> dict[str, object]:
+    """A few facts about a data set: name, span, sizes."""
     kinds = Counter(f"{entity.kind}s" for entity in dataset.entities)
     return {
         "name": dataset.name,

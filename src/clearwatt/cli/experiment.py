@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import argparse
 import errno
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from clearwatt.cli import report
-from clearwatt.cli.printing import (
+from clearwatt.cli.options import (
+    Commands,
+    add_executor_options,
     add_json_option,
+    add_without_option,
+    delay_option,
+    entity_choice,
+)
+from clearwatt.cli.printing import (
     print_json,
     print_lines,
     print_tables,
@@ -22,16 +28,12 @@ from clearwatt.cli.printing import (
     rows_table,
 )
 from clearwatt.cli.progress import show_progress
-from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.errors import ClearwattError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from clearwatt.experiment.config import Experiment
     from clearwatt.experiment.records import TrialRecord
     from clearwatt.experiment.results import Results
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _PRESETS = ("demo", "small", "real", "paper")
 
@@ -62,23 +64,6 @@ def register(commands: Commands) -> None:
     report.register(actions)
 
 
-def add_without_option(parser: argparse.ArgumentParser) -> None:
-    """Who takes no part, whatever ``--entities`` says."""
-    parser.add_argument("--without", nargs="+", metavar="ENTITY", help="leave these out")
-
-
-def add_executor_options(parser: argparse.ArgumentParser) -> None:
-    """Who does the work of a long command."""
-    parser.add_argument(
-        "--executor",
-        choices=("serial", "processes", "ray"),
-        default="processes",
-        help="who does the work (default processes)",
-    )
-    parser.add_argument("--workers", type=int, metavar="N", help="how many (default: one per core)")
-    parser.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
-
-
 def run_experiment(options: argparse.Namespace) -> None:
     """Run, and print what came of it."""
     from clearwatt.clock import steps_within
@@ -88,7 +73,7 @@ def run_experiment(options: argparse.Namespace) -> None:
     from clearwatt.experiment.run import run
 
     experiment = configured(options)
-    delay = None if options.delay is None else delay_of(options)
+    delay = None if options.delay is None else delay_option(options)
     with progress(f"loading {experiment.data}"):
         dataset = load_dataset(experiment.data)
     if delay is not None:
@@ -131,26 +116,6 @@ def configured(options: argparse.Namespace) -> Experiment:
     given["entities"] = entity_choice(options.entities)
     chosen = {name: value for name, value in given.items() if value is not None}
     return adjusted(experiment, chosen, "options")
-
-
-def entity_choice(
-    words: list[str] | None,
-) -> Literal["all"] | int | tuple[str, ...] | None:
-    """What the words of ``--entities`` mean: how many, all of them, or which; None: not said."""
-    if words is None:
-        return None
-    if len(words) > 1 or not (words[0].isdigit() or words[0] == "all"):
-        return tuple(words)
-    return "all" if words[0] == "all" else int(words[0])
-
-
-def delay_of(options: argparse.Namespace) -> pd.Timedelta:
-    """What ``--delay`` says."""
-    import pandas as pd
-
-    if not (math.isfinite(options.delay) and options.delay > 0):
-        raise ConfigurationError(f"--delay is {options.delay}; give hours, more than 0")
-    return pd.Timedelta(hours=options.delay)
 
 
 _COLUMNS: Mapping[str, Callable[[TrialRecord], float | None]] = {

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     print_json,
     print_lines,
     print_tables,
@@ -17,8 +17,6 @@ from clearwatt.cli.service import ADDRESS, add_token_option, require_service, to
 
 if TYPE_CHECKING:
     from clearwatt.service.api.schemas.forecasts import ForecastAnswer
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def register(commands: Commands) -> None:

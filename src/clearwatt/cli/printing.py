@@ -1,8 +1,7 @@
-"""What commands print: tables or JSON on stdout, progress on stderr."""
+"""Output of commands: tables or JSON on stdout, progress on stderr."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Piped output has no width of its own; eighty columns would cut figures off.
+# Width of output that is not a terminal; eighty columns would cut numbers off.
 _PIPED_WIDTH = 140
-
-
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Every command that prints a table can print JSON instead."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 
 def print_json(document: object) -> None:
@@ -29,19 +23,21 @@ def print_json(document: object) -> None:
 def print_tables(tables: Iterable[Table]) -> None:
     """Write tables to stdout, as wide as the terminal."""
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
-    with console.capture() as captured:  # rich would turn a closed pipe into exit code 1
+    with (
+        console.capture() as captured
+    ):  # printed directly, rich would turn a closed pipe into exit code 1
         for table in tables:
             console.print(table)
     sys.stdout.write(captured.get())
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write plain lines to stdout, exactly as they are."""
+    """Write plain lines to stdout, without markup or wrapping."""
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def facts_table(title: str, facts: Mapping[str, object]) -> Table:
-    """Return a table of names and values."""
+    """A table of names and values."""
     table = Table("", "", title=Text(title), title_justify="left", show_header=False)
     for name, value in facts.items():
         table.add_row(name.replace("_", " "), Text(str(value)))
@@ -49,7 +45,7 @@ def facts_table(title: str, facts: Mapping[str, object]) -> Table:
 
 
 def rows_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Return a table with a header."""
+    """A table with a header."""
     table = Table(*columns)
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
@@ -57,5 +53,5 @@ def rows_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Tabl
 
 
 def progress(what: str) -> AbstractContextManager[object]:
-    """Show on stderr, if that is a terminal, that something is under way."""
+    """A status line on stderr, if that is a terminal, while the with-block runs."""
     return Console(stderr=True).status(what)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     facts_table,
     print_json,
     print_tables,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from clearwatt.data import Dataset
     from clearwatt.errors import ClearwattError
     from clearwatt.service.client.replay import Plan, ReplayProgress
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 PATIENCE = 300.0
 LINE_INTERVAL = 10.0

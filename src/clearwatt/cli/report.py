@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     print_json,
     print_lines,
     print_tables,
@@ -17,8 +17,6 @@ from clearwatt.cli.printing import (
 if TYPE_CHECKING:
     from clearwatt.experiment.report.report import Report
     from clearwatt.experiment.report.tables import Table
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearwatt.cli.options import Commands
 from clearwatt.cli.printing import print_lines, progress
 from clearwatt.cli.service import add_store_options, database_of, require_service
 
 if TYPE_CHECKING:
     from clearwatt.service.serve import ServeOptions
     from clearwatt.service.store import Store
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _LEVELS = ("debug", "info", "warning", "error")
 OFF = "off"

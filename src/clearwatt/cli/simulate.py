@@ -1,4 +1,4 @@
-"""``clearwatt simulate``: the regional grid, written to a folder."""
+"""``clearwatt simulate``: write a simulated regional grid to a folder."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import argparse
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from clearwatt.cli.data import summary
+from clearwatt.cli.data import dataset_summary
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     facts_table,
     print_json,
     print_lines,
@@ -18,9 +17,6 @@ from clearwatt.cli.printing import (
     progress,
 )
 from clearwatt.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def register(commands: Commands) -> None:
@@ -53,7 +49,7 @@ def register(commands: Commands) -> None:
         nargs="+",
         action="extend",
         default=[],
-        type=_scaled,
+        type=_drift_factor,
         metavar="DRIFT=FACTOR",
         help="make these drifts weaker or stronger",
     )
@@ -65,12 +61,12 @@ def register(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Simulate, save, and print a summary with a checksum per file."""
-    from clearwatt.data import simulate_grid  # pvlib and its like load only when needed
+    """Simulate, save, and print a summary with the checksum of each file."""
+    from clearwatt.data import simulate_grid  # imports pvlib, which is slow
     from clearwatt.data.folder import check_target
 
-    # What can never be written to is refused before the work. Another data set only after it:
-    # the same command twice leaves the same folder and is no mistake.
+    # A target that can never be written to is an error before the work. Another data set there is
+    # one only after it, because repeating the same command gives the same folder.
     check_target(options.out, overwrite=True)
     with progress(f"simulating {options.entities} entities over {options.steps} quarter-hours"):
         dataset = simulate_grid(
@@ -81,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         )
     with progress(f"writing {options.out}"):
         dataset.save(options.out, overwrite=options.overwrite)
-    facts = summary(dataset)
+    facts = dataset_summary(dataset)
     checksums = _checksums(options.out)
     if options.json:
         print_json({**facts, "folder": str(options.out), "sha256": checksums})
@@ -90,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     print_lines(f"{digest}  {options.out / name}" for name, digest in checksums.items())
 
 
-def _scaled(text: str) -> tuple[str, float]:
+def _drift_factor(text: str) -> tuple[str, float]:
     name, _, factor = text.partition("=")
     try:
         return name, float(factor)

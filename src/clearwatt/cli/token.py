@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
-    add_json_option,
     print_json,
     print_lines,
     print_tables,
@@ -17,8 +17,6 @@ from clearwatt.errors import DataError
 
 if TYPE_CHECKING:
     from clearwatt.service.records import Token
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _ROLES = ("read", "ingest", "operate")
 
