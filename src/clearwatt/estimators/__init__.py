@@ -1,5 +1,6 @@
 """The scikit-learn estimators."""
 
-from clearwatt.estimators.clear_regressor import ClearRegressor, NotWarmedUpError
+from clearwatt.estimators.availability import NotWarmedUpError
+from clearwatt.estimators.clear_regressor import ClearRegressor
 
 __all__ = ["ClearRegressor", "NotWarmedUpError"]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
-from types import MethodType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 from torch import Tensor
@@ -24,8 +22,14 @@ from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import reconstructor
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
-from clearwatt.errors import ClearwattError, StateError
-from clearwatt.estimators.targets import checked_targets, names_of, require_measured, require_same
+from clearwatt.errors import StateError
+from clearwatt.estimators.availability import AfterWarmUp, NotWarmedUpError
+from clearwatt.estimators.targets import (
+    entity_names,
+    require_measured,
+    require_same,
+    target_columns,
+)
 from clearwatt.files import Saved, load_state
 from clearwatt.intervals import LEVELS, PowerLimits, checked_limits, plain_limits
 from clearwatt.packing import tensors_below
@@ -37,32 +41,6 @@ from clearwatt.training.networks import (
 )
 from clearwatt.training.standardisation import Standardisation
 from clearwatt.training.streams import drive
-
-
-class NotWarmedUpError(ClearwattError, NotFittedError):
-    """Streaming or forecasting before the warm-up; a CLeaR instance cannot start from nothing."""
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class _AfterWarmUp(Generic[P, R]):
-    """A method that exists once the estimator is fitted, as scikit-learn's `available_if` does it.
-
-    Before, asking for it says what to do (and `hasattr` is false), because scikit-learn takes an
-    estimator that has `partial_fit` for one that can start with it.
-    """
-
-    def __init__(self, method: Callable[Concatenate[Any, P], R]) -> None:
-        self._method = method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, estimator: ClearRegressor | None, owner: type) -> Callable[..., R]:
-        if estimator is None:
-            return self._method
-        estimator._require_warm_up(self._method.__name__)
-        return MethodType(self._method, estimator)
 
 
 class ClearRegressor(RegressorMixin, BaseEstimator):
@@ -179,11 +157,11 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings, warmup = self._settings(seed), self._warmup(seed)
         inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        names = names_of(y)
-        targets, self._single = checked_targets(y, inputs, estimator=self)
+        names = entity_names(y)
+        targets, self._single = target_columns(y, inputs, estimator=self)
         require_measured(targets)
         self._ends = checked_limits(self.limits, targets.shape[1])
-        make = Standardisation.fit if self.scale else _as_it_is
+        make = Standardisation.fit if self.scale else _identity_units
         self._x_units, self._y_units = make(inputs), make(targets)
         x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
         networks = self._networks(x.shape[1], settings.strategy)
@@ -193,11 +171,11 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         )
         self.instance_ = instance
 
-    @_AfterWarmUp
+    @AfterWarmUp
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        targets, _ = checked_targets(y, inputs, estimator=self)
+        targets, _ = target_columns(y, inputs, estimator=self)
         require_same(y, targets, [part.entity for part in self.instance_.predictors])
         self._observe(self._x_units.apply(inputs), self._y_units.apply(targets))
         return self
@@ -219,7 +197,7 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             steps: With quantiles and `steps_per_day`: which sample each row is, counted from the
                 start of the warm-up. By default rows are those that come next.
         """
-        self._require_warm_up("predict")
+        self.require_warm_up("predict")
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
         x = self._x_units.apply(inputs)
         forecast = self.instance_.predict(x)
@@ -241,24 +219,26 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
     @property
     def events_(self) -> tuple[UpdateEvent, ...]:
         """Every update since the warm-up, thresholds and errors of predictors in units of y."""
-        self._require_warm_up("events_")
+        self.require_warm_up("events_")
         return tuple(self._in_units(event) for event in self.instance_.events)
 
     @property
     def thresholds_(self) -> dict[str, float | Float64Array]:
         """The thresholds in force: of the scaled inputs' reconstruction, and of y's prediction."""
-        self._require_warm_up("thresholds_")
+        self.require_warm_up("thresholds_")
         reconstruction = [part.threshold for part in self.instance_.autoencoders]
         prediction = np.array([part.threshold for part in self.instance_.predictors])
         return {
-            "reconstruction": _squeezed(np.array(reconstruction), len(reconstruction) == 1),
-            "prediction": _squeezed(prediction * self._y_units.scale, self._single),
+            "reconstruction": _without_entity_axis(
+                np.array(reconstruction), len(reconstruction) == 1
+            ),
+            "prediction": _without_entity_axis(prediction * self._y_units.scale, self._single),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into a folder (safetensors and JSON), atomically."""
-        self._require_warm_up("save")
-        extra: dict[str, Any] = {"estimator": self._packed()}
+        self.require_warm_up("save")
+        extra: dict[str, Any] = {"estimator": self._pack()}
         tensors: dict[str, Tensor] = {}
         if self._calibration is not None:
             extra["calibration"], tensors = self._calibration.state()
@@ -376,11 +356,12 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         place = [part.entity for part in self.instance_.predictors].index(event.entity)
         return event.scaled(float(self._y_units.scale[place]))
 
-    def _require_warm_up(self, what: str) -> None:
+    def require_warm_up(self, method: str) -> None:
+        """Raise a NotWarmedUpError that names the method, unless the model is fitted."""
         if not hasattr(self, "instance_"):
-            raise NotWarmedUpError(f"{what} before fit: call fit with warm-up data first")
+            raise NotWarmedUpError(f"{method} before fit: call fit with warm-up data first")
 
-    def _packed(self) -> dict[str, Any]:
+    def _pack(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)
         if not isinstance(parameters["random_state"], Integral | None):
             parameters["random_state"] = None  # a generator is used up, and cannot be saved
@@ -408,9 +389,9 @@ def _calibration_of(saved: Saved) -> InstanceCalibration | None:
     return InstanceCalibration.from_state(values, tensors_below(saved.tensors, "extra."))
 
 
-def _as_it_is(values: Float64Array) -> Standardisation:
+def _identity_units(values: Float64Array) -> Standardisation:
     return Standardisation.identity(values.shape[1])
 
 
-def _squeezed(values: Float64Array, single: bool) -> float | Float64Array:
+def _without_entity_axis(values: Float64Array, single: bool) -> float | Float64Array:
     return float(values[0]) if single else values

@@ -1,4 +1,4 @@
-"""What an estimator is given to learn: targets of one entity or of several."""
+"""Checks of the targets that an estimator is given: one entity or several."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from clearwatt.arrays import Float64Array
 from clearwatt.errors import DataError
 
 
-def checked_targets(
+def target_columns(
     y: npt.ArrayLike, inputs: Float64Array, *, estimator: BaseEstimator
 ) -> tuple[Float64Array, bool]:
-    """Targets as n x entities, and whether they came as one series; NaN: not measured."""
+    """Targets as n x entities, and whether y was one-dimensional; NaN: not measured."""
     if y is None:
         raise DataError("ClearRegressor requires y to be passed, but the target y is None")
     targets: Float64Array = check_array(
@@ -31,8 +31,8 @@ def checked_targets(
     return targets.reshape(len(targets), -1), targets.ndim == 1
 
 
-def names_of(y: npt.ArrayLike) -> list[str] | None:
-    """Column names of a data frame of targets; they name the entities, so each must differ."""
+def entity_names(y: npt.ArrayLike) -> list[str] | None:
+    """Column names of a data frame of targets, which become the names of entities."""
     columns = getattr(y, "columns", None)
     if columns is None:
         return None
@@ -44,12 +44,12 @@ def names_of(y: npt.ArrayLike) -> list[str] | None:
 
 
 def require_same(y: npt.ArrayLike, targets: Float64Array, entities: list[int | str | None]) -> None:
-    """Refuse targets of others than the entities of the warm-up."""
+    """Refuse targets of other entities than those of the warm-up."""
     if targets.shape[1] != len(entities):
         raise DataError(
             f"y has {targets.shape[1]} columns; this model was warmed up with {len(entities)}"
         )
-    names = names_of(y)
+    names = entity_names(y)
     if names is not None and isinstance(entities[0], str) and names != entities:
         raise DataError(
             f"y has the columns {names}; this model was warmed up with {entities}; give the "
@@ -58,7 +58,7 @@ def require_same(y: npt.ArrayLike, targets: Float64Array, entities: list[int | s
 
 
 def require_measured(targets: Float64Array) -> None:
-    """Refuse an entity the warm-up has nothing to learn from."""
+    """Refuse an entity with fewer than two measurements."""
     for entity, column in enumerate(targets.T):
         measured = int((~np.isnan(column)).sum())
         if measured < 2:
