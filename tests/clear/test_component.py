@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from clearwatt.clear.buffers import SampleRows
-from clearwatt.clear.component import ClearSettings, Component, Model
+from clearwatt.clear.component import ClearSettings, Component, Model, aligned
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import Batch, FineTune, OnlineEWC, Retrain
+from clearwatt.testing.scenario import models, start
 from clearwatt.training.fleet import Trained, Training, train
 from clearwatt.training.networks import Predictor
 
@@ -150,3 +151,28 @@ def test_past_is_refused_to_those_who_declare_none():
         update.past.replay("random", 9)
     with pytest.raises(ConfigurationError, match=r"declare access = Access\.ALL"):
         update.past.everything()
+
+
+def test_weights_from_anywhere_in_memory_are_put_where_torch_puts_its_own():
+    buffer = torch.arange(40.0)
+    tensors = {"a": buffer[1:17], "b": buffer[:8]}
+    found = aligned(tensors)
+    assert all(tensor.data_ptr() % 64 == 0 for tensor in found.values())
+    assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+    assert found["b"] is tensors["b"]
+
+
+def test_a_component_starts_from_aligned_weights():
+    model = models(FineTune())[1]
+    astray = {}
+    for name, tensor in model.params.items():
+        buffer = torch.empty(tensor.numel() + 1)
+        astray[name] = buffer[1:].view(tensor.shape).copy_(tensor)
+    component = Component(
+        "predictor",
+        model._replace(params=astray),
+        settings=start(FineTune()).settings,
+        rng=np.random.default_rng(0),
+        sample_width=5,
+    )
+    assert all(tensor.data_ptr() % 64 == 0 for tensor in component.params.values())

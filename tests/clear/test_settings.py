@@ -1,4 +1,4 @@
-"""ClearSettings refuse what cannot be, by name and value."""
+"""Settings of an instance: impossible values are refused by name."""
 
 import pytest
 

@@ -27,7 +27,7 @@ class SampleRows(NamedTuple):
 
 
 class SampleBuffer:
-    """SampleRows in order of arrival."""
+    """Samples in order of arrival."""
 
     def __init__(self, *, labelled: bool) -> None:
         self._rows = GrowingArray(np.empty(0, np.int64))

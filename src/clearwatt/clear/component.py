@@ -1,6 +1,6 @@
-"""A component: a network, its threshold, its two buffers, and what its strategy keeps.
+"""A component: a network, its threshold, its two buffers, and the state of its strategy.
 
-The autoencoder and every predictor are one of these; they differ in what they see.
+The autoencoder and every predictor are components; they differ in their inputs and targets.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ __all__ = [
 ]
 
 RECENT_READINGS = 96
-"""How many of the last verdicts an event reports: a day of quarter hours."""
+"""Number of latest verdicts that an event reports: a day of quarter hours."""
 
 
 class Model(NamedTuple):
-    """A network, its weights (1 x ...) and, from the warm-up, its validation error."""
+    """A network, its weights (1 x ...) and its validation error in the warm-up."""
 
     network: Network
     params: Params
@@ -58,9 +58,9 @@ class Model(NamedTuple):
 class Component:
     """One network of an instance and everything that decides when and how it learns.
 
-    ``sample_width`` is the number of values a kept sample has: inputs and, if labelled, its target.
-    With ``approval`` a trained model is not deployed but waits as the ``candidate``, the newest
-    only, until someone activates it.
+    ``sample_width`` is the number of values of a stored sample: inputs and, if labelled, target.
+    With ``approval``, a trained model is not deployed but becomes the ``candidate``, which
+    someone has to activate. A newer candidate replaces an older one.
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class Component:
 
     @property
     def title(self) -> str:
-        """What to call it in a sentence."""
+        """Its name in messages."""
         return self.name if self.entity is None else f"{self.name} of {self.entity}"
 
     def start(self, samples: SampleRows, data: Batch) -> None:
-        """Take the warm-up as known: threshold, the strategy's first state, task 0."""
+        """Initialise threshold, strategy state and task 0 from the warm-up samples."""
         if data.size == 0:
             raise DataError(f"the {self.title} has no sample to start from; give measured ones")
         self.threshold = detection.threshold(self.errors(data), self.settings.alpha)
@@ -111,31 +111,31 @@ class Component:
 
     @torch.inference_mode()
     def errors(self, data: Batch, params: Params | None = None) -> Reals:
-        """The error signal of each sample (n) by the deployed model, or by other weights."""
+        """The error signal of each sample (n) with the deployed weights, or with others."""
         weights = self.params if params is None else params
         return _errors(data, self.network.forward(weights, data.inputs[None])[0])
 
     @property
     def verdict_params(self) -> Params:
-        """The deployed weights in the precision of the verdicts."""
+        """The deployed weights in the precision in which verdicts are computed."""
         return {name: tensor.to(self.settings.dtype) for name, tensor in self.params.items()}
 
     @torch.inference_mode()
     def judge(self, data: Batch, output: Tensor | None = None) -> npt.NDArray[np.bool_]:
-        """Which samples are novel to the deployed model, whose output may be known already."""
+        """Which samples are novel to the deployed model; `output` is its output, if computed."""
         if output is None:
             seen = data.inputs.to(self.settings.dtype)
             output = self.network.forward(self.verdict_params, seen[None])[0]
         return detection.is_novel(_errors(data, output), self.threshold)
 
     def due(self, novel: npt.NDArray[np.bool_]) -> int | None:
-        """How many of these verdicts until the novelty buffer is full; None: not within them."""
+        """Number of verdicts until the novelty buffer is full; None: these do not fill it."""
         room = self.settings.novelty_capacity - len(self.novelty)
         return detection.run_to_trigger(novel, room)
 
     def absorb(self, samples: SampleRows, novel: npt.NDArray[np.bool_]) -> None:
-        """Put judged samples into the buffers and, where the strategy may see it, the history."""
-        # Positions, because picking by them is several times as fast as by a mask.
+        """Add judged samples to the buffers and, if there is one, to the history."""
+        # Selecting by position is several times as fast as by a mask.
         self.novelty.extend(samples.at(np.flatnonzero(novel)))
         self.familiarity.offer(samples.at(np.flatnonzero(~novel)), self.rng)
         self.recent = np.concatenate([self.recent, novel])[-RECENT_READINGS:]
@@ -152,15 +152,15 @@ class Component:
         generated: Batch | None = None,
         deployed: SampleView | None = None,
     ) -> Request:
-        """Turn the full buffers into a training job and start fresh ones.
+        """Make a training job of the buffers, then empty them.
 
         Args:
-            view: How the model to be trained sees its data.
-            step: SampleRows streamed so far.
-            trigger: The signal that fired.
-            also_novel: What the partner of a synchronous pair found novel.
+            view: Converts samples to the inputs of the model to train.
+            step: Samples streamed so far.
+            trigger: The signal that triggered the update.
+            also_novel: Samples that are novel to the partner of a synchronous pair.
             generated: Pseudo samples of the past.
-            deployed: How the deployed model sees its data, if another way.
+            deployed: Converts samples to the inputs of the deployed model, if they differ.
         """
         novelty, familiarity = self._window(also_novel)
         window = view(novelty), view(familiarity)
@@ -205,16 +205,16 @@ class Component:
 
     @property
     def _training(self) -> Training:
-        """How an update trains; a shared representation is worth its full number of epochs."""
+        """How an update trains; a shared autoencoder always trains for all epochs."""
         shared = self.name == "autoencoder" and self.entity is None
         return replace(self.settings.update, work=None) if shared else self.settings.update
 
     def deploy(self, request: Request, trained: Trained) -> UpdateEvent:
-        """Put the trained model into service if it may be, and say what changed."""
+        """Deploy the trained model if it passes the gate; returns the event."""
         return self.settle(self.assess(request, trained), waits=self.approval)
 
     def assess(self, request: Request, trained: Trained) -> Assessment:
-        """Hold the trained model against the one in service."""
+        """Compare the trained model with the deployed one."""
         before = self._both(request.deployed)
         if trained.diverged:
             return Assessment(request, trained, self.params, before, before, reason=DIVERGED)
@@ -228,12 +228,12 @@ class Component:
     def settle(
         self, found: Assessment, *, waits: bool = False, refused: str | None = None
     ) -> UpdateEvent:
-        """Put a model into service, or say why not.
+        """Deploy a model unless there is a reason not to; returns the event.
 
         Args:
-            found: The model and what was found out about it.
+            found: The model and its assessment.
             waits: Whether it has to wait for approval.
-            refused: A reason against it that lies elsewhere.
+            refused: A reason outside the assessment not to deploy it.
         """
         reason, threshold_before = found.reason or refused, self.threshold
         self.updates += 1
@@ -252,14 +252,14 @@ class Component:
         )
 
     def activate(self, params: Params, threshold: float, state: State) -> None:
-        """Put a model into service by hand, an earlier one or the candidate.
+        """Deploy a model by hand: an earlier version or the candidate.
 
-        Buffers and history stay as they are; a candidate that is this model waits no longer.
+        Buffers and history do not change. If the model is the candidate, there is none afterwards.
 
         Args:
             params: Its weights.
             threshold: Its threshold.
-            state: What the strategy kept with it.
+            state: The state of the strategy that belongs to it.
         """
         like = ModelVersion(self.network, self.params, self.threshold, self.state, self.updates)
         given = ModelVersion(self.network, params, threshold, state, self.updates)
@@ -291,7 +291,7 @@ class Component:
     def _training_part(
         self, update: Update, samples: tuple[SampleRows, SampleRows], view: SampleView
     ) -> Update:
-        """The update without what the gate holds back."""
+        """The update without the samples that the gate holds back."""
         gate = self.settings.gate
         if gate is None:
             return update
@@ -309,14 +309,14 @@ class Component:
         return past_of(self.settings.strategy, self.history, view, rng=self.rng, held_back=rows)
 
     def forget(self, rows: Int64Array) -> int:
-        """Let go of these rows wherever they are held; how many samples that were."""
+        """Remove these rows from buffers and history; returns the number of samples."""
         held = int(np.isin(self.held.rows, rows).sum())
         for part in self._lists:
             part.drop(rows)
         return held
 
     def correct(self, row: int, target: float) -> int:
-        """Put another target to a row; verdicts stand. In how many places it was held."""
+        """Change the target of a row, not the verdicts; returns the number of changed values."""
         return sum(part.correct(row, target) for part in self._lists)
 
     @property
@@ -326,21 +326,21 @@ class Component:
 
     @property
     def held(self) -> SampleRows:
-        """Every sample this component still refers to; a history contains the buffers."""
+        """All samples of this component; a history contains those of the buffers."""
         return self.window if self.history is None else self.history.samples
 
     @property
     def retained_bytes(self) -> int:
-        """Bytes of the past: held samples (four bytes a value) and the strategy's state.
+        """Bytes of past data: samples (four bytes per value) and the strategy's state.
 
-        An input row shared by several components counts for each that holds it.
+        An input row that several components share counts for each of them.
         """
         kept = sum(tensor.nbytes for tensor in self.state.values())
         return 4 * self.sample_width * len(self.held.rows) + kept
 
     @property
     def parts(self) -> list[object]:
-        """What a checkpoint has to remember, the random numbers apart."""
+        """The objects whose attributes a rollback has to save."""
         return [self, *(part for each in self._lists for part in each.parts)]
 
     @property
@@ -349,7 +349,7 @@ class Component:
         return [each for each in lists if each is not None]
 
     def _window(self, also_novel: SampleRows | None) -> tuple[SampleRows, SampleRows]:
-        """Novelty and familiarity samples; some of the familiar may be novel to the partner."""
+        """Novelty and familiarity samples; what is novel to the partner counts as novel."""
         if also_novel is None:
             return self.novelty.samples, self.familiarity.samples
         everything = self.window
@@ -372,10 +372,10 @@ def _joined(first: SampleRows, second: SampleRows) -> SampleRows:
 
 
 def aligned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors where torch itself would put them.
+    """The tensors at memory addresses that are multiples of 64, as torch allocates them.
 
-    Matrix products may round differently where memory begins, and what comes from a file or from
-    another process begins anywhere; going on from there must equal never having stopped.
+    Rounding of matrix products can depend on alignment. Tensors from a file or another process
+    may start anywhere, and a resumed instance must compute the same as one that never stopped.
     """
     return {name: t.clone() if t.data_ptr() % 64 else t for name, t in tensors.items()}
 

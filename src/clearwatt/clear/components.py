@@ -1,4 +1,4 @@
-"""Who is part of an instance: components with their names and their own random numbers."""
+"""Creation and lookup of the components of an instance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Name = int | str
 def make_autoencoder(
     settings: ClearSettings, model: Model, *, width: int, index: int, entity: Name | None
 ) -> Component:
-    """An autoencoder of inputs so wide; `entity` is None for one that all share."""
+    """An autoencoder for `width` inputs; `entity` is None if all entities share it."""
     return Component(
         "autoencoder",
         model,
@@ -50,7 +50,7 @@ def make_components(
     predictors: Sequence[Model],
     names: Sequence[Name],
 ) -> tuple[list[Component], list[Component]]:
-    """The autoencoders, one for all or one each, and the predictors of an instance."""
+    """The autoencoders (one, or one per entity) and the predictors of an instance."""
     require_unique(names)
     shared = not settings.strategy.synchronous
     encoders = [
@@ -79,7 +79,7 @@ def require_unique(names: Iterable[Name]) -> None:
 def checked_autoencoder(
     settings: ClearSettings, like: Component, model: Model | None, name: Name
 ) -> Model | None:
-    """The autoencoder that an entity brings with it; None where all share one."""
+    """The autoencoder of a new entity, checked; None if all entities share one."""
     if not settings.strategy.synchronous:
         return None
     if model is None or model.network != like.network:
@@ -92,7 +92,7 @@ def checked_autoencoder(
 
 
 def require_latents(model: Model, autoencoder: Model | Component, name: Name) -> None:
-    """Refuse a predictor that does not take what the autoencoder gives."""
+    """Refuse a predictor whose inputs are not the latents of the autoencoder."""
     latent, inputs = reconstructor(autoencoder.network).latent, model.network.inputs
     if inputs != latent:
         raise ConfigurationError(
@@ -102,7 +102,7 @@ def require_latents(model: Model, autoencoder: Model | Component, name: Name) ->
 
 
 def entity_indices(parts: Sequence[Component], names: Sequence[Name] | None) -> list[int]:
-    """Where the named entities are among the predictors; None: all of them."""
+    """Indices of the named entities among the predictors; None: all."""
     if names is None:
         return list(range(len(parts)))
     known = {part.entity: place for place, part in enumerate(parts)}

@@ -1,4 +1,4 @@
-"""Novelty detection: two error signals, one threshold each, and the sample that fills a buffer."""
+"""Novelty detection: two error signals, a threshold each, and the trigger of an update."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from clearwatt.errors import ConfigurationError
 
 Reals = npt.NDArray[np.floating[Any]]
-"""Single precision, or double where verdicts must not depend on a sample's neighbours."""
+"""Single precision, or double if verdicts must not depend on the other samples."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -38,16 +38,16 @@ def threshold(errors: Reals, alpha: float) -> float:
 def is_novel(errors: Reals, tau: float) -> npt.NDArray[np.bool_]:
     """Which samples exceed the threshold: n -> n.
 
-    An error that is not a number is novel: as a familiar one it would spoil every later threshold.
+    NaN is novel: a familiar NaN would make all later thresholds NaN.
     """
     novel: npt.NDArray[np.bool_] = ~(errors <= errors.dtype.type(min(tau, _LARGEST)))
     return novel
 
 
 def run_to_trigger(novel: npt.NDArray[np.bool_], room: int) -> int | None:
-    """How many samples until the novelty buffer, with `room` places left, is full.
+    """Number of samples until a novelty buffer with `room` free places is full.
 
-    Counts the sample that fills it; None when the block does not fill it.
+    Includes the sample that fills it; None if the block does not fill it.
     """
     if room > len(novel):
         return None

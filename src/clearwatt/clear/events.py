@@ -1,4 +1,4 @@
-"""What happened, as records: every update says why it came and what it changed."""
+"""Events: the record of an update, with its trigger and its effect."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _UNIT = {"autoencoder": "reconstruction", "predictor": "prediction"}
 class UpdateEvent:
     """One update of one component.
 
-    ``step`` counts the samples streamed since the warm-up, the one that fired included; errors are
-    means over the samples since the last update, by the model before and the trained one.
-    ``reason`` says why that one was not put into service, ``held_back`` how the gate compared them.
+    ``step`` is the number of samples streamed since the warm-up, including the one that triggered
+    the update. Errors are means over the samples since the last update, with the model before and
+    the trained one. ``reason`` says why that was not deployed, ``held_back`` is the gate's result.
     """
 
     component: ComponentName
@@ -60,7 +60,7 @@ class UpdateEvent:
 
     @property
     def explanation(self) -> str:
-        """Why the update came and what it did, for a person."""
+        """Why the update happened and what it changed, as text."""
         return self.explained()
 
     def explained(self, unit: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What deployed models say, in double precision: no row's answer depends on its neighbours."""
+"""Forecasts of deployed models, in double precision so that rows do not affect each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clearwatt.training.networks import Network, Params
 
 
 class ModelLike(Protocol):
-    """Whatever has a network and its weights: a component, or a model as it was."""
+    """Anything with a network and weights: a component or a model."""
 
     @property
     def network(self) -> Network:
@@ -34,7 +34,7 @@ def forecasts(models: Iterable[tuple[ModelLike, ModelLike]], x: Float32Array) ->
     latents: dict[int, torch.Tensor] = {}
     columns = []
     for encoder, predictor in models:
-        if id(encoder) not in latents:  # one that entities share encodes once
+        if id(encoder) not in latents:  # a shared encoder runs once
             network = reconstructor(encoder.network)
             latents[id(encoder)] = network.encode(_double(encoder.params), values)
         output = predictor.network.forward(_double(predictor.params), latents[id(encoder)])

@@ -1,7 +1,7 @@
-"""The promotion gate: a trained model must not be worse than the one in service.
+"""The promotion gate: a trained model must not be worse than the deployed one.
 
-Both are compared on samples that were kept from training: recent novel ones, which the update is
-for, and recent familiar ones, which it must not forget.
+Both are compared on samples held back from training: recent novel ones, which the update has to
+learn, and recent familiar ones, which it must not forget.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from clearwatt.clear.detection import Reals
 from clearwatt.errors import ConfigurationError
 
 FEWEST = 20
-"""Held-back samples below which a mean error says too little to compare."""
+"""Minimum number of held-back samples for a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Mean errors on the held-back samples of one buffer, by either model.
+    """Mean errors of both models on the held-back samples of one buffer.
 
-    ``usual`` is what the deployed model is expected to get wrong. Familiar samples are those it
-    happened to get right, so its error on them flatters it; the larger of the two counts.
+    ``usual`` is the expected error of the deployed model. Its error on familiar samples is too
+    low, because they are selected by a low error; so the larger of the two counts.
     """
 
     samples: int
@@ -34,17 +34,17 @@ class Side:
 
     @property
     def reference(self) -> float:
-        """What the candidate is held against."""
+        """The error that the candidate is compared with."""
         return max(self.deployed, self.usual)
 
     def exceeds(self, margin: float) -> bool:
-        """Whether the candidate is worse by more than the margin; anything beats a broken model."""
+        """Whether the candidate is worse by more than the margin; anything beats an infinite error."""
         return math.isfinite(self.reference) and not self.candidate <= (1 + margin) * self.reference
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A candidate beside the model in service; a side with too few samples is None."""
+    """Comparison of a candidate with the deployed model; a side with too few samples is None."""
 
     margin: float
     novel: Side | None
@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def refusal(self) -> str | None:
-        """Why the candidate must not replace the model in service; None: it may."""
+        """Why the candidate must not be deployed; None: it may."""
         sides = {"novel": self.novel, "familiar": self.familiar}
         found = [
             f"its mean error on {side.samples} held-back {name} samples is {side.candidate:.4g} "
@@ -73,11 +73,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Gate:
-    """When an updated model is put into service.
+    """The condition for deploying an updated model.
 
     Args:
-        margin: how much worse its mean error may be, as a share of the deployed model's.
-        share: of the samples since the last update, the part that is held back from training.
+        margin: How much higher its mean error may be, as a share of the deployed model's error.
+        share: Share of the samples since the last update that is held back from training.
     """
 
     margin: float = 0.5
@@ -92,7 +92,7 @@ class Gate:
             )
 
     def held_back(self, samples: int) -> BoolArray:
-        """Which of so many samples to keep from training: every k-th, or none of too few."""
+        """Mask of the samples to hold back: every k-th, or none if there are too few."""
         held = np.zeros(samples, np.bool_)
         every = round(1 / self.share)
         if samples // every >= FEWEST:
@@ -108,7 +108,7 @@ class Gate:
     ) -> Comparison:
         """Compare two models by their errors on all novel (n) and all familiar (n) samples.
 
-        ``usual`` is the mean error the deployed model had when it was put into service.
+        ``usual`` is the mean error of the deployed model at its deployment.
         """
         sides = [
             _side(before, after, self.held_back(len(before)), usual=expected)

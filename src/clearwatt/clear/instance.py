@@ -1,6 +1,6 @@
-"""A CLeaR instance: shared representation, one predictor per entity, and the loop that runs them.
+"""A CLeaR instance: autoencoder, one predictor per entity, and the loop that runs them.
 
-observe -> judge -> buffer -> trigger -> update -> deploy, for as long as samples come.
+observe -> judge -> buffer -> trigger -> update -> deploy, for every block of samples.
 """
 
 from __future__ import annotations
@@ -43,20 +43,21 @@ from clearwatt.clear.saving import pack_instance, restore_instance, unpack_origi
 from clearwatt.clear.synchronous import Pair, run_pairs
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import Saved, digest_of, load_state, save_state
+from clearwatt.packing import Packed
 from clearwatt.strategies import Strategy
 from clearwatt.training.fleet import one_thread
 from clearwatt.training.networks import Network
 from clearwatt.training.streams import Stream, drive
 
 PRUNE_SLACK = 4096
-"""Input rows that may be held beyond need before it is worth looking for them."""
+"""Unneeded input rows that may be stored before they are searched and removed."""
 
 
 class Instance:
-    """An autoencoder and the predictors of its entities, learning from a stream.
+    """An autoencoder and the predictors of its entities, which learn from a stream.
 
     With an asynchronous strategy all entities share one autoencoder. With a synchronous one each
-    predictor has its own, started from the shared warm-up model, because it updates with it.
+    predictor has its own, which starts as the warm-up model and updates with the predictor.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Instance:
         predictors: Sequence[Model],
         names: Sequence[Name] | None = None,
     ) -> Instance:
-        """Components without thresholds or data yet, each with its own random numbers."""
+        """An instance whose components have no thresholds and no data yet."""
         labels = list(names if names is not None else range(len(predictors)))
         encoders, heads = make_components(
             settings, width, autoencoder=autoencoder, predictors=predictors, names=labels
@@ -127,15 +128,15 @@ class Instance:
         *,
         autoencoder: Model | None = None,
     ) -> None:
-        """Let another entity join, with the model and the samples of its warm-up.
+        """Add an entity, with the model and the samples of its warm-up.
 
         Args:
-            name: Of the entity; no other has it.
-            model: Its predictor, trained on the latents of the autoencoder it joins.
-            x: InputStore of its warm-up, n x d; they become new rows.
+            name: Unique name of the entity.
+            model: Its predictor, trained on the latents of this instance.
+            x: Inputs of its warm-up, n x d; they become new rows.
             y: Its measurements, n; NaN where there is none.
-            autoencoder: With a synchronous strategy the autoencoder it starts from, of the same
-                network as the others; otherwise all share one, and this is not used.
+            autoencoder: With a synchronous strategy, the autoencoder of the entity, of the same
+                network as the others. Not used otherwise.
         """
         inputs = checked_inputs(x, self.inputs.width)
         targets = checked_targets(np.reshape(y, (-1, 1)), len(inputs), [name])[:, 0]
@@ -157,12 +158,12 @@ class Instance:
             self._prune()
 
     def observe(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[UpdateEvent, ...]:
-        """Take in a block of the stream, however long, and return the updates it caused.
+        """Learn from a block of the stream of any length, and return the updates it caused.
 
-        All or nothing: if it is interrupted or fails, the instance is as it was before the block.
+        If the call is interrupted or fails, the instance is as it was before.
 
         Args:
-            x: InputStore, n x d.
+            x: Inputs, n x d.
             y: Measurements, n x entities; NaN where there is none.
         """
         with self.rollback_on_error():
@@ -170,7 +171,7 @@ class Instance:
         return tuple(deployment.event for deployment in deployed)
 
     def stream(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
-        """Like `observe`, but hand out the training jobs instead of training them.
+        """Like `observe`, but yields the training jobs instead of training them.
 
         Returns every update with the weights in service after it, in order. A stream must be run
         to its end; an abandoned one leaves a block partly applied, unless it runs within
@@ -193,11 +194,12 @@ class Instance:
         return self._record(deployed)
 
     def stream_late(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Stream[list[Deployment]]:
-        """Learn from samples whose time has passed, as `stream` does from those whose time is now.
+        """Like `stream`, for samples whose measurements arrived late.
 
-        The models now in service judge them. The autoencoder has seen their inputs when it was
-        time and does not see them again; with a synchronous strategy a pair sees those that were
-        measured for it. They get new row numbers; ``step`` stays, and the events bear it.
+        The models now in service judge them. The shared autoencoder has seen their inputs before
+        and does not learn from them again; with a synchronous strategy, a pair learns from the
+        samples measured for its entity. Samples get new row numbers. ``step`` does not change,
+        and the events have this step.
         """
         inputs, targets = self._checked(x, y)
         deployed: list[Deployment] = []
@@ -213,24 +215,24 @@ class Instance:
                 deployed = yield from run_predictors(
                     self.predictors, timeline, targets, inputs=self.inputs
                 )
-        deployed.sort(key=lambda update: update.event.step)  # which of them fired first
+        deployed.sort(key=lambda update: update.event.step)  # in the order of the triggers
         return self._record([each.at(self.step) for each in deployed])
 
     def forget(
         self, rows: npt.ArrayLike, entities: Sequence[Name] | None = None, *, inputs: bool = False
     ) -> int:
-        """Let go of samples, so that nothing is learned from them any more and no file has them.
+        """Remove samples, so that no later update and no saved file contains them.
 
-        What models have learned from them already stays learned.
+        Models that have learned from them are not changed.
 
         Args:
-            rows: Their row numbers; what is not held is passed over.
-            entities: Whose predictors forget; None: all.
-            inputs: Whether the autoencoder forgets as well (or those of the entities, if each has
-                its own).
+            rows: Row numbers; those that are not stored are ignored.
+            entities: Entities whose predictors forget; None: all.
+            inputs: Whether the autoencoder forgets as well, or those of the entities, if each has
+                its own.
 
         Returns:
-            How many samples were held, counted for each component.
+            Number of removed samples, summed over the components.
         """
         numbers = np.asarray(rows, dtype=np.int64).reshape(-1)
         places = entity_indices(self.predictors, entities)
@@ -243,12 +245,12 @@ class Instance:
         return forgotten
 
     def correct(self, row: int, entity: Name, value: float) -> int:
-        """Replace a measurement by its row number, wherever its predictor holds it.
+        """Replace the measurement of a row in the buffers and the history of its predictor.
 
-        Verdicts stand, and what models have learned from the old value stays learned.
+        Verdicts and models that depend on the old value are not changed.
 
         Returns:
-            In how many places it was replaced; 0 if it is no longer held.
+            Number of replaced values; 0 if the row is no longer stored.
         """
         if not abs(value) <= float(np.finfo(np.float32).max):
             raise DataError(f"the corrected value is {value}; it must be finite, else use forget")
@@ -273,7 +275,7 @@ class Instance:
     def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Forecasts (n x entities) by the deployed models for inputs (n x d).
 
-        Computed in double precision, so that a row's forecast does not depend on its neighbours.
+        Computed in double precision, so that a forecast does not depend on the other rows.
         """
         models = [(self.autoencoder_of(i), part) for i, part in enumerate(self.predictors)]
         return forecasts(models, checked_inputs(x, self.inputs.width))
@@ -284,7 +286,7 @@ class Instance:
 
     @property
     def retained_bytes(self) -> int:
-        """Bytes of the past, summed over the components."""
+        """Bytes of past data, summed over the components."""
         return sum(part.retained_bytes for part in (*self.autoencoders, *self.predictors))
 
     def save(
@@ -294,21 +296,21 @@ class Instance:
         extra: Mapping[str, object] | None = None,
         extra_tensors: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """Write everything needed to go on into a folder, atomically.
+        """Write everything needed to continue into a folder, atomically.
 
         Args:
-            path: The folder; made if missing, replaced if it holds an earlier state.
-            extra: Plain values of the caller's, stored with it.
-            extra_tensors: Tensors of the caller's, stored as "extra.<name>".
+            path: The folder; created if missing, replaced if it holds an earlier state.
+            extra: Plain values of the caller, stored with the state.
+            extra_tensors: Tensors of the caller, stored as "extra.<name>".
         """
         values, tensors = pack_instance(self)
         own = {f"extra.{name}": tensor for name, tensor in (extra_tensors or {}).items()}
         save_state(path, values | {"extra": dict(extra or {})}, {**tensors, **own})
 
     def digest(self) -> str:
-        """A checksum of everything `save` keeps, the seconds that updates took apart.
+        """A checksum of everything `save` writes, without the seconds that updates took.
 
-        Two instances with equal digests are in the same state to the last bit and go on alike.
+        Two instances with equal digests are equal bit by bit and continue in the same way.
         """
         values, tensors = pack_instance(self)
         return digest_of(without_seconds(values), tensors)
@@ -322,7 +324,7 @@ class Instance:
         autoencoder: Network | None = None,
         predictor: Network | None = None,
     ) -> Instance:
-        """Read an instance back; it goes on as if it had never stopped.
+        """Load an instance; it continues as if it had never stopped.
 
         Args:
             path: The folder `save` wrote.
@@ -343,22 +345,15 @@ class Instance:
         autoencoder: Network | None = None,
         predictor: Network | None = None,
     ) -> Instance:
-        """Like `load`, from a state that has been read already."""
+        """Like `load`, from a state that is in memory."""
         try:
             origin = unpack_origin(
-                saved.values,
-                saved.tensors,
+                Packed(saved.values, saved.tensors),
                 strategy=strategy,
                 autoencoder=autoencoder,
                 predictor=predictor,
             )
-            instance = cls.bare(
-                origin.settings,
-                origin.width,
-                autoencoder=origin.autoencoder,
-                predictors=origin.predictors,
-                names=origin.names,
-            )
+            instance = cls.bare(**origin._asdict())
             restore_instance(instance, saved.values, saved.tensors)
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ClearwattError):
@@ -375,7 +370,7 @@ class Instance:
         return latent_view(reconstructor(encoder.network), encoder.params, self.inputs)
 
     def rollback_on_error(self) -> Rollback:
-        """The way back to now; as a context manager it is taken if the block fails."""
+        """Snapshot of the state; restored if the with-block raises."""
         components = (*self.autoencoders, *self.predictors)
         parts = [self, *self.inputs.parts, *(each for part in components for each in part.parts)]
         return Rollback(parts, [component.rng for component in components])
@@ -390,7 +385,7 @@ class Instance:
         self.predictors[entity].start(samples, self._latent_view(entity)(samples))
 
     def _prune(self) -> None:
-        """Let go of input rows nobody refers to any more."""
+        """Remove input rows without references."""
         parts = (*self.autoencoders, *self.predictors)
         self.inputs.keep(part.held.rows for part in parts)
         self._prune_at = 2 * len(self.inputs) + PRUNE_SLACK

@@ -1,7 +1,7 @@
-"""The CLeaR loop of one component, run to the trigger, and the timeline of encoders it leaves.
+"""The CLeaR loop of one component, and the timeline of encoders that the autoencoder produces.
 
-Between two updates neither model nor threshold changes, so samples are judged in blocks and cut at
-the one that fills the novelty buffer; sample for sample, the outcome is that of judging singly.
+Model and threshold do not change between two updates. So samples are judged in blocks, which end
+at the sample that fills the novelty buffer. The result equals that of judging one by one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from clearwatt.training.networks import Network, Params, Reconstructor
 from clearwatt.training.streams import Stream, together
 
 LOOK_AHEAD = 16_384
-"""SampleRows judged at once at most."""
+"""Maximum number of samples judged at once."""
 LEAST_AHEAD = 256
-"""SampleRows judged at once at least: fewer would cost more than judging some of them twice."""
+"""Minimum number of samples judged at once; smaller blocks cost more than judging some twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,49 +47,49 @@ class InputBlock:
 
 
 class ComponentInput(Protocol):
-    """What a component sees of a block: its samples, each under the encoder of its time."""
+    """The samples of a block as a component sees them, each under the encoder of its time."""
 
     samples: SampleRows
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
-        """Which samples from `start` on, some `ahead` of them, are novel to the component."""
+        """Which of the next `look_ahead` samples from `start` on are novel to the component."""
 
     def view_after(self, stop: int) -> SampleView:
-        """How a model trained once the samples before `stop` have passed sees its data."""
+        """The view of a model that is trained after the samples before `stop`."""
 
     def step_after(self, stop: int) -> int:
-        """The stream's step once the samples before `stop` have passed."""
+        """The step of the stream after the samples before `stop`."""
 
 
 class Deployment(NamedTuple):
-    """An update and the weights in service from the step after its event on."""
+    """An update and the weights deployed from the step after its event on."""
 
     event: UpdateEvent
     params: Params
 
     def at(self, step: int) -> Deployment:
-        """The same, said to have come after so many samples."""
+        """The same update with another step."""
         return Deployment(replace(self.event, step=step), self.params)
 
 
 def look_ahead(component: Component) -> int:
-    """How many samples to judge at once: before its buffer is full no update can be due."""
+    """Number of samples to judge at once; no update can be due before the buffer is full."""
     room = component.settings.novelty_capacity - len(component.novelty)
     return min(LOOK_AHEAD, max(LEAST_AHEAD, room))
 
 
-def run(component: Component, lens: ComponentInput, trigger: Signal) -> Stream[list[Deployment]]:
+def run(component: Component, source: ComponentInput, trigger: Signal) -> Stream[list[Deployment]]:
     """The CLeaR loop of one component: judge, buffer, trigger, update, deploy."""
     deployments: list[Deployment] = []
-    position, end = 0, len(lens.samples.rows)
+    position, end = 0, len(source.samples.rows)
     while position < end:
-        novel = lens.judge(component, position)
+        novel = source.judge(component, position)
         due = component.due(novel)
         taken = due or len(novel)
-        component.absorb(lens.samples.at(slice(position, position + taken)), novel[:taken])
+        component.absorb(source.samples.at(slice(position, position + taken)), novel[:taken])
         position += taken
         if due:
-            view, step = lens.view_after(position), lens.step_after(position)
+            view, step = source.view_after(position), source.step_after(position)
             request = component.request(view, step=step, trigger=trigger)
             (trained,) = yield (request.job,)
             event = component.deploy(request, trained)
@@ -98,10 +98,10 @@ def run(component: Component, lens: ComponentInput, trigger: Signal) -> Stream[l
 
 
 class AutoencoderInput:
-    """The autoencoder's: the inputs themselves.
+    """The samples of a block as the autoencoder sees them: the inputs themselves.
 
-    ``latents`` (n x z) are what judging leaves behind: each sample under the encoder of its time,
-    because a sample that was judged ahead of an update is judged again after it.
+    ``latents`` (n x z) are computed while judging, each under the encoder of its time: samples
+    judged ahead of an update are judged again after it.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class AutoencoderInput:
         self._network, self._block, self._inputs = network, block, inputs
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
-        """InputStore as they are, against their reconstruction."""
+        """Compare inputs with their reconstruction."""
         piece = slice(start, start + look_ahead(component))
         x, params = self._block.x[piece], component.verdict_params
         self.latents[piece] = encode(self._network, params, x)
@@ -121,20 +121,20 @@ class AutoencoderInput:
         return component.judge(Batch(torch.from_numpy(x), None), output)
 
     def view_after(self, stop: int) -> SampleView:
-        """InputStore as they are, at any time."""
+        """The inputs, which do not depend on time."""
         return input_view(self._inputs)
 
     def step_after(self, stop: int) -> int:
-        """Every sample of the block is seen."""
+        """The step of sample `stop - 1`; the autoencoder sees every sample of the block."""
         return int(self._block.steps[stop - 1])
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """The encoders in force over a block, and the latents (n x z) they make of it.
+    """The encoders deployed during a block, and the latents (n x z) they compute.
 
-    Encoder i is in force from ``starts[i]`` on. With asynchronous updates the timeline is the same
-    for every entity of a zone.
+    Encoder i is deployed from ``starts[i]`` on. With asynchronous updates, the timeline is the
+    same for every entity of a zone.
     """
 
     network: Reconstructor
@@ -145,7 +145,7 @@ class Timeline:
 
     @cached_property
     def starts(self) -> list[int]:
-        """The positions of the block from which each encoder is in force."""
+        """The first position of the block for each encoder."""
         ends = [each.event.step for each in self.deployments]
         return [0, *np.searchsorted(self.block.steps, ends, side="right").tolist()]
 
@@ -155,27 +155,27 @@ class Timeline:
         return [self.first, *(each.params for each in self.deployments)]
 
     def version_at(self, position: int) -> int:
-        """Which encoder represents the sample at this position of the block."""
+        """Index of the encoder of the sample at this position of the block."""
         return bisect_right(self.starts, position) - 1
 
 
 def represent(component: Component, block: InputBlock, inputs: InputStore) -> Stream[Timeline]:
-    """Run the autoencoder over a block and note which encoder was in force when."""
+    """Run the autoencoder over a block; returns which encoder was deployed when."""
     network, first = reconstructor(component.network), component.params
-    lens = AutoencoderInput(network, block, inputs, dtype=component.settings.dtype)
-    deployed = yield from run(component, lens, "reconstruction")
-    return Timeline(network, block, first, deployed, lens.latents)
+    source = AutoencoderInput(network, block, inputs, dtype=component.settings.dtype)
+    deployed = yield from run(component, source, "reconstruction")
+    return Timeline(network, block, first, deployed, source.latents)
 
 
 def represent_now(component: Component, block: InputBlock) -> Timeline:
-    """A block under the encoder in force, which does not learn from it."""
+    """The timeline of a block under the deployed encoder, which does not learn from it."""
     network = reconstructor(component.network)
     latents = encode(network, component.verdict_params, block.x)
     return Timeline(network, block, component.params, [], latents)
 
 
 class PredictorInput:
-    """A predictor's: latents of the measured samples, under the encoder of their time."""
+    """The samples of a block as a predictor sees them: latents of the measured ones."""
 
     def __init__(self, timeline: Timeline, y: Float32Array, inputs: InputStore) -> None:
         self._measured = np.flatnonzero(~np.isnan(y))
@@ -184,7 +184,7 @@ class PredictorInput:
         self._timeline, self._inputs = timeline, inputs
 
     def judge(self, component: Component, start: int) -> npt.NDArray[np.bool_]:
-        """Latents against the measurements."""
+        """Compare forecasts from latents with the measurements."""
         piece = slice(start, start + look_ahead(component))
         return component.judge(Batch(self._latents(self._measured[piece]), self._targets[piece]))
 
@@ -195,36 +195,36 @@ class PredictorInput:
         return self._timeline.latents.index_select(0, torch.from_numpy(places))
 
     def view_after(self, stop: int) -> SampleView:
-        """An encoder updated at the very sample that filled the buffer is already in force."""
+        """The view of the encoder after sample `stop - 1`, with an update at that sample."""
         version = self._timeline.version_at(int(self._measured[stop - 1]) + 1)
         encoder = self._timeline.encoders[version]
         return latent_view(self._timeline.network, encoder, self._inputs)
 
     def step_after(self, stop: int) -> int:
-        """SampleRows without a measurement count as streamed, too."""
+        """The step of the last measured sample; unmeasured samples count as streamed, too."""
         return int(self._timeline.block.steps[self._measured[stop - 1]])
 
 
 def run_predictors(
     predictors: Sequence[Component], timeline: Timeline, y: Float32Array, *, inputs: InputStore
 ) -> Stream[list[Deployment]]:
-    """Run each predictor over its column of y (n x entities); the encoders' updates come first."""
-    lenses = [PredictorInput(timeline, column, inputs) for column in y.T]
+    """Run each predictor over its column of y (n x entities); encoder updates come first."""
+    sources = [PredictorInput(timeline, column, inputs) for column in y.T]
     streams = [
-        run(component, lens, "prediction")
-        for component, lens in zip(predictors, lenses, strict=True)
+        run(component, source, "prediction")
+        for component, source in zip(predictors, sources, strict=True)
     ]
     deployed = yield from together(streams)
     return [*timeline.deployments, *(update for updates in deployed for update in updates)]
 
 
 def input_view(inputs: InputStore) -> SampleView:
-    """SampleRows as the autoencoder sees them."""
+    """The view of the autoencoder: inputs."""
     return lambda samples: Batch(_copy_to_torch(inputs.take(samples.rows)), None)
 
 
 def latent_view(network: Reconstructor, encoder: Params, inputs: InputStore) -> SampleView:
-    """SampleRows as a predictor sees them through this encoder."""
+    """The view of a predictor: latents of this encoder, with targets."""
 
     def view(samples: SampleRows) -> Batch:
         latents = encode(network, encoder, inputs.take(samples.rows))
@@ -242,12 +242,12 @@ def encode(network: Reconstructor, encoder: Params, x: Float32Array) -> Tensor:
 
 
 def _copy_to_torch(x: Float32Array, dtype: torch.dtype = torch.float32) -> Tensor:
-    """In memory of torch's own, for the reason that `aligned` gives."""
+    """Copy, so that alignment, and with it rounding, is torch's."""
     return torch.from_numpy(x).to(dtype, copy=True)
 
 
 def reconstructor(network: Network) -> Reconstructor:
-    """The network, if it can encode."""
+    """The network as a Reconstructor; a ConfigurationError if it is none."""
     if not isinstance(network, Reconstructor):
         raise ConfigurationError(
             f"{type(network).__name__} cannot serve as the autoencoder; "

@@ -1,4 +1,4 @@
-"""A component's history as its strategy sees it: as far as it may, through today's encoder."""
+"""The part of a component's history that its strategy may see, under the deployed encoder."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clearwatt.memory import Policy
 from clearwatt.strategies import Access, Batch, Past, Strategy
 
 SampleView = Callable[[SampleRows], Batch]
-"""Turns samples into what the component's network sees, under the encoder now in force."""
+"""Converts samples to what the component's network sees, under the deployed encoder."""
 
 
 class HistoryPast(Past):
-    """A history, seen through the encoder now in force, without rows that are held back."""
+    """A history under the deployed encoder, without held-back rows."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class HistoryPast(Past):
         self._held_back = held_back
 
     def replay(self, policy: Policy, budget: int) -> Batch:
-        """A draw from the closed tasks, in which nothing held back can be."""
+        """A draw from the closed tasks; held-back rows are in the open one."""
         return self._view(self._history.replay(policy, budget, self._rng))
 
     def everything(self) -> Batch:
@@ -49,24 +49,24 @@ class HistoryPast(Past):
 
 
 class NoPast(Past):
-    """No history: nothing was kept, so nothing can be asked for."""
+    """No history; every request raises a ConfigurationError."""
 
     def replay(self, policy: Policy, budget: int) -> Batch:
-        """Refused."""
+        """Raise a ConfigurationError."""
         raise ConfigurationError(
             f"a strategy with access 'none' asked for a {policy!r} replay of {budget} samples; "
             "declare access = Access.RECENT or Access.ALL"
         )
 
     def everything(self) -> Batch:
-        """Refused."""
+        """Raise a ConfigurationError."""
         raise ConfigurationError(
             "a strategy with access 'none' asked for everything; declare access = Access.ALL"
         )
 
 
 def history_for(strategy: Strategy, *, labelled: bool) -> TaskHistory | None:
-    """The history a strategy may look at, empty; None for one that may not look at any."""
+    """An empty history for a strategy; None if it has no access to the past."""
     if strategy.access is Access.NONE:
         return None
     return TaskHistory(labelled=labelled, recent_updates=strategy.window)
@@ -80,7 +80,7 @@ def past_of(
     rng: np.random.Generator,
     held_back: Int64Array,
 ) -> Past:
-    """What a strategy is handed of a history at an update."""
+    """The past that a strategy gets at an update."""
     if history is None:
         return NoPast()
     return HistoryPast(history, access=strategy.access, view=view, rng=rng, held_back=held_back)

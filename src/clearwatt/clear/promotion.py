@@ -18,10 +18,10 @@ AWAITING = "awaiting approval"
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """An update that is due: the job to train and what to remember until it is done.
+    """An update to train: the job, and what is needed when it is done.
 
-    ``update`` has the whole window, what is held back from the job included; ``deployed`` is the
-    window's novel and familiar samples as the models in service see them.
+    ``update`` has all samples of the window, including those held back from the job. ``deployed``
+    has its novel and familiar samples as the deployed models see them.
     """
 
     job: Job
@@ -42,9 +42,9 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """A trained model beside the one in service: errors on novel and on familiar samples.
+    """Comparison of a trained and the deployed model: errors on novel and on familiar samples.
 
-    ``reason`` says why it must not replace it; None: it may.
+    ``reason`` says why the trained model must not be deployed; None: it may.
     """
 
     request: Request
@@ -64,7 +64,7 @@ class Assessment:
         thresholds: tuple[float, float],
         retained_bytes: int,
     ) -> UpdateEvent:
-        """What became of the model; `reason` says why it was not put into service."""
+        """The event of this update; `reason` says why the model was not deployed."""
         request = self.request
         return UpdateEvent(
             component=component,
@@ -93,9 +93,9 @@ class Assessment:
 
 @dataclass(frozen=True, eq=False)
 class ModelVersion:
-    """A model that can be put into service, with all that belongs to it.
+    """A model that can be deployed, with its threshold and the state of its strategy.
 
-    ``number`` counts the updates of its component, the one that made it included.
+    ``number`` is the number of updates of its component, including the one that made it.
     """
 
     network: Network
@@ -106,7 +106,7 @@ class ModelVersion:
 
 
 def require_fitting(model: ModelVersion, like: ModelVersion, title: str) -> None:
-    """Refuse a model that cannot take the place of another one, of the component so called."""
+    """Refuse a model that cannot replace another one of the component with this title."""
     remedy = f"activate a model of the {title}"
     for name in sorted(model.params.keys() | like.params.keys()):
         if name not in model.params or name not in like.params:

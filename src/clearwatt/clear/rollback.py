@@ -1,4 +1,4 @@
-"""The way back to before a block of the stream, should taking it in fail half-way."""
+"""Undo a partly applied block of the stream."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 
 class Rollback:
-    """What the attributes of some objects are bound to, and where random numbers have got to.
+    """Snapshot of the state; restored if the with-block raises.
 
-    It costs next to nothing, because memories only grow at their end and models, thresholds and
-    boundaries are replaced, never changed in place.
+    It saves references to attributes and the states of random generators, no copies of data.
+    That is enough because arrays only grow at their end, and models, thresholds and boundaries
+    are replaced, never changed in place.
     """
 
     def __init__(self, parts: Iterable[object], generators: Iterable[np.random.Generator]) -> None:
@@ -22,12 +23,12 @@ class Rollback:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        """Back to before, if what was tried failed."""
+        """Restore the state if the block raised."""
         if kind is not None:
             self.restore()
 
     def restore(self) -> None:
-        """Put everything back to where it was."""
+        """Restore the state."""
         for part, attributes in self._attributes:
             vars(part).update(attributes)
         for generator, state in self._random:

@@ -91,18 +91,17 @@ def without_seconds(values: Values) -> Values:
 
 
 def unpack_origin(
-    values: Values,
-    tensors: Tensors,
+    saved: Packed,
     *,
     strategy: Strategy | None = None,
     autoencoder: Network | None = None,
     predictor: Network | None = None,
 ) -> Origin:
     """Settings, networks and names; the arguments are the user's own, if not built in."""
-    saved = values["components"]
+    values, components = saved.values, saved.values["components"]
 
     def model(name: str, own: Network | None) -> Model:
-        return unpack_model(saved[name], tensors_below(tensors, f"{name}."), own)
+        return unpack_model(components[name], tensors_below(saved.tensors, f"{name}."), own)
 
     return Origin(
         settings=unpack_settings(values["settings"], strategy),

@@ -17,15 +17,15 @@ class ClearSettings:
     """How an instance detects novelty and learns from it.
 
     Args:
-        strategy: the continual-learning approach.
-        novelty_capacity: novel samples that trigger an update.
-        alpha: threshold factor; smaller is more sensitive.
-        familiarity_capacity: bound of the familiarity buffers; None: all since the last update.
-        update: how an update trains.
-        seed: source of all randomness of the instance.
-        precise: compute verdicts in double precision, so that they do not depend on how the stream
-            was cut into blocks; costs about twice the time of judging.
-        gate: what a trained model must hold to be put into service; None: it always is.
+        strategy: The continual-learning approach.
+        novelty_capacity: Number of novel samples that triggers an update.
+        alpha: Threshold factor; smaller is more sensitive.
+        familiarity_capacity: Capacity of the familiarity buffers; None: all since the last update.
+        update: How an update trains.
+        seed: Seed of all randomness of the instance.
+        precise: Compute verdicts in double precision, so that they do not depend on the blocks of
+            the stream; judging takes about twice as long.
+        gate: Condition for deploying a trained model; None: it is always deployed.
     """
 
     strategy: Strategy = field(default_factory=RecentReplay)
@@ -54,5 +54,5 @@ class ClearSettings:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the verdicts; models train and are kept in single precision."""
+        """Precision of the verdicts; models train and are stored in single precision."""
         return torch.float64 if self.precise else torch.float32

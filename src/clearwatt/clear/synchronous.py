@@ -37,7 +37,7 @@ class Pair:
     inputs: InputStore
 
     def run(self, block: InputBlock, y: Float32Array) -> Stream[list[Deployment]]:
-        """Judge, buffer, and update both as soon as either novelty buffer is full."""
+        """Judge and buffer; update both as soon as either novelty buffer is full."""
         deployments: list[Deployment] = []
         position = 0
         while position < len(block.x):
@@ -52,7 +52,7 @@ class Pair:
     def _absorb(
         self, block: InputBlock, y: Float32Array, *, start: int, stop: int
     ) -> tuple[int, Signal | None]:
-        """Take in samples up to the trigger: how many, and which signal fired (if any)."""
+        """Buffer samples up to the trigger; returns their number and the signal, if one fired."""
         x = block.x[start:stop]
         measured = np.flatnonzero(~np.isnan(y[start:stop]))
         targets = y[start:stop][measured]
@@ -106,10 +106,10 @@ class Pair:
         return self._settle(first, self.predictor.assess(request, trained))
 
     def _settle(self, first: Assessment, second: Assessment) -> list[Deployment]:
-        """With a gate or approval the new models stand together or not at all.
+        """With a gate or approval, both new models are deployed or none.
 
-        A predictor that was trained on the latents of an encoder is of no use without it. If the
-        encoder is refused, its predictor was trained on the latents in service.
+        A predictor trained on the latents of an encoder is useless without it. If the encoder is
+        refused, the predictor was trained on the latents of the deployed one.
         """
         parts = self.autoencoder, self.predictor
         waits = any(part.approval for part in parts)
@@ -117,7 +117,7 @@ class Pair:
         if waits or self.autoencoder.settings.gate is not None:
             refused = second.reason and "its predictor was not put into service"
         if second.reason is None or not (first.reason or refused):
-            for part in parts:  # what waited so far belonged together, too
+            for part in parts:  # earlier candidates belong together, too
                 part.candidate = None
         events = (
             self.autoencoder.settle(first, waits=waits, refused=refused),

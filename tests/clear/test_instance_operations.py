@@ -1,4 +1,4 @@
-"""All that a live service does to an instance, as one journal: cut and stopped anywhere."""
+"""Every operation of a live service on one instance, with any blocks and any restarts."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -26,10 +26,10 @@ STRATEGIES = {
 }
 LENGTH = 150
 JOIN, LATE, FORGET, CORRECT, ASK, APPROVE, ROLLBACK = 40, 60, 75, 90, 100, 125, 140
-"""Before which row of the stream each thing happens."""
+"""The row of the stream before which each operation happens."""
 
 
-def begun(strategy: Strategy) -> Instance:
+def gated_instance(strategy: Strategy) -> Instance:
     data, (autoencoder, *heads) = scenario(), models(strategy)
     gated = replace(
         start(strategy).settings,
@@ -49,11 +49,11 @@ def begun(strategy: Strategy) -> Instance:
     )
 
 
-class Journal:
-    """Runs an instance through everything; what was in service at first is kept for a rollback."""
+class OperationSequence:
+    """An instance on which every operation is applied; keeps the first model for a rollback."""
 
     def __init__(self, strategy: Strategy) -> None:
-        self.strategy, self.instance = strategy, begun(strategy)
+        self.strategy, self.instance = strategy, gated_instance(strategy)
         self.first = deepcopy(self.instance.predictors[0])
 
     def act(self, row: int) -> None:
@@ -94,14 +94,14 @@ class Journal:
 
 
 def run(strategy: Strategy, cuts: set[int], stops: set[int]) -> Instance:
-    journal = Journal(strategy)
+    sequence = OperationSequence(strategy)
     happens = {JOIN, LATE, FORGET, CORRECT, ASK, APPROVE, ROLLBACK}
     for first, last in pairwise(sorted({0, LENGTH} | happens | cuts | stops)):
         if first in stops:
-            journal.stop(None)
-        journal.act(first)
-        journal.take(first, last)
-    return journal.instance
+            sequence.stop(None)
+        sequence.act(first)
+        sequence.take(first, last)
+    return sequence.instance
 
 
 @cache
@@ -109,7 +109,7 @@ def uncut(name: str) -> Instance:
     return run(STRATEGIES[name], set(), set())
 
 
-def test_the_journal_has_everything_in_it():
+def test_the_sequence_contains_every_outcome():
     events = [event for name in STRATEGIES for event in uncut(name).events]
     reasons = {event.reason for event in events}
     assert None in reasons
@@ -124,5 +124,5 @@ def test_the_journal_has_everything_in_it():
     cuts=st.sets(st.integers(1, LENGTH - 1), max_size=40),
     stops=st.sets(st.integers(1, LENGTH - 1), max_size=4),
 )
-def test_a_journal_gives_one_state_however_it_is_cut_and_stopped(name, cuts, stops):
+def test_the_final_state_does_not_depend_on_blocks_and_restarts(name, cuts, stops):
     assert run(STRATEGIES[name], cuts, stops).digest() == uncut(name).digest()

@@ -1,4 +1,4 @@
-"""Readings that come after their time: the predictors learn from them, the inputs are not new."""
+"""Late readings: the predictors learn from them, the autoencoder does not."""
 
 from dataclasses import replace
 from itertools import pairwise

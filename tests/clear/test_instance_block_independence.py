@@ -1,4 +1,4 @@
-"""Precise verdicts: what becomes of an instance does not depend on how its stream was cut."""
+"""With precise verdicts, the state of an instance does not depend on the blocks of its stream."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -7,11 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearwatt.clear.component import ClearSettings, Component, Model, aligned
+from clearwatt.clear.component import ClearSettings, Model
 from clearwatt.clear.detection import is_novel
 from clearwatt.clear.instance import Instance
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, RecentReplay, Strategy
@@ -107,28 +106,3 @@ def test_every_verdict_is_computed_in_double_precision(strategy, monkeypatch):
     data = scenario()
     precise(strategy).observe(data.x[:LENGTH], data.y[:LENGTH, :2])
     assert set(seen) == {np.dtype(np.float64)}
-
-
-def test_weights_from_anywhere_in_memory_are_put_where_torch_puts_its_own():
-    buffer = torch.arange(40.0)
-    tensors = {"a": buffer[1:17], "b": buffer[:8]}
-    found = aligned(tensors)
-    assert all(tensor.data_ptr() % 64 == 0 for tensor in found.values())
-    assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
-    assert found["b"] is tensors["b"]
-
-
-def test_a_component_starts_from_aligned_weights():
-    model = models(FineTune())[1]
-    astray = {}
-    for name, tensor in model.params.items():
-        buffer = torch.empty(tensor.numel() + 1)
-        astray[name] = buffer[1:].view(tensor.shape).copy_(tensor)
-    component = Component(
-        "predictor",
-        model._replace(params=astray),
-        settings=start(FineTune()).settings,
-        rng=np.random.default_rng(0),
-        sample_width=5,
-    )
-    assert all(tensor.data_ptr() % 64 == 0 for tensor in component.params.values())

@@ -1,4 +1,4 @@
-"""Forget and correct: what a person takes back is in no buffer, no history and no file."""
+"""Forgotten and replaced values are in no buffer, no history and no file."""
 
 from copy import deepcopy
 
