@@ -38,7 +38,7 @@ class Side:
         return max(self.deployed, self.usual)
 
     def exceeds(self, margin: float) -> bool:
-        """Whether the candidate is worse by more than the margin; anything beats an infinite error."""
+        """Whether the candidate is worse by more than the margin; any error beats infinity."""
         return math.isfinite(self.reference) and not self.candidate <= (1 + margin) * self.reference
 
 
