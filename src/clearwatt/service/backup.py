@@ -134,7 +134,7 @@ def _empty(folder: Path) -> None:
 
 
 def _copy_checkpoints(source: Path, target: Path) -> None:
-    """The newest of each zone. A zone without one is folded from its journal: slower, the same."""
+    """The newest of each zone. Without one, the whole journal is applied: slower, same result."""
     for zone in sorted(source.iterdir()) if source.is_dir() else ():
         for _ in range(ATTEMPTS):
             newest = max(zone.glob("checkpoint-*"), key=_position, default=None)

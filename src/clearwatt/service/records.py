@@ -1,7 +1,7 @@
-"""What the service keeps, as frozen records; times are whole seconds since 1970, UTC.
+"""Frozen records of the service; times are whole seconds since 1970, UTC.
 
 The *journal* of a zone is the truth: readings, weather and commands in the order in which they were
-accepted. The learner folds it into models; everything else follows from it.
+acceptance. The learner applies it to the models; everything else follows from it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Entity:
 
 
 class Flag(IntEnum):
-    """What is known about a stored reading."""
+    """The quality flag of a stored reading."""
 
     ACCEPTED = 0
     QUARANTINED = 1
@@ -68,7 +68,7 @@ class Flag(IntEnum):
 
 
 class Receipt(NamedTuple):
-    """What became of a batch of readings."""
+    """Counts of new, repeated and corrected readings of a batch."""
 
     new: int
     duplicates: int
@@ -103,7 +103,7 @@ CommandKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something a person (or the set-up) told a zone to do; ``entity`` None means all of it."""
+    """A command of a person (or of the set-up) to a zone; ``entity`` None: the whole zone."""
 
     kind: CommandKind
     zone: str
@@ -124,7 +124,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What the system did on its own or a person made it do.
+    """Something the system or a person did.
 
     ``key`` is unique and follows from what happened, so that recording it twice records it once.
     ``at`` is the wall clock, ``time`` the time of the stream, where there is one.
@@ -182,7 +182,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredReading:
-    """A reading as it stands; ``received`` is the wall clock of its latest value."""
+    """A reading with its flag; ``received`` is the wall clock of its latest value."""
 
     entity: int
     time: int
@@ -194,7 +194,7 @@ class StoredReading:
 
 @dataclass(frozen=True, slots=True)
 class SignalDay:
-    """What a zone's models said over one UTC day (``day`` = its first second), packed.
+    """Forecasts of a zone's models over one UTC day (``day`` = its first second), packed.
 
     ``content`` is safetensors: "times" (n), "reconstruction" (n), "forecast" (n x entities, in the
     unit of power), "entities" (their numbers).
@@ -220,7 +220,7 @@ class IntervalSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything a piece of folding left behind; committed as one."""
+    """The result of applying journal entries; committed as one transaction."""
 
     status: ZoneStatus
     events: tuple[Event, ...] = ()
@@ -232,7 +232,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vintage:
-    """A forecast as given: which models said what when; values (n) start at ``start``.
+    """A forecast as answered, with its models; values (n) start at ``start``.
 
     ``sources`` (n) says for each step where it came from: 0 is the model, others are fallbacks (see
     `clearwatt.service.forecasting.fallback.Source`).

@@ -58,7 +58,7 @@ def test_after_a_failure_steps_halve_down_to_one_and_grow_again(store):
     for _ in range(5):
         taken.append(len(steps.take(store, "town", after=0)))
         steps.fail()
-        steps.doubt()
+        steps.halve()
     assert taken == [8, 4, 2, 1, 1]
-    assert steps.careful
+    assert steps.reduced
     assert sizes(steps, store, times=4) == [1, 2, 4, 8]

@@ -1,4 +1,4 @@
-"""What the learner is told: by its parent, by signals and by trainings that are done."""
+"""Messages to the learner: from its parent, from signals and from finished trainings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 
 
 class Inbox:
-    """Messages from a pipe, from SIGTERM and from other threads; ``stopped`` once told to stop."""
+    """Messages from a pipe, from SIGTERM and from other threads; ``stopped`` after "stop"."""
 
     def __init__(self, pipe: connection.Connection) -> None:
         self.stopped = False
@@ -20,16 +20,16 @@ class Inbox:
         signal.signal(signal.SIGTERM, lambda *_: self._take("stop"))
 
     def wake(self) -> None:
-        """Have the learner look around; from any thread."""
+        """Wake the learner up; may be called from any thread."""
         self._take("wake")
 
     def wait(self, seconds: float) -> bool:
-        """Wait to be told something, not longer than this; whether there was anything."""
+        """Wait for a message for at most ``seconds``; returns whether one came."""
         heard = False
         with suppress(Empty):
             self._messages.get(timeout=max(seconds, 0.0))
             heard = True
-            while True:  # told often is told once
+            while True:  # several messages count as one
                 self._messages.get_nowait()
         return heard
 
@@ -41,4 +41,4 @@ class Inbox:
         with suppress(EOFError, OSError):
             while True:
                 self._take(self._pipe.recv()[0])
-        self._take("stop")  # nobody is left to tell
+        self._take("stop")  # the parent is gone

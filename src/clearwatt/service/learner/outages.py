@@ -1,4 +1,4 @@
-"""Times in which nothing could be written: noticed once, and told when they are over."""
+"""Outages of the store: logged at their beginning, recorded as an event at their end."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class _Outage(NamedTuple):
-    """What is the matter, and since when."""
+    """The kind of outage and its beginning."""
 
     kind: str
     since: float
 
 
 class Outages:
-    """The learner's trouble with its store: an event cannot be written until it is over."""
+    """The current outage of the learner's store; its event can be written only after it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -29,18 +29,18 @@ class Outages:
 
     @property
     def reason(self) -> str | None:
-        """What is the matter now, in a word; None: nothing."""
+        """The kind of the current outage; None: there is none."""
         return None if self._now is None else self._now.kind
 
     def notice(self, error: ClearwattError) -> None:
-        """Take note that something could not be written or read."""
+        """Note that the store could not be written or read."""
         kind = "full" if isinstance(error, StoreFullError) else "unavailable"
         if self._now is None:
             _LOG.error("learning waits", extra={"reason": kind}, exc_info=error)
             self._now = _Outage(kind, time.time())
 
     def end(self) -> None:
-        """Something was written: if there was trouble, say that it is over."""
+        """Note a successful write; ends an outage and records it."""
         if self._now is None:
             return
         kind, since = self._now

@@ -1,4 +1,4 @@
-"""The learner: the one process that folds journals into models; it may be killed at any moment."""
+"""The learner process: applies journals to models; it may be killed at any moment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clearwatt.service.learner.zone_learner import LearnerContext, LearningFacto
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
 NICENESS = 5
-"""Folding gives way to forecasts, training to both."""
+"""Lower priority than the web process; training is lower still."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0
 _LOG = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LearnerConfig:
-    """What a learner needs to know; it is sent to its process.
+    """Settings of a learner; they are sent to its process.
 
     Args:
         data_dir: Where models and checkpoints are.
@@ -40,7 +40,7 @@ class LearnerConfig:
         workers: How many trainings at once; by default one per core but one.
         ray_address: Of the Ray cluster to join.
         log_level: The least level that is logged.
-        learning: What journals are folded into, if not `ZoneLearning`.
+        learning: Applies the journals; by default `ZoneLearning`.
     """
 
     data_dir: Path
@@ -59,12 +59,12 @@ class LearnerConfig:
 
 
 def main(config: LearnerConfig, pipe: connection.Connection) -> None:
-    """Be the learner until told to stop, or until the parent is gone.
+    """Run the learner until it is told to stop, or until the parent ends.
 
-    Hears ("wake",) when there is something to fold, and ("stop",). Tells ("changed", zone,
-    position, generation) after each commit, and ("heartbeat", `Heartbeat`) every second.
+    Receives ("wake",) when a journal has grown, and ("stop",). Sends ("changed", zone, position,
+    generation) after each commit, and ("heartbeat", `Heartbeat`) every second.
     """
-    _settle_in(config)
+    _set_up_process(config)
     inbox = Inbox(pipe)
     with _locked(config.data_dir / "learner.lock", inbox) as locked:
         store = _open_store(config, inbox) if locked else None
@@ -96,8 +96,8 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
         rounds.finish()
 
 
-def _settle_in(config: LearnerConfig) -> None:
-    """Make the process what it is to be: nice, single-threaded, gone with its parent."""
+def _set_up_process(config: LearnerConfig) -> None:
+    """Set priority, one thread, and the end with the parent."""
     import torch
 
     from clearwatt.service.logs import configure_logging
@@ -118,7 +118,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _locked(path: Path, inbox: Inbox) -> Iterator[bool]:
-    """Be the only learner of a data directory, once a dying predecessor is gone."""
+    """Lock the data directory; waits for a predecessor that is about to end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         while not (locked := _lock(file.fileno())) and not inbox.stopped:
@@ -135,7 +135,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _open_store(config: LearnerConfig, inbox: Inbox) -> Store | None:
-    """The store, once it answers; None: told to stop before."""
+    """The store, as soon as it answers; None if the learner is stopped before."""
     from clearwatt.service.store import open_store
 
     wait = _FIRST_WAIT

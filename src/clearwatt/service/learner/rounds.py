@@ -1,6 +1,6 @@
-"""The learner's rounds: one zone after the other, a step at a time.
+"""The learner's main loop: one step of each zone in turn.
 
-It never waits for a training: a zone that does is passed over until its models are trained.
+The loop never waits for a training; a zone in training is skipped until its models are ready.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
 from clearwatt.service.store import StoreFullError, StoreUnavailableError
 
 POLL = 1.0
-"""Seconds after which journals are looked at without being told to, and between two heartbeats."""
+"""Seconds between two unprompted looks at the journals, and between two heartbeats."""
 
 GRACE = 8.0
 """Seconds that a graceful stop may spend on checkpoints."""
@@ -26,13 +26,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How the learner fares.
+    """The learner's state, sent every second.
 
     Attributes:
-        queue: Journal entries that wait to be folded, over all zones.
+        queue: Journal entries not applied yet, over all zones.
         training: Zones that wait for a training.
-        degraded: Zones that do not get on, with the reason.
-        outage: Why nothing can be written ("full", "unavailable"); None: all is well.
+        degraded: Zones whose learning fails, with the reason.
+        outage: Why the store cannot be written ("full", "unavailable"); None: it can.
         updating: The zones that wait for a training.
     """
 
@@ -44,11 +44,11 @@ class Heartbeat:
 
 
 class Rounds:
-    """All zones, in turns.
+    """Runs all zones in turn.
 
     Args:
         context: What the zones share.
-        inbox: What is heard from outside.
+        inbox: Messages from other processes and threads.
         tell: Called with a heartbeat every second.
     """
 
@@ -58,20 +58,20 @@ class Rounds:
         self._context, self._inbox, self._tell = context, inbox, tell
         self._zones: dict[str, ZoneLearner] = {}
         self._heads: dict[str, int] = {}
-        self._look_at = self._beat_at = 0.0
+        self._read_at = self._beat_at = 0.0
         self._wait = POLL
 
     def run(self) -> None:
-        """Fold until told to stop."""
+        """Run until the inbox says stop."""
         while not self._inbox.stopped:
             if self._inbox.wait(self._pause()):
-                self._look_at = 0.0
-            self._look()
+                self._read_at = 0.0
+            self._read_heads()
             self._work()
             self._beat()
 
     def finish(self) -> None:
-        """Write what checkpoints can be written in a few seconds."""
+        """Write as many checkpoints as fit into GRACE seconds."""
         deadline = time.monotonic() + GRACE
         for zone in self._zones.values():
             if time.monotonic() > deadline:
@@ -83,34 +83,34 @@ class Rounds:
                 _LOG.error("no checkpoint", extra={"zone": zone.zone.id}, exc_info=error)
 
     def _pause(self) -> float:
-        """Seconds until there is something to do, unless something is heard."""
+        """Seconds until the next step is due."""
         now = time.monotonic()
         due = [zone.due(self._heads[name]) for name, zone in self._zones.items()]
-        return max(0.0, min([self._look_at, self._beat_at, *due]) - now)
+        return max(0.0, min([self._read_at, self._beat_at, *due]) - now)
 
-    def _look(self) -> None:
-        """Find out what has arrived."""
+    def _read_heads(self) -> None:
+        """Read the length of each journal; add zones that are new."""
         now = time.monotonic()
-        if now < self._look_at:
+        if now < self._read_at:
             return
         try:
             self._heads = self._context.store.heads()
             if self._heads.keys() - self._zones.keys():
-                self._meet()
+                self._add_zones()
             self._wait = POLL
         except (StoreFullError, StoreUnavailableError) as error:
             self._context.outages.notice(error)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
-        self._look_at = now + self._wait
+        self._read_at = now + self._wait
 
-    def _meet(self) -> None:
+    def _add_zones(self) -> None:
         for zone in self._context.store.zones():
             if zone.id not in self._zones:
                 self._zones[zone.id] = ZoneLearner(zone, self._context)
                 self._heads.setdefault(zone.id, 0)
 
     def _work(self) -> None:
-        """A turn for every zone that has something to do."""
+        """Run one step of each zone that is due."""
         for name, zone in self._zones.items():
             if zone.due(self._heads[name]) <= time.monotonic():
                 zone.turn(self._heads[name])

@@ -40,7 +40,7 @@ class Health:
         alive: Whether there is a process.
         restarts: How often it had to be started again.
         heartbeat_age: Seconds since it was last heard of; None: not yet.
-        queue: Journal entries that wait to be folded.
+        queue: Journal entries not applied yet.
         training: Zones that wait for a training.
         degraded: Zones that do not get on, with the reason.
         outage: Why it cannot write ("full", "unavailable"); None: it can.

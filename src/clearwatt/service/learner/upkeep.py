@@ -1,4 +1,4 @@
-"""A zone's checkpoints, and the model files that it needs no longer."""
+"""Checkpoints of a zone, and removal of model files it no longer needs."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from clearwatt.service.records import Outcome, Version
 from clearwatt.service.store import Store
 
 IDLE_CHECKPOINT = 300.0
-"""Seconds after which what was folded since the last checkpoint gets one."""
+"""Seconds after the last checkpoint until the next one of an idle zone."""
 
 _PAGE = 1000
 
 
 class Savable(Protocol):
-    """A fold, as far as checkpoints are concerned."""
+    """Whatever a checkpoint is made of."""
 
     @property
     def position(self) -> int:
-        """The number of the last entry folded."""
+        """The number of the last entry applied."""
 
     def save(self, folder: Path) -> None:
         """Write everything needed to go on from there."""
 
 
 class Upkeep:
-    """When a zone's next checkpoint is due, and what else is done then."""
+    """Decides when a zone's next checkpoint is due and removes old model files with it."""
 
     def __init__(
         self, zone: str, store: Store, files: ModelFiles, checkpoints: Checkpoints
@@ -40,10 +40,10 @@ class Upkeep:
         self._position = 0
         self._at = time.monotonic()
         self._new_versions = False
-        self._doomed: set[str] = set()
+        self._outdated: set[str] = set()
 
     def owed(self, position: int) -> bool:
-        """Whether anything was folded since the last checkpoint."""
+        """Whether an entry was applied since the last checkpoint."""
         return position > self._position
 
     def when(self, position: int) -> float:
@@ -53,26 +53,26 @@ class Upkeep:
         return self._at if self.due else self._at + IDLE_CHECKPOINT
 
     def note(self, outcome: Outcome, *, due: bool) -> None:
-        """Take note of what was committed."""
+        """Note a committed outcome."""
         self.due = self.due or due
         self._new_versions = self._new_versions or bool(outcome.versions)
 
     def checkpoint(self, learning: Savable) -> None:
-        """Write a checkpoint and remove the model files that have become too many."""
+        """Write a checkpoint and remove outdated model files."""
         self._checkpoints.write(self._zone, learning.position, learning.save)
         self.done(learning.position)
-        if self._new_versions or self._doomed:
+        if self._new_versions or self._outdated:
             self._prune()
 
     def done(self, position: int) -> None:
-        """Take note of a checkpoint at this position."""
+        """Note a checkpoint at this position."""
         self._position, self._at, self.due = position, time.monotonic(), False
 
     def _prune(self) -> None:
         outdated = self._files.outdated(self._versions())
         # One checkpoint later, so that neither of the two that are kept can still ask for them.
-        self._files.remove(outdated & self._doomed)
-        self._doomed, self._new_versions = outdated - self._doomed, False
+        self._files.remove(outdated & self._outdated)
+        self._outdated, self._new_versions = outdated - self._outdated, False
 
     def _versions(self) -> Iterator[Version]:
         offset = 0

@@ -1,7 +1,7 @@
-"""One zone's way through its journal: load, fold, train, commit, checkpoint; one step at a time.
+"""The learner of one zone: load, apply, train, commit, checkpoint; one step at a time.
 
-Everything here may be cut off at any moment. What was not committed is folded again from the last
-checkpoint, with the same outcome, so nothing but time is lost.
+The process may be killed at any moment. Entries that were not committed are applied again from the
+last checkpoint, with the same outcome.
 """
 
 from __future__ import annotations
@@ -41,43 +41,43 @@ class Learning(Protocol):
 
     @property
     def position(self) -> int:
-        """The number of the last entry folded."""
+        """The number of the last entry applied."""
 
     @property
     def due_checkpoint(self) -> bool:
-        """Whether enough has happened that folding it again would take long."""
+        """Whether applying the entries since the last checkpoint again would take long."""
 
     def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
-        """Take entries in; yields what is to be trained, returns what came of it."""
+        """Apply entries; yields training jobs, returns the outcome."""
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint."""
 
 
 class LearningFactory(Protocol):
-    """Where learning come from: a class with such a constructor and such a class method."""
+    """A class with this constructor and this class method, such as `ZoneLearning`."""
 
     def __call__(self, zone: Zone, *, store: Store, files: ModelFiles) -> Learning:
-        """A zone whose journal has not been looked at yet."""
+        """A zone before its first journal entry."""
 
     def load(self, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Learning:
-        """A zone as a checkpoint left it; a StateError says what is wrong with that."""
+        """A zone from a checkpoint; StateError if it is damaged."""
 
 
 class Trainer(Protocol):
-    """Where jobs are trained; see `clearwatt.service.learner.updater.Updater`."""
+    """Trains jobs; see `clearwatt.service.learner.updater.Updater`."""
 
     @property
     def waiting(self) -> int:
-        """How many trainings wait for a worker."""
+        """Number of trainings that wait for a worker."""
 
     def submit(self, jobs: Sequence[Job]) -> Future[list[Trained]]:
-        """Have jobs trained together."""
+        """Submit jobs to be trained together."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnerContext:
-    """What all zones share.
+    """Resources that all zones share.
 
     ``tell`` is called with the status after each commit, ``wake`` when a training is done, from
     any thread.
@@ -94,7 +94,7 @@ class LearnerContext:
 
 
 class ZoneLearner:
-    """A zone, how far it has got, and what it waits for."""
+    """A zone, its progress, and the training it waits for."""
 
     def __init__(self, zone: Zone, context: LearnerContext) -> None:
         self.zone, self.context = zone, context
@@ -110,21 +110,21 @@ class ZoneLearner:
 
     @property
     def position(self) -> int:
-        """The last entry that was folded."""
+        """The number of the last entry applied."""
         return 0 if self._learning is None else self._learning.position
 
     @property
     def training(self) -> bool:
-        """Whether it waits for a training."""
+        """Whether the zone waits for a training."""
         return self._training is not None
 
     @property
     def error(self) -> str | None:
-        """Why it does not get on; None: it does."""
+        """Why learning fails; None: it does not."""
         return None if self._status is None else self._status.error
 
     def due(self, head: int) -> float:
-        """When it has something to do, by `time.monotonic`; never (infinity) is possible."""
+        """When the next step is due, by `time.monotonic`; infinity: never."""
         if self._training is not None and not self._training.done():
             return math.inf  # the training's end wakes the learner
         if self._learning is None or self._stream is not None or self._outcome is not None:
@@ -134,7 +134,7 @@ class ZoneLearner:
         return max(self._pace.not_before, self._upkeep.when(self._learning.position))
 
     def turn(self, head: int) -> None:
-        """Do the next thing; whatever goes wrong is this zone's alone, and tried again later."""
+        """Run the next step; an error stays within this zone, and the step is tried again later."""
         try:
             self._step(head)
         except (StoreFullError, StoreUnavailableError) as error:
@@ -144,7 +144,7 @@ class ZoneLearner:
             self._degrade(error)
 
     def finish(self) -> None:
-        """Leave things so that the next start has little to do; a fold under way is given up."""
+        """Commit and checkpoint before the end of the process; a step in progress is dropped."""
         if self._outcome is not None:
             self._commit(self._outcome, head=self._outcome.status.position)
         if self._learning is not None and self._stream is None and self._upkeep.owed(self.position):
@@ -163,7 +163,7 @@ class ZoneLearner:
             self._begin(self._learning, head)
 
     def _load_newest(self, head: int) -> Learning:
-        """The zone as the newest checkpoint that is whole has it, or at its beginning."""
+        """The zone from its newest intact checkpoint, or at its beginning."""
         context, zone = self.context, self.zone
         self._status = context.store.statuses([zone.id]).get(zone.id)
         for checkpoint in context.checkpoints.newest(zone.id):
@@ -193,7 +193,7 @@ class ZoneLearner:
             f"damaged:{self.zone.id}:{folder.name}:{folder.stat().st_mtime_ns}",
             "damaged",
             f"the checkpoint {folder.name} of {self.zone.id} cannot be used ({error}); an earlier "
-            "state is, and the journal is folded again from there",
+            "state is, and the journal is applied again from there",
         )
         self.context.store.add_event(replace(event, details={"file": str(folder)}))
         self.context.checkpoints.set_aside(checkpoint)
@@ -226,7 +226,7 @@ class ZoneLearner:
             self._training.add_done_callback(lambda _: self.context.wake())
 
     def _training_result(self) -> list[Trained]:
-        """What the training gave; one that cannot be had must not stop the zone for ever."""
+        """The trained models; a training that fails leaves the models as they are."""
         training, self._training = self._training, None
         jobs, self._jobs = self._jobs, ()  # a hundred of them are as large as the zone itself
         if training is None:
@@ -254,14 +254,14 @@ class ZoneLearner:
             self.context.outages.notice(trouble)
 
     def _commit(self, outcome: Outcome, *, head: int) -> None:
-        """Record what came of a fold, unless it was before: then this was the way back to it."""
+        """Commit an outcome, unless it was committed before the process was restarted."""
         if self._is_news(outcome.status, head):
             self.context.store.commit(outcome)
             self._status = outcome.status
             self.context.tell(outcome.status)
         self._outcome = None
         self._upkeep.note(outcome, due=self._learning is not None and self._learning.due_checkpoint)
-        if self._pace.careful:
+        if self._pace.reduced:
             self._upkeep.due = True  # what comes next failed before: keep what did not
         else:
             self._complaint = None
@@ -276,15 +276,15 @@ class ZoneLearner:
         return self.error is not None and status.position == known.position >= head
 
     def _forget(self) -> None:
-        """Drop a fold that is in no defined state."""
+        """Drop the state, which is undefined after an error."""
         self._learning = self._stream = self._training = self._outcome = None
 
     def _degrade(self, error: Exception) -> None:
-        """Say what is wrong; try again later, with fewer entries, to get as far as can be."""
+        """Record the error; try again later with fewer entries."""
         _LOG.error("zone degraded", extra={"zone": self.zone.id}, exc_info=error)
         self._forget()
         self._pace.fail()
-        self._pace.doubt()
+        self._pace.halve()
         before = self._status or ZoneStatus(self.zone.id)
         message = f"{type(error).__name__}: {_first_line(error)}"
         event = self._event(
@@ -316,7 +316,7 @@ def _warms_up(entry: Entry) -> bool:
 
 
 def _failed_training(job: Job) -> Trained:
-    """A training that came to nothing: the model stays as it was."""
+    """The result of a failed training: the model stays as it was."""
     return Trained(
         params=job.params,
         epochs=0,
@@ -333,5 +333,5 @@ def _first_line(error: Exception) -> str:
 
 
 def _digest(error: Exception) -> str:
-    """The same trouble again is not worth another event."""
+    """A short hash, so that the same error is recorded once."""
     return hashlib.sha256(f"{type(error).__name__}:{error}".encode()).hexdigest()[:12]

@@ -52,7 +52,7 @@ class Store(ABC):
     def writing(self) -> AbstractContextManager[Session]:
         """A session that is one transaction: durable when it ends, undone if it fails."""
 
-    # Who there is.
+    # Zones and entities.
 
     def add_zone(self, zone: Zone) -> bool:
         """Register a zone; False if it exists and is the same, ConflictError if it differs."""
@@ -77,7 +77,7 @@ class Store(ABC):
         with self.reading() as session:
             return registry.entities(session, zone)
 
-    # What comes in; each appends to the journal of its zone.
+    # Input; each method appends to the journal of its zone.
 
     def add_readings(self, readings: Readings, *, at: float) -> Receipt:
         """Keep readings; what is stored already with the same value is left out of the journal.
@@ -107,7 +107,7 @@ class Store(ABC):
         with self.writing() as session:
             return journal.add_command(session, command)
 
-    # The learner's side.
+    # The learner.
 
     def journal(self, zone: str, *, after: int, limit: int = 1000) -> list[Entry]:
         """Entries of a zone after a number, in order."""
@@ -120,7 +120,7 @@ class Store(ABC):
             return journal.heads(session)
 
     def commit(self, outcome: Outcome) -> None:
-        """Record what folding left behind.
+        """Record the outcome of applying journal entries.
 
         Events whose key is known are left as they are; versions, statuses, verdicts and signal
         days replace what was there under the same key. A deployed version supersedes its
@@ -130,7 +130,7 @@ class Store(ABC):
             outcomes.commit(session, outcome)
 
     def statuses(self, zones: Sequence[str] | None = None) -> dict[str, ZoneStatus]:
-        """Where zones stand; those that were never folded are left out."""
+        """The statuses of zones; a zone without one is left out."""
         with self.reading() as session:
             return outcomes.statuses(session, zones)
 

@@ -1,4 +1,4 @@
-"""What folding left behind: statuses, versions, signals; and the events and verdicts with them."""
+"""Outcomes of learning: statuses, versions, signals, intervals, with their events and verdicts."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ VERSIONS = (
     "SELECT id, component, zone, entity, number, status, at, time, threshold, path, event "
     "FROM versions"
 )
-STAND = Insert(
+PUT_STATUS = Insert(
     "statuses",
     "ON CONFLICT (zone) DO UPDATE SET position = excluded.position, "
     "generation = excluded.generation, content = excluded.content",
 )
-DRAW = Insert("signals", "ON CONFLICT (zone, day) DO UPDATE SET content = excluded.content")
-WIDEN = Insert(
+PUT_SIGNALS = Insert("signals", "ON CONFLICT (zone, day) DO UPDATE SET content = excluded.content")
+PUT_INTERVALS = Insert(
     "intervals",
     "ON CONFLICT (zone) DO UPDATE SET revision = excluded.revision, "
     "entities = excluded.entities, content = excluded.content",
 )
-PUT = Insert(
+PUT_VERSION = Insert(
     "versions",
     "ON CONFLICT (id) DO UPDATE SET component = excluded.component, zone = excluded.zone, "
     "entity = excluded.entity, number = excluded.number, status = excluded.status, "
@@ -48,21 +48,23 @@ def commit(session: Session, outcome: Outcome) -> None:
     status = outcome.status
     journal.locked_journals(session, [status.zone])
     content = dump_json(status.to_json())
-    session.insert_row(STAND, status.zone, status.position, status.generation, content)
+    session.insert_row(PUT_STATUS, status.zone, status.position, status.generation, content)
     for version in outcome.versions:
         _put(session, version)
     readings.flag(session, outcome.verdicts)
     for day in outcome.signals:
-        session.insert_row(DRAW, day.zone, day.day, day.content)
+        session.insert_row(PUT_SIGNALS, day.zone, day.day, day.content)
     snapshot = outcome.intervals
     if snapshot is not None:
         entities = dump_json(list(snapshot.entities))
-        session.insert_row(WIDEN, snapshot.zone, snapshot.revision, entities, snapshot.content)
+        session.insert_row(
+            PUT_INTERVALS, snapshot.zone, snapshot.revision, entities, snapshot.content
+        )
     events.record(session, outcome.events)
 
 
 def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, ZoneStatus]:
-    """Where zones stand."""
+    """The statuses of zones."""
     sql, values = "SELECT zone, position, generation, content FROM statuses", ()
     if zones is not None:
         given = session.given(texts={"zone": zones})
@@ -150,7 +152,7 @@ def _put(session: Session, version: Version) -> None:
             version.entity or "",
             version.status,
         )
-    session.insert_row(PUT, *_row(version))
+    session.insert_row(PUT_VERSION, *_row(version))
 
 
 def _row(version: Version) -> Row:

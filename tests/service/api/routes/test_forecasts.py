@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.service.application import Web
 from tests.service.journals import STEP, World
-from tests.service.learner.apply.test_fold import played
+from tests.service.learner.apply.test_zone_learning import played
 
 from clearwatt.intervals import LEVELS
 from clearwatt.service.times import text

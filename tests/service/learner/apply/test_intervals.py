@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.service.journals import STEP, Service, World
-from tests.service.learner.apply.test_fold import played
+from tests.service.learner.apply.test_zone_learning import played
 
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state

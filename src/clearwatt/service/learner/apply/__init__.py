@@ -1,1 +1,1 @@
-"""Folding a zone's journal into models, deterministically; no process, no file, no clock."""
+"""Applies a zone's journal to its models, deterministically."""

@@ -1,4 +1,4 @@
-"""What a person can tell a zone to do, and what becomes of it; each leaves an event."""
+"""Commands of a person to a zone; each is recorded as an event."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from clearwatt.training.streams import Stream
 T = TypeVar("T")
 
 FIXED = ("strategy", "parameters", "familiarity_capacity", "width", "layers", "latent", "seed")
-"""Settings that what has been learned depends on."""
+"""Settings that cannot change after the first model."""
 
 
 class CommandResult(NamedTuple):
-    """What a command led to, in words and values."""
+    """The result of a command: a message and details for its event."""
 
     message: str
     details: dict[str, Any]
@@ -38,7 +38,7 @@ class CommandResult(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CommandContext:
-    """All that a command may need."""
+    """A command with the zone it applies to."""
 
     command: Command
     seq: int
@@ -48,23 +48,23 @@ class CommandContext:
 
     @property
     def subject(self) -> str:
-        """Whom it is about, in words."""
+        """The entity or zone, as messages name it."""
         return self.command.entity or f"zone {self.state.zone.id}"
 
     @property
     def name(self) -> str:
-        """The entity, or the mark of the whole zone."""
+        """The entity, or the key of the whole zone."""
         return self.command.entity or WHOLE_ZONE
 
     @property
     def entity(self) -> str:
-        """The entity; a clear error if none was named."""
+        """The entity; ConfigurationError if there is none."""
         if self.command.entity is None:
             raise ConfigurationError(f"{self.command.kind} needs an entity")
         return self.command.entity
 
     def argument(self, name: str, kind: type[T]) -> T:
-        """An argument of this type; a journal may hold what an older release wrote."""
+        """An argument, checked because an older release may have written the journal."""
         value = self.command.arguments.get(name)
         if not isinstance(value, kind):
             raise ConfigurationError(
@@ -74,7 +74,7 @@ class CommandContext:
 
     @property
     def components(self) -> list[Component]:
-        """The components the command is about."""
+        """The components of the entity or zone."""
         return [
             part
             for part in self.state.components
@@ -85,7 +85,7 @@ class CommandContext:
 def apply_command(
     command: Command, seq: int, state: ZoneState, builder: OutcomeBuilder, store: Store
 ) -> Stream[None]:
-    """Carry a command out; one that cannot be is refused, with the reason as its event."""
+    """Run a command; if it fails, its event says why."""
     context = CommandContext(command, seq, state, builder, store)
     try:
         if command.entity is not None and command.entity not in state.entities:
@@ -159,7 +159,7 @@ def _activate(context: CommandContext) -> CommandResult:
     if candidate is not None and identity.endswith(f":{candidate.number}"):
         component.candidate = None
     before = context.state.deployed.get(context.state.key(component))
-    context.builder.put_into_service(component, identity)
+    context.builder.activate(component, identity)
     context.builder.versions.append(replace(version, status="deployed"))
     return CommandResult(
         f"model {identity} is in service instead of {before}; buffers were kept",

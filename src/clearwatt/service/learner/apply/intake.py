@@ -1,4 +1,4 @@
-"""Readings of one journal entry on their way into a zone."""
+"""The readings of one journal entry: in time, late, or corrections."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class LateReadings(NamedTuple):
 
 
 class Intake:
-    """One entry's readings, sorted by what is to become of them.
+    """The readings of one entry, classified.
 
-    Whether a reading is late is decided by the newest reading before this entry, never by how far
-    folding has got, so that it does not depend on how entries are grouped.
+    The newest reading before this entry decides whether a reading is late. The progress of learning
+    does not, so that the result is independent of how entries are grouped.
     """
 
     def __init__(self, state: ZoneState, readings: Readings) -> None:
@@ -58,11 +58,11 @@ class Intake:
 
     @property
     def reorders(self) -> bool:
-        """Whether rows that are closed by now must be learned before this is taken in."""
+        """Whether rows closed by now must be learned before these readings are entered."""
         return bool((self._late | self._has_reading).any())
 
     def enter(self) -> None:
-        """Put what is in time into its rows, correct what was known, set aside what waits."""
+        """Enter readings in time, apply corrections, and keep those that wait for a warm-up."""
         for number in np.unique(self._waiting["entity"]):
             part = self._waiting[self._waiting["entity"] == number]
             self.state.waiting.setdefault(int(number), []).append(part)
@@ -77,7 +77,7 @@ class Intake:
         rows.put(self._columns[fits], self._times[fits], self._values[fits])
 
     def late(self) -> LateReadings:
-        """What must be learned beside the rows."""
+        """Readings to learn beside the rows."""
         rows = self.state.rows
         if rows is None:
             return LateReadings(self._columns[:0], self._times[:0], self._values[:0])
@@ -91,14 +91,14 @@ class Intake:
         return LateReadings(self._columns[beside], self._times[beside], self._values[beside])
 
     def _mend_quarantine(self, closed: npt.NDArray[np.bool_]) -> None:
-        """What was set aside and is now corrected was never learned from: it comes late."""
+        """Release corrected readings from quarantine; they were not learned and count as late."""
         for place in np.flatnonzero(self._has_reading & closed):
             name = self.state.columns[int(self._columns[place])]
             held = self.state.quarantined.get(name, {})
             self._mended[place] = held.pop(int(self._times[place]), None) is not None
 
     def _correct(self, place: int) -> None:
-        """Replace what was learned; without a value, forget it."""
+        """Replace a learned reading; a missing value removes it."""
         state, instance = self.state, self.state.instance
         assert instance is not None
         name = state.columns[int(self._columns[place])]

@@ -1,4 +1,4 @@
-"""What a piece of folding finds out, gathered until it is committed as one outcome."""
+"""Collects events, versions and verdicts until they are committed as one outcome."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class OutcomeBuilder:
         self.verdicts: list[Verdict] = []
 
     def build(self) -> Outcome:
-        """Everything found, to be committed; gathering starts anew."""
+        """The outcome to commit; the collection starts anew."""
         state = self.state
-        found = Outcome(
+        outcome = Outcome(
             status=zone_status(state),
             events=tuple(self.events),
             versions=tuple(self.versions),
@@ -39,7 +39,7 @@ class OutcomeBuilder:
             intervals=state.intervals.new_snapshot(state.zone.id, state.numbers),
         )
         self.events, self.versions, self.verdicts = [], [], []
-        return found
+        return outcome
 
     def event(
         self,
@@ -52,7 +52,7 @@ class OutcomeBuilder:
         time: int | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note that something happened in the zone."""
+        """Add an event of the zone."""
         self.events.append(
             Event(
                 key=key,
@@ -68,11 +68,11 @@ class OutcomeBuilder:
         )
 
     def verdict(self, entity: str, time: int, flag: Flag, reason: str = "") -> None:
-        """Note what is to be thought of a reading."""
+        """Add the flag of a reading."""
         self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
 
     def update(self, component: Component, event: UpdateEvent, *, time: int) -> None:
-        """Note an update: its event and, unless it was refused, its model."""
+        """Add an update: its event and, unless it was refused, its model."""
         key = self.state.key(component)
         size = 1.0 if component.name == "autoencoder" else self.state.power_size(str(event.entity))
         event = event.scaled(size)
@@ -100,20 +100,20 @@ class OutcomeBuilder:
         candidate = component.candidate
         if candidate is None or candidate.number != component.updates:
             return None
-        return self._keep(component, "awaiting", time=time, event=True)
+        return self._write_version(component, "awaiting", time=time, event=True)
 
     def deploy(self, component: Component, *, time: int | None, event: bool = False) -> str:
-        """Keep a component's model and name it as the one in service."""
-        version = self._keep(component, "deployed", time=time, event=event)
-        self.put_into_service(component, version)
+        """Write a component's model and make it the deployed one."""
+        version = self._write_version(component, "deployed", time=time, event=event)
+        self.activate(component, version)
         return version
 
-    def put_into_service(self, component: Component, version: str) -> None:
-        """Name the version that a component now runs."""
+    def activate(self, component: Component, version: str) -> None:
+        """Make a version the deployed one of a component."""
         self.state.deployed[self.state.key(component)] = version
         self.state.generation += 1
 
-    def _keep(
+    def _write_version(
         self, component: Component, status: VersionStatus, *, time: int | None, event: bool
     ) -> str:
         key = self.state.key(component)

@@ -1,4 +1,4 @@
-"""Folding a zone's journal into models: the same loop as the experiment's, driven by what arrives.
+"""Applies a zone's journal to its models, with the same loop as the experiment.
 
 State is a function of the journal alone. However entries are grouped, whenever the process is
 killed and started again, the same entries in the same order lead to the same models, thresholds,
@@ -30,9 +30,9 @@ CHECKPOINT_ROWS = 2_000
 
 
 class ZoneLearning:
-    """A zone and the way its journal changes it.
+    """A zone's state and how journal entries change it.
 
-    A fold that is abandoned half-way leaves the object in no defined state: load it again.
+    If `apply` is not run to its end, the state is undefined: load it again.
     """
 
     def __init__(self, zone: Zone, *, store: Store, files: ModelFiles) -> None:
@@ -46,12 +46,12 @@ class ZoneLearning:
 
     @property
     def position(self) -> int:
-        """The number of the last entry folded."""
+        """The number of the last entry applied."""
         return self.state.position
 
     @property
     def due_checkpoint(self) -> bool:
-        """Whether enough has happened that folding it again would take long."""
+        """Whether applying the entries since the last checkpoint again would take long."""
         steps, generation, columns = self._checkpoint_at
         return (
             self._commanded
@@ -65,7 +65,7 @@ class ZoneLearning:
         return 0 if self.state.instance is None else self.state.instance.step
 
     def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
-        """Take entries in, in order; yields what is to be trained, returns what came of it."""
+        """Apply entries in order; yields training jobs, returns the outcome."""
         self.state.set_entities(entities)
         for entry in entries:
             yield from self._take(entry)
@@ -78,7 +78,7 @@ class ZoneLearning:
             intake = Intake(self.state, entry.content)
             if intake.reorders:
                 yield from advance(self.state, self.builder)
-            for name, time in intake.corrected:  # a verdict on the old value says nothing now
+            for name, time in intake.corrected:  # the flag was about the old value
                 self.builder.verdict(name, time, Flag.ACCEPTED)
             intake.enter()
             yield from learn_late(self.state, self.builder, intake.late(), key=f"{entry.seq}")

@@ -1,4 +1,4 @@
-"""All that folding a zone's journal has led to, and its way to disk and back."""
+"""The state of a zone after its journal, and saving and loading it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHOLE_ZONE = ""
 
 
 class ZoneState:
-    """A zone as its journal has made it; `ZoneLearning` is the only one to change it.
+    """The state of a zone; only `ZoneLearning` changes it.
 
     ``columns`` are the entities that learn, in the order of the instance's predictors; ``waiting``
     holds the readings of the others (by number) until their warm-up; ``row_times`` gives the time
@@ -64,7 +64,7 @@ class ZoneState:
         self.intervals = ZoneIntervals(zone.step)
 
     def set_entities(self, entities: Iterable[Entity]) -> None:
-        """Learn who is registered; it changes nothing that has been folded."""
+        """Set the registered entities; nothing learned changes."""
         self.entities = {entity.id: entity for entity in entities}
 
     @property
@@ -79,13 +79,13 @@ class ZoneState:
 
     @property
     def keep(self) -> int:
-        """How many closed rows must stay at hand: for quality checks, and for late readings."""
+        """Number of closed rows to keep for quality checks and late readings."""
         past = int(RULES.lookback.total_seconds()) + self.settings.lateness
         return past // self.zone.step + self.settle + 1
 
     @property
     def settle(self) -> int:
-        """How many further rows it takes until the verdict on a reading is final."""
+        """Number of further rows until the quality verdict on a reading is final."""
         step = pd.Timedelta(seconds=self.zone.step)
         longest = max(
             (RULES.settles_after(entity, step) for entity in self.described),
@@ -119,11 +119,11 @@ class ZoneState:
         return inside
 
     def power_size(self, name: str) -> float:
-        """What 1 means for an entity, in its unit."""
+        """The power that is scaled to 1, in the entity's unit."""
         return 1.0 if self.scaling is None else self.scaling.power[name]
 
     def save(self, folder: Path) -> None:
-        """Write everything needed to go on."""
+        """Write the state to a folder."""
         tensors = {
             "knots.times": torch.from_numpy(self.weather.times.copy()),
             "knots.issued": torch.from_numpy(self.weather.issued.copy()),
