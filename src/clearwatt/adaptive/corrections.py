@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from functools import cache
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from clearwatt.adaptive.recent import Places
 from clearwatt.adaptive.settings import Correction
 from clearwatt.adaptive.terms import TERM_SETS, TERMS
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import BoolArray, Float64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +43,6 @@ class Corrections:
         moments = np.zeros((count, entities, TERMS, TERMS))
         return cls(tuple(kinds), day, ridge, moments, np.zeros((count, entities, TERMS)))
 
-    @cached_property
-    def half_lives(self) -> Float64Array:
-        """Distinct half-lives in steps, `h`."""
-        return self.day * np.array(sorted({kind.half_life for kind in self.kinds}))
-
     def learn(
         self,
         terms: Float64Array,
@@ -64,13 +60,14 @@ class Corrections:
             passed: Steps since the last call.
         """
         known = np.isfinite(residuals)
-        weights = 0.5 ** (ages / self.half_lives[:, None])
+        half_lives = _layout(self.kinds, self.day).half_lives
+        weights = 0.5 ** (ages / half_lives[:, None])
         used = np.where(known[:, :, None], terms, 0.0).swapaxes(0, 1)
         weighted = used * weights[:, None, :, None]
         # The residual as one more column: one product gives both sums.
         whole = np.concatenate([used, np.where(known, residuals, 0.0).T[:, :, None]], axis=2)
         sums = weighted.swapaxes(2, 3) @ whole
-        fade = 0.5 ** (passed / self.half_lives)
+        fade = 0.5 ** (passed / half_lives)
         return replace(
             self,
             moments=fade[:, None, None, None] * self.moments + sums[..., :-1],
@@ -79,11 +76,10 @@ class Corrections:
 
     def solve(self) -> Float64Array:
         """Coefficients, `c x e x p`; 0 for terms that a correction does not use."""
-        moments, products = self.moments[self._rates], self.products[self._rates]
-        used = self._used
-        both = used[:, None, :, None] & used[:, None, None, :]
-        systems = np.where(both, moments, 0.0) + self.ridge * np.eye(TERMS)
-        wanted = np.where(used[:, None], products, 0.0)
+        _, rates, used = _layout(self.kinds, self.day)
+        systems = np.where(used, self.moments[rates], 0.0) + self.ridge * np.eye(TERMS)
+        # Every set has the level, term 0: its row of pairs tells which terms are used.
+        wanted = np.where(used[:, :, 0], self.products[rates], 0.0)
         solved = np.linalg.solve(systems, wanted[..., None])[..., 0]
         return solved.astype(np.float64, copy=False)
 
@@ -96,16 +92,23 @@ class Corrections:
             products=np.concatenate([self.products, more.products], axis=1),
         )
 
-    @cached_property
-    def _rates(self) -> list[int]:
-        """Which half-life each correction has, `c`."""
-        found = sorted({kind.half_life for kind in self.kinds})
-        return [found.index(kind.half_life) for kind in self.kinds]
 
-    @cached_property
-    def _used(self) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """Which terms each correction uses, `c x p`."""
-        used = np.zeros((len(self.kinds), TERMS), np.bool_)
-        for place, kind in enumerate(self.kinds):
-            used[place, list(TERM_SETS[kind.terms])] = True
-        return used
+class _Layout(NamedTuple):
+    """Which sums each correction needs."""
+
+    half_lives: Float64Array
+    """Distinct half-lives in steps, `h`."""
+    rates: Places
+    """Which half-life each correction has, `c`."""
+    used: BoolArray
+    """Which pairs of terms each correction uses, `c x 1 x p x p`."""
+
+
+@cache
+def _layout(kinds: tuple[Correction, ...], day: int) -> _Layout:
+    found = sorted({kind.half_life for kind in kinds})
+    used = np.zeros((len(kinds), 1, TERMS), np.bool_)
+    for place, kind in enumerate(kinds):
+        used[place, 0, list(TERM_SETS[kind.terms])] = True
+    rates = np.array([found.index(kind.half_life) for kind in kinds])
+    return _Layout(day * np.array(found), rates, used[..., None] & used[:, :, None])

@@ -20,6 +20,8 @@ from clearwatt.training.networks import Params, select, stack
 
 FEW_SAMPLES = 1_500
 """Samples below which training takes more passes."""
+MANY_ROWS = 100
+"""Rows from which on torch forecasts faster than numpy."""
 MAX_MULTIPLIER = 6.0
 """Upper limit of the epoch multiplier; avoids over-fitting few samples."""
 
@@ -135,18 +137,51 @@ class Ensemble:
     def forecast(self, seen: Float32Array) -> Float64Array:
         """The groups' forecasts, `n x e x g`, for what the networks see, `n x v`."""
         own = self.architecture.settings
-        views = torch.stack(self.architecture.views(seen))
-        x = views.repeat_interleave(own.members, dim=0).repeat(len(self.versions), 1, 1)
-        with one_thread(), torch.inference_mode():
-            output = self.architecture.network.forward(self._stacked, x)[..., 0]
-        means = output.view(len(self.versions), len(own.groups), own.members, -1).mean(dim=2)
-        return means.permute(2, 0, 1).double().numpy()
+        if len(seen) < MANY_ROWS:
+            output = self._forward_few(seen)
+        else:
+            views = torch.stack(self.architecture.views(seen))
+            x = views.repeat_interleave(own.members, dim=0).repeat(len(self.versions), 1, 1)
+            with one_thread(), torch.inference_mode():
+                output = self.architecture.network.forward(self._stacked, x)[..., 0].numpy()
+        shape = (len(self.versions), len(own.groups), own.members, len(seen))
+        means: Float64Array = output.reshape(shape).sum(axis=2, dtype=np.float64) / own.members
+        return means.transpose(2, 0, 1)
+
+    def _forward_few(self, seen: Float32Array) -> Float32Array:
+        """Output of all networks, `e m x n`; in numpy, which starts faster than torch."""
+        x: Float32Array = self._shown * seen
+        *hidden, (weight, bias) = self._layers
+        for matrix, offset in hidden:
+            x = np.maximum(x @ matrix + offset, np.float32(0))
+        output: Float32Array = (x @ weight + bias)[..., 0]
+        return output
 
     def replaced(self, place: int, version: NetworkVersion) -> Self:
         """With another version of one entity."""
         versions = list(self.versions)
         versions[place] = version
         return replace(self, versions=tuple(versions))
+
+    @cached_property
+    def _layers(self) -> list[tuple[Float32Array, Float32Array]]:
+        """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of each layer."""
+        layers = [
+            layer
+            for chain in self.architecture.network.chains
+            for layer in chain.layers(self._stacked)
+        ]
+        return [(weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in layers]
+
+    @cached_property
+    def _shown(self) -> Float32Array:
+        """1 for columns that a network sees, 0 for those hidden from it, `e m x 1 x v`."""
+        shape = self.architecture
+        groups = np.ones((len(shape.settings.groups), shape.inputs), np.float32)
+        blind = [not group.season for group in shape.settings.groups]
+        groups[np.ix_(blind, list(shape.season))] = 0.0
+        own = np.repeat(groups, shape.settings.members, axis=0)
+        return np.tile(own, (len(self.versions), 1))[:, None]
 
     @cached_property
     def _stacked(self) -> Params:

@@ -178,10 +178,10 @@ class AdaptiveForecaster(Forecaster):
     def _issued(self, state: LearnerState, last: int) -> Forecast:
         """Forecasts as issued of the recalled rows after a step."""
         start = int(np.searchsorted(state.recent.at, last, side="right"))
-        rows = state.recent.pick(slice(start, None))
-        rows = rows.pick(rows.recalled)
-        power, experts = state.power.undo(rows.power), undo_experts(state.power, rows.experts)
-        return Forecast(rows.at, power, experts)
+        rows = start + np.flatnonzero(state.recent.recalled[start:])
+        power = state.power.undo(state.recent.power[rows])
+        experts = undo_experts(state.power, state.recent.experts[rows])
+        return Forecast(state.recent.at[rows], power, experts)
 
     def join(
         self, name: Name, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike

@@ -11,7 +11,7 @@ import numpy as np
 
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.recent import Places
-from clearwatt.adaptive.state import LearnerState
+from clearwatt.adaptive.state import LearnerState, Progress
 from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.clock import Steps
 
@@ -61,21 +61,23 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     recent = state.recent
     fresh = np.isfinite(recent.measured) & ~recent.learned
     rows = np.flatnonzero(fresh.any(axis=1))
-    news = recent.pick(rows)
-    fresh = fresh[rows]
-    measured = np.where(fresh, state.limits.limit_outliers(news.measured), np.nan)
-    ages, passed = (boundary - news.at).astype(np.float64), boundary - state.boundary
-    residuals = measured - news.slow
+    fresh, at = fresh[rows], recent.at[rows]
+    measured = np.where(fresh, state.limits.limit_outliers(recent.measured[rows]), np.nan)
+    ages, passed = (boundary - at).astype(np.float64), boundary - state.boundary
+    residuals = measured - recent.slow[rows]
     novel = _novel(state, residuals)
-    state = _counted(state, fresh, novel, rows)
+    terms, experts = recent.terms[rows], recent.experts[rows]
     return replace(
         state,
-        corrections=state.corrections.learn(news.terms, residuals, ages=ages, passed=passed),
-        trust=state.trust.learn(news.experts, measured, ages=ages, passed=passed),
+        corrections=state.corrections.learn(terms, residuals, ages=ages, passed=passed),
+        trust=state.trust.learn(experts, measured, ages=ages, passed=passed),
         limits=state.limits.widened(measured),
-        recent=recent.replaced(rows, learned=news.learned | fresh, novel=news.novel | novel),
+        recent=recent.replaced(
+            rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
+        ),
+        progress=_counted(state, fresh, novel, rows),
         boundary=boundary,
-        newest=max(state.newest, int(news.at.max(initial=-1))),
+        newest=max(state.newest, int(at.max(initial=-1))),
     )
 
 
@@ -86,18 +88,15 @@ def _novel(state: LearnerState, residuals: Float64Array) -> BoolArray:
     return np.asarray(np.abs(residuals) > alpha * errors, np.bool_)
 
 
-def _counted(state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Places) -> LearnerState:
+def _counted(state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Places) -> Progress:
     progress, alpha = state.progress, state.frame.settings.novelty.alpha
     inputs = state.inputs.errors(state.recent.seen[rows]) > alpha * state.inputs.error
     return replace(
-        state,
-        progress=replace(
-            progress,
-            samples=progress.samples + fresh.sum(axis=0),
-            novel=progress.novel + novel.sum(axis=0),
-            rows=progress.rows + len(rows),
-            novel_inputs=progress.novel_inputs + int(inputs.sum()),
-        ),
+        progress,
+        samples=progress.samples + fresh.sum(axis=0),
+        novel=progress.novel + novel.sum(axis=0),
+        rows=progress.rows + len(rows),
+        novel_inputs=progress.novel_inputs + int(inputs.sum()),
     )
 
 
@@ -109,11 +108,10 @@ def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
     cut = int(np.searchsorted(state.recent.at, now - clock.same_weekday))
     if not cut:
         return state
-    old = state.recent.pick(slice(0, cut))
-    old = old.pick(old.measured_rows)
-    measured = state.limits.limit_outliers(old.measured).astype(np.float32)
-    return replace(
-        state,
-        recent=state.recent.pick(slice(cut, None)),
-        reservoir=state.reservoir.offer(old.at, old.seen, measured, old.novel, rng=rng),
+    recent = state.recent
+    old = np.flatnonzero(np.isfinite(recent.measured[:cut]).any(axis=1))
+    measured = state.limits.limit_outliers(recent.measured[old]).astype(np.float32)
+    reservoir = state.reservoir.offer(
+        recent.at[old], recent.seen[old], measured, recent.novel[old], rng=rng
     )
+    return replace(state, recent=recent.pick(slice(cut, None)), reservoir=reservoir)

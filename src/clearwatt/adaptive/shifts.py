@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from clearwatt.adaptive.events import TrustShift
 from clearwatt.adaptive.settings import AdaptiveSettings
 from clearwatt.adaptive.state import LearnerState
+from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY
 
 MARGIN = 0.1
@@ -31,10 +33,17 @@ def kinds_of(settings: AdaptiveSettings) -> list[int]:
     return [*slow, *fast, 3, 4]
 
 
+@cache
+def _membership(settings: AdaptiveSettings) -> Float64Array:
+    """1 where an expert is of a kind, `k x kinds`."""
+    kinds = np.array(kinds_of(settings))
+    members: Float64Array = np.equal(kinds[:, None], np.arange(len(KINDS))).astype(np.float64)
+    return members
+
+
 def shifts_of_trust(state: LearnerState) -> tuple[LearnerState, list[TrustShift]]:
     """The state with the kinds of experts that lead now, and an event for each that is new."""
-    kinds = np.array(kinds_of(state.frame.settings))
-    weights = state.trust.weights @ (kinds[:, None] == np.arange(len(KINDS)))
+    weights = state.trust.weights @ _membership(state.frame.settings)
     places = np.arange(len(weights))
     before, best = state.progress.leader, weights.argmax(axis=1)
     moved = weights[places, best] > weights[places, before] + MARGIN
@@ -48,9 +57,7 @@ def shifts_of_trust(state: LearnerState) -> tuple[LearnerState, list[TrustShift]
     return replace(state, progress=replace(state.progress, leader=leader)), shifts
 
 
-def _event(
-    state: LearnerState, place: int, weights: np.ndarray[tuple[int], np.dtype[np.float64]], old: int
-) -> TrustShift:
+def _event(state: LearnerState, place: int, weights: Float64Array, old: int) -> TrustShift:
     best = int(weights.argmax())
     bias, hours = _bias(state, place)
     return TrustShift(

@@ -63,17 +63,17 @@ def lags_of(
         known: Last step known, of all forecasts or of each. A step too far ahead for its lag to be
             known looks back by another period; None: every lag is known.
     """
-    measured = limits.limit_outliers(recent.measured)
-    values = np.stack([measured, measured - recent.slow], axis=2)
     found = []
     for period in (clock.same_hour, clock.same_weekday):
         ahead = 1 if known is None else np.maximum(1, -(-(at - known) // period))
         places, there = recent.places(at - period * ahead)
-        part = values[places] if recent.size else np.empty((len(at), *values.shape[1:]))
-        part[~there] = np.nan
+        part = np.full((2, len(at), recent.slow.shape[1]), np.nan)
+        held = places[there]
+        measured = limits.limit_outliers(recent.measured[held])
+        part[0, there], part[1, there] = measured, measured - recent.slow[held]
         found.append(part)
-    both = np.stack(found, axis=2)
-    return Lags(both[..., 0], both[..., 1])
+    both = np.stack(found, axis=3)
+    return Lags(both[0], both[1])
 
 
 def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64Array:

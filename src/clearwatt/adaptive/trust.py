@@ -81,11 +81,13 @@ def least_on_simplex(matrices: Float64Array, start: Float64Array) -> Float64Arra
     """
     weights = np.maximum(start, LEAST)
     weights /= weights.sum(axis=1, keepdims=True)
-    rate = 2 / np.abs(matrices).max(axis=(1, 2))[:, None]
-    scaled = matrices * -rate[:, :, None]
+    rate = 2 / np.abs(matrices).max(axis=(1, 2))
+    scaled = matrices * -rate[:, None, None]
+    column = weights[:, :, None]
     for _ in range(ITERATIONS):
-        gain = (scaled @ weights[:, :, None])[:, :, 0]
-        gain -= gain.max(axis=1, keepdims=True)
-        weights = weights * np.exp(gain)
-        weights /= weights.sum(axis=1, keepdims=True)
-    return weights
+        gain = scaled @ column
+        gain -= np.maximum.reduce(gain, axis=1, keepdims=True)
+        column = column * np.exp(gain, out=gain)
+        column /= np.add.reduce(column, axis=1, keepdims=True)
+    solved: Float64Array = column[:, :, 0]
+    return solved
