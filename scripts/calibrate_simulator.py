@@ -1,4 +1,4 @@
-"""Measure the simulated grid against the paper's figures with simple networks.
+"""Compare the simulated grid with the paper's errors, using simple networks.
 
 Trains the paper's smallest autoencoder and one predictor per entity on the warm-up, freezes them,
 and prints their errors over the updating phase beside the targets, then capacity and load factors.
@@ -54,7 +54,7 @@ class Errors:
     predictors: tuple[EntityErrors, ...]
 
     def mean(self, field: str, kind: Kind | None = None) -> float:
-        """Return the mean of a predictor error over the entities (of one kind)."""
+        """The mean of a predictor error over the entities (of one kind)."""
         chosen = [e for e in self.predictors if kind is None or e.kind == kind]
         return float(np.mean([getattr(e, field) for e in chosen])) if chosen else float("nan")
 
@@ -140,7 +140,7 @@ def train_predictors(
 
 
 def entity_errors(entity: Entity, squared: torch.Tensor, check: torch.Tensor) -> EntityErrors:
-    """Return the errors of one entity from its squared errors (n), NaN where not measured."""
+    """The errors of one entity from its squared errors (n), NaN where not measured."""
     return EntityErrors(
         entity=entity.name,
         subtype=entity.extra["subtype"],
@@ -152,12 +152,12 @@ def entity_errors(entity: Entity, squared: torch.Tensor, check: torch.Tensor) ->
 
 
 def root_mean(squared: torch.Tensor) -> float:
-    """Return the root of the mean, over what was measured."""
+    """The root of the mean, over what was measured."""
     return float(squared.nanmean().sqrt())
 
 
 def factors(dataset: Dataset, subtypes: Iterable[str] | None, kinds: Iterable[Kind]) -> np.ndarray:
-    """Return mean power over capacity of the chosen entities over the whole span."""
+    """Mean power over capacity of the chosen entities over the whole span."""
     chosen = [
         e
         for e in dataset.entities
@@ -167,7 +167,7 @@ def factors(dataset: Dataset, subtypes: Iterable[str] | None, kinds: Iterable[Ki
 
 
 def rows(dataset: Dataset, errors: Errors) -> list[tuple[str, str, str, str]]:
-    """Return figure, measured, target and paper, as text."""
+    """Rows of quantity, measured value, target and paper, as text."""
     validation, updating = errors.mean("validation"), errors.mean("updating")
     by_kind = " / ".join(f"{errors.mean('validation', k):.3f}" for k in Kind)
     frozen = " / ".join(f"{errors.mean('updating', k):.3f}" for k in Kind)
@@ -192,7 +192,7 @@ def rows(dataset: Dataset, errors: Errors) -> list[tuple[str, str, str, str]]:
 
 
 def summary(errors: Errors) -> dict[str, float]:
-    """Return the figures that have a target."""
+    """The figures that have a target."""
     validation, updating = errors.mean("validation"), errors.mean("updating")
     return {
         "predictor_validation": validation,
@@ -203,7 +203,7 @@ def summary(errors: Errors) -> dict[str, float]:
 
 
 def span(values: np.ndarray) -> str:
-    """Return least, mean and greatest as text."""
+    """Least, mean and greatest as text."""
     return f"{values.min():.3f} - {values.mean():.3f} - {values.max():.3f}" if values.size else "-"
 
 

@@ -38,7 +38,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where a panel stands on the picture, and what its vertical axis spans."""
+    """The position of a panel in the picture, and the range of its vertical axis."""
 
     x: float
     y: float

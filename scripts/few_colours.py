@@ -1,4 +1,4 @@
-"""A screenshot as a PNG with 256 colours: a third of the size, and nobody sees the difference."""
+"""Write a screenshot as a PNG with 256 colours: a third of the size, with no visible change."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ _PIXELS = """async (picture) => {
   });
   return [bitmap.height, bitmap.width, address.slice(address.indexOf(",") + 1)];
 }"""
-"""A browser can read its own pictures; that saves a library."""
+"""Decodes a PNG in the browser, so that no image library is needed."""
 
 
 def write(browser: Browser, picture: bytes, path: Path) -> None:
-    """Write a PNG anew with its most frequent colours, the others as the nearest of these."""
+    """Write a PNG with its most frequent colours; the others become the nearest of these."""
     page = browser.new_page()
     address = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
     height, width, content = page.evaluate(_PIXELS, address)
     page.close()
     pixels = np.frombuffer(base64.b64decode(content), np.uint8).reshape(height, width, 4)
-    palette, places = _reduced(pixels[..., :3].reshape(-1, 3))
+    palette, places = _quantize(pixels[..., :3].reshape(-1, 3))
     path.write_bytes(_png(palette, places.reshape(height, width)))
 
 
-def _reduced(
+def _quantize(
     pixels: npt.NDArray[np.uint8],
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The colours to keep (k x 3), and which of them each pixel (n) has."""
+    """The palette (k x 3), and the index of each pixel (n) in it."""
     red, green, blue = pixels.astype(np.int64).T
     packed = red << 16 | green << 8 | blue  # sorting numbers is faster than sorting colours
     found, places, counts = np.unique(packed, return_inverse=True, return_counts=True)
     colours = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1)
-    kept = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
-    nearest = [int(np.argmin(((kept - colour) ** 2).sum(axis=1))) for colour in colours]
-    return kept.astype(np.uint8), np.array(nearest, np.uint8)[places]
+    palette = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
+    nearest = [int(np.argmin(((palette - colour) ** 2).sum(axis=1))) for colour in colours]
+    return palette.astype(np.uint8), np.array(nearest, np.uint8)[places]
 
 
 def _png(palette: npt.NDArray[np.uint8], places: npt.NDArray[np.uint8]) -> bytes:

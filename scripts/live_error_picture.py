@@ -1,4 +1,4 @@
-"""Draw the README's picture: the live error of a frozen model and of one that keeps learning.
+"""Draw the picture of the README: the live error of a frozen and of a learning model.
 
 python scripts/live_error_picture.py            # writes docs/images/live-error.svg
 """
@@ -75,7 +75,7 @@ def main() -> None:
         "RMSE / capacity",
         ticks,
         marks=[(step / span, "") for step in updates],
-        # A quarter of the height is left to the legend.
+        # A quarter of the height is for the legend.
         limits=(0.0, float(np.ceil(25 * max(line.values.max() for line in lines)) / 20)),
         width=860,
         height=220,

@@ -1,4 +1,4 @@
-"""Pictures of every page of the dashboard, from a simulated grid played into a service.
+"""Take screenshots of every page of the dashboard, with a simulated grid replayed to a service.
 
 python scripts/screenshots.py        # a few minutes; writes docs/images/dashboard-*.png
 """
@@ -26,7 +26,7 @@ from clearwatt.service.times import seconds, text
 
 ROOT = Path(__file__).parents[1]
 WARMUP, STEPS = 2880, 12_000
-"""A month to learn from and three to live through, in quarter-hours."""
+"""A month of warm-up and three months of operation, in quarter-hours."""
 AHEAD = 3 * 96
 SETTINGS = {"novelty_capacity": 400, "epochs": 15, "warmup_epochs": 25, "lateness": 3600}
 SHOWN = "household_block_01"
@@ -38,7 +38,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
 def main() -> None:
-    """Start, play, decide a few things as a person would, and take the pictures."""
+    """Start a service, replay the grid, give a few commands, and take the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
@@ -50,18 +50,18 @@ def main() -> None:
 
 def _photograph(folder: Path, token: str, out: Path) -> None:
     with _service(folder) as url, Client(url, token) as client:
-        _live_through(client)
+        _replay(client)
         with _chromium() as browser:
             for name, path, height, dark, prepare in PICTURES:
                 page = _open(browser, url, height=height, dark=dark)
                 page.goto(path)
                 _log_in(page, token)
                 prepare(page)
-                _take(browser, page, out / f"dashboard-{name}.png")
+                _save(browser, page, out / f"dashboard-{name}.png")
 
 
 def _token(folder: Path) -> str:
-    """The token of somebody who may do everything."""
+    """A token with all rights."""
     made = create_token("Ada", "operate")
     store = open_store(folder / "clearwatt.db")
     store.add_token(made.token)
@@ -71,7 +71,7 @@ def _token(folder: Path) -> str:
 
 @contextmanager
 def _service(folder: Path) -> Iterator[str]:
-    """A service of its own; its address."""
+    """Run a service, and yield its address."""
     command = [sys.executable, "-m", "clearwatt", "serve", "--port", "0", "--data-dir", str(folder)]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -86,36 +86,36 @@ def _service(folder: Path) -> Iterator[str]:
         process.wait()
 
 
-def _live_through(client: Client) -> None:
-    """Play the grid; half-way, one entity is held and another one's updates need approval."""
-    grid = simulate_grid(steps=STEPS + AHEAD).select(_chosen())
+def _replay(client: Client) -> None:
+    """Replay the grid; half-way, hold one entity and require approval for another."""
+    grid = simulate_grid(steps=STEPS + AHEAD).select(_entities())
     plan = Plan(speed=900 * 10 * 200.0, warmup=WARMUP, settings=SETTINGS)
-    decided = False
+    commanded = False
     for progress in Replay(client, grid, plan).run():
         share = (progress.time - progress.start) / (progress.end - progress.start)
         print(f"\r{progress.stage}: {text(progress.time)} ({share:.0%})", end="", flush=True)
-        if progress.stage == "live" and share > 0.6 and not decided:
-            decided = True
+        if progress.stage == "live" and share > 0.6 and not commanded:
+            commanded = True
             client.approval(required=True, entity=APPROVED)
             client.hold(entity="wind_01")
         if progress.time - progress.start >= 900 * STEPS:
-            break  # of what comes then only the weather is known
+            break  # after this only weather forecasts follow
     print("\nlearning")
-    _settle(client)
+    _wait_for_learner(client)
     newest = seconds(client.zones().zones[0].watermark or "")
     end = newest - 2 * DAY
     client.exclude(
         SHOWN, start=text(end - DAY // 2), end=text(end), reason="the meter was replaced"
     )
-    _settle(client)
+    _wait_for_learner(client)
 
 
-def _chosen() -> list[str]:
+def _entities() -> list[str]:
     kinds = ("pv", "wind", "household_block", "office", "residential", "rural")
     return [f"{kind}_{number:02}" for kind in kinds for number in (1, 2)]
 
 
-def _settle(client: Client) -> None:
+def _wait_for_learner(client: Client) -> None:
     while any(zone.position < zone.journal for zone in client.zones().zones):
         time.sleep(0.5)
 
@@ -146,7 +146,7 @@ def _log_in(page: Page, token: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def _take(browser: Browser, page: Page, path: Path) -> None:
+def _save(browser: Browser, page: Page, path: Path) -> None:
     page.locator("#live").wait_for()
     few_colours.write(browser, page.screenshot(), path)
     size = path.stat().st_size
@@ -155,30 +155,30 @@ def _take(browser: Browser, page: Page, path: Path) -> None:
         raise SystemExit(f"{path} has {size} bytes; show less, so that it has {LARGEST} at most")
 
 
-def _nothing(page: Page) -> None:
+def _wait_for_heading(page: Page) -> None:
     page.get_by_role("heading", level=1).wait_for()
 
 
-def _drawn(page: Page) -> None:
+def _wait_for_plot(page: Page) -> None:
     page.locator("#plot-hint", has_text="Drag to zoom").wait_for()
 
 
-def _why(page: Page) -> None:
-    _drawn(page)
+def _open_explanation(page: Page) -> None:
+    _wait_for_plot(page)
     page.locator("[data-part=happened] a", has_text="update of the predictor").first.click()
     page.get_by_role("dialog").wait_for()
 
 
 Prepare = Callable[[Page], None]
 PICTURES: tuple[tuple[str, str, int, bool, Prepare], ...] = (
-    ("fleet", "/", 780, False, _nothing),
-    ("fleet-dark", "/", 780, True, _nothing),
-    ("entity", f"/entities/{SHOWN}", 1130, False, _drawn),
-    ("why", f"/entities/{SHOWN}", 900, False, _why),
-    ("events", "/events", 780, False, _nothing),
-    ("health", "/health", 780, False, _nothing),
+    ("fleet", "/", 780, False, _wait_for_heading),
+    ("fleet-dark", "/", 780, True, _wait_for_heading),
+    ("entity", f"/entities/{SHOWN}", 1130, False, _wait_for_plot),
+    ("why", f"/entities/{SHOWN}", 900, False, _open_explanation),
+    ("events", "/events", 780, False, _wait_for_heading),
+    ("health", "/health", 780, False, _wait_for_heading),
 )
-"""Name, address, height, whether it is dark, and what is done before the picture is taken."""
+"""Name, address, height, dark theme, and what to do before taking the picture."""
 
 
 if __name__ == "__main__":

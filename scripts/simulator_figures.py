@@ -1,6 +1,6 @@
-"""Print what docs/simulator.md says of the grid without training anything.
+"""Print the statistics of docs/simulator.md that need no training.
 
-Skill of the weather forecast, and capacity and load factors over several seeds.
+The error of the weather forecast, and capacity and load factors over several seeds.
 
     python scripts/simulator_figures.py --seeds 10
 """
@@ -36,7 +36,7 @@ LAGS = {"1 h": 4, "6 h": 24, "24 h": 96}
 
 
 def forecast_table(world: World) -> Table:
-    """Return how the forecast, interpolated to the quarter-hour, compares with what happens."""
+    """The errors of the forecast, interpolated to the quarter-hour, against the real weather."""
     table = Table("variable", "RMSE", "bias", "correlation", *LAGS)
     for name in VARIABLES:
         truth = getattr(world.weather, name)
@@ -44,21 +44,21 @@ def forecast_table(world: World) -> Table:
             world.clock.times.asi8, world.hours.asi8, getattr(world.forecast, name)
         )
         error = forecast - truth
-        # Nights would flatter the forecast of radiation.
-        counted = error[truth > 5.0] if name == "ghi_wm2" else error
-        memory = [np.corrcoef(error[:-lag], error[lag:])[0, 1] for lag in LAGS.values()]
+        # Nights, without radiation, would make the error too small.
+        daytime = error[truth > 5.0] if name == "ghi_wm2" else error
+        autocorrelation = [np.corrcoef(error[:-lag], error[lag:])[0, 1] for lag in LAGS.values()]
         figures = (
-            np.sqrt(np.mean(counted**2)),
-            counted.mean(),
+            np.sqrt(np.mean(daytime**2)),
+            daytime.mean(),
             np.corrcoef(forecast, truth)[0, 1],
-            *memory,
+            *autocorrelation,
         )
         table.add_row(name, *(f"{figure:.2f}" for figure in figures))
     return table
 
 
 def factors(dataset: Dataset) -> tuple[str, ...]:
-    """Return the range of PV, wind and load factors over the whole span, and the greatest power."""
+    """The ranges of PV, wind and load factors over the whole span, and the greatest power."""
     share = {e.name: dataset.power[e.name] / (e.capacity or np.nan) for e in dataset.entities}
     mean = {
         group: [

@@ -2,7 +2,7 @@
 
     python scripts/simulator_pictures.py            # writes docs/images/simulator-*.svg
 
-Plain SVG, so that the pictures need nothing installed and differ only where the grid does.
+Plain SVG: it needs no library, and changes only where the grid changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLOURS = {Kind.GENERATOR: ORANGE, Kind.CONSUMER: BLUE, Kind.RESIDUAL: "#2e8b57"
 
 
 def week_panels(dataset: Dataset, entity: Entity) -> list[Panel]:
-    """Return the entity's winter and summer week, in shares of its capacity."""
+    """The entity's winter and summer week, in shares of its capacity."""
     panels = []
     for title, monday in WEEKS.items():
         days = pd.date_range(monday, periods=7, freq="D", tz="UTC")
@@ -47,7 +47,7 @@ def week_panels(dataset: Dataset, entity: Entity) -> list[Panel]:
 
 
 def first_of_each_subtype(dataset: Dataset, kind: Kind) -> list[Entity]:
-    """Return one entity per subtype."""
+    """The first entity of each subtype."""
     first: dict[str, Entity] = {}
     for entity in dataset.entities:
         if entity.kind is kind:
@@ -56,7 +56,7 @@ def first_of_each_subtype(dataset: Dataset, kind: Kind) -> list[Entity]:
 
 
 def forecast_panels(world: World) -> list[list[Panel]]:
-    """Return forecast beside truth for three variables in both weeks."""
+    """Forecast and real weather for three variables in both weeks."""
     units = {"temperature_2m_c": "°C", "wind_speed_100m_ms": "m/s", "ghi_wm2": "W/m²"}
     return [
         [_forecast_panel(world, name, unit, title, monday) for title, monday in WEEKS.items()]
@@ -81,7 +81,7 @@ def _forecast_panel(world: World, name: str, unit: str, title: str, monday: str)
 
 
 def drift_panel(dataset: Dataset, entity: Entity) -> Panel:
-    """Return an entity's daily mean over the whole span, with its drifts marked."""
+    """An entity's daily mean over the whole span, with its drifts marked."""
     daily = dataset.power[entity.name].resample("D").mean() / (entity.capacity or np.nan)
     first, last = daily.index[0], daily.index[-1]
 
@@ -99,8 +99,8 @@ def drift_panel(dataset: Dataset, entity: Entity) -> Panel:
     )
 
 
-def most_struck(dataset: Dataset, subtype: str) -> Entity:
-    """Return the entity of a subtype with the most drifts."""
+def most_drifts(dataset: Dataset, subtype: str) -> Entity:
+    """The entity of a subtype with most drifts."""
     chosen = [entity for entity in dataset.entities if entity.extra["subtype"] == subtype]
     return max(chosen, key=lambda e: sum(drift.entity == e.name for drift in dataset.drifts))
 
@@ -120,7 +120,7 @@ def main() -> None:
     world = create_world(start, STEPS, changes=changes, site=Site(), seed=0)
     draw(forecast_panels(world), out / "simulator-forecast.svg")
     struck = ("pv", "household_block", "factory_two_shift", "office", "residential", "mixed")
-    panels = [drift_panel(dataset, most_struck(dataset, subtype)) for subtype in struck]
+    panels = [drift_panel(dataset, most_drifts(dataset, subtype)) for subtype in struck]
     draw([panels[:2], panels[2:4], panels[4:]], out / "simulator-drift.svg")
 
 
