@@ -27,7 +27,7 @@ def plant(tmp_path: Path):
 def test_requests_are_counted_by_route_and_status():
     metrics = Metrics()
     for status in (200, 200, 503):
-        metrics.request_answered(method="GET", route="/v1/zones/{id}", status=status, seconds=0.02)
+        metrics.count_request(method="GET", route="/v1/zones/{id}", status=status, seconds=0.02)
     found = scraped(metrics)
     assert found["clearwatt_http_requests_total", "GET", "/v1/zones/{id}", "200"] == 2
     assert found["clearwatt_http_requests_total", "GET", "/v1/zones/{id}", "503"] == 1
@@ -36,9 +36,9 @@ def test_requests_are_counted_by_route_and_status():
 
 def test_readings_are_counted_by_what_became_of_them():
     metrics = Metrics()
-    metrics.readings_taken(Receipt(new=5, duplicates=2, corrections=1), rejected=3)
-    metrics.readings_taken(Receipt(new=5, duplicates=0, corrections=0))
-    metrics.weather_taken("north")
+    metrics.count_readings(Receipt(new=5, duplicates=2, corrections=1), rejected=3)
+    metrics.count_readings(Receipt(new=5, duplicates=0, corrections=0))
+    metrics.count_weather("north")
     found = scraped(metrics)
     results = {"new": 10, "duplicates": 2, "corrections": 1, "rejected": 3}
     for result, count in results.items():
@@ -48,7 +48,7 @@ def test_readings_are_counted_by_what_became_of_them():
 
 def test_two_applications_share_nothing():
     one, other = Metrics(), Metrics()
-    one.weather_taken("north")
+    one.count_weather("north")
     assert ("clearwatt_ingested_weather_issues_total", "north") not in scraped(other)
 
 

@@ -27,13 +27,13 @@ def register(commands: Commands) -> None:
         "serve", help="run the service: forecasts over HTTP, models that learn", allow_abbrev=False
     )
     add_store_options(parser)
-    _add_listening(parser)
-    _add_learning(parser)
-    _add_run(parser)
+    _add_http_options(parser)
+    _add_learner_options(parser)
+    _add_import_options(parser)
     parser.set_defaults(run=run)
 
 
-def _add_listening(parser: argparse.ArgumentParser) -> None:
+def _add_http_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="H", help="address to listen on (default 127.0.0.1)"
     )
@@ -57,7 +57,7 @@ def _add_listening(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_learning(parser: argparse.ArgumentParser) -> None:
+def _add_learner_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=int,
@@ -85,7 +85,7 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_run(parser: argparse.ArgumentParser) -> None:
+def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
         dest="run_folder",
@@ -107,12 +107,12 @@ def run(options: argparse.Namespace) -> None:
     require_service()
     from clearwatt.service.serve import serve
 
-    serving = _serving(options)
-    prepare = _import_step(options, serving) if options.run_folder else None
-    serve(serving, prepare=prepare, ready=_announce)
+    serve_options = _serve_options(options)
+    prepare = _import_step(options, serve_options) if options.run_folder else None
+    serve(serve_options, prepare=prepare, ready=_announce)
 
 
-def _serving(options: argparse.Namespace) -> ServeOptions:
+def _serve_options(options: argparse.Namespace) -> ServeOptions:
     from clearwatt.service.config import ServiceConfig
     from clearwatt.service.learner.process import LearnerConfig
     from clearwatt.service.serve import ServeOptions
@@ -144,7 +144,9 @@ def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:
     return defaults
 
 
-def _import_step(options: argparse.Namespace, serving: ServeOptions) -> Callable[[Store], None]:
+def _import_step(
+    options: argparse.Namespace, serve_options: ServeOptions
+) -> Callable[[Store], None]:
     """Read the run now, so that its errors are reported before anything starts."""
     from clearwatt.cli.finished_run import read_finished_run
     from clearwatt.cli.model_import import import_run
@@ -156,7 +158,7 @@ def _import_step(options: argparse.Namespace, serving: ServeOptions) -> Callable
 
     def prepare(store: Store) -> None:
         with progress(f"importing the warm-up of {options.run_folder}"):
-            import_run(finished, store, options.data_dir, defaults=serving.web.zone_defaults)
+            import_run(finished, store, options.data_dir, defaults=serve_options.web.zone_defaults)
 
     return prepare
 

@@ -93,22 +93,22 @@ class Metrics:
         for source in Source:
             self._steps.labels(source.label)
 
-    def request_answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
+    def count_request(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer; ``route`` is the pattern, not the address, to limit the series."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
-    def readings_taken(self, receipt: Receipt, *, rejected: int = 0) -> None:
+    def count_readings(self, receipt: Receipt, *, rejected: int = 0) -> None:
         """Count the readings of a batch by result."""
         for result, count in {**receipt._asdict(), "rejected": rejected}.items():
             self._readings.labels(result).inc(count)
         self.ingestion.add(receipt.new + receipt.corrections)
 
-    def weather_taken(self, zone: str) -> None:
+    def count_weather(self, zone: str) -> None:
         """Count an incoming weather forecast."""
         self._issues.labels(zone).inc()
 
-    def forecasts_answered(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
+    def count_forecasts(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
         """Count the forecasts of one request and the seconds it took."""
         answered, causes, sources = 0, Tally[tuple[str, str]](), np.zeros(len(Source), np.int64)
         for forecast in forecasts:

@@ -36,7 +36,7 @@ from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
 
 GRACE = 10
-"""Seconds that requests under way may still take when the service is told to stop."""
+"""Seconds that open requests may take after the signal to stop."""
 BACKLOG = 2048
 
 _LOG = logging.getLogger(__name__)
@@ -44,12 +44,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """All that a service is started with.
+    """Options of a service.
 
     Args:
-        web: how it listens and what it lets through.
-        learner: where its data are, and where models are trained.
-        log_level: the least level that is logged.
+        web: address and limits of the HTTP application.
+        learner: data directory, database and training of the learner.
+        log_level: lowest level that is logged.
     """
 
     web: ServiceConfig
@@ -58,72 +58,72 @@ class ServeOptions:
 
     @property
     def data_dir(self) -> Path:
-        """Where models and checkpoints are, and the database unless it is elsewhere."""
+        """Directory of models and checkpoints, and of the database if it is SQLite."""
         return self.learner.data_dir
 
     @property
     def database(self) -> str:
-        """The database's address."""
+        """Address of the database."""
         return self.learner.database or str(self.data_dir / "clearwatt.db")
 
 
 def serve(
-    serving: ServeOptions,
+    options: ServeOptions,
     *,
     prepare: Callable[[Store], None] | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until told to stop by SIGINT or SIGTERM.
+    """Run the service until SIGINT or SIGTERM.
 
     Args:
-        serving: what to start with.
-        prepare: called with the store before anything else happens, while nobody else uses it.
-        ready: called with the address once requests are answered there.
+        options: options of the service.
+        prepare: called with the store before anything else uses it.
+        ready: called with the address as soon as requests are answered.
     """
     torch.set_num_threads(1)
     with ExitStack() as stack:
-        stack.enter_context(_held(serving.data_dir))
-        store = open_store(serving.database)
+        stack.enter_context(_lock_directory(options.data_dir))
+        store = open_store(options.database)
         stack.callback(store.close)
         stack.enter_context(store.exclusive())
-        check_bind(serving.web.host, store.tokens())
-        listener = stack.enter_context(_listening(serving.web))
+        check_bind(options.web.host, store.tokens())
+        listener = stack.enter_context(_bind_port(options.web))
         if prepare is not None:
             prepare(store)
-        configure_logging(serving.log_level)
-        _run(serving, store, listener, ready)
+        configure_logging(options.log_level)
+        _run(options, store, listener, ready)
 
 
 def _run(
-    serving: ServeOptions,
+    options: ServeOptions,
     store: Store,
     listener: socket.socket,
     ready: Callable[[str], None] | None,
 ) -> None:
     """Start all parts, serve until a signal, and stop them in reverse order."""
     metrics, registry, feed = Metrics(), Registry(store), Feed(store)
-    forecaster = Forecaster(store, ModelFiles(serving.data_dir), registry=registry, metrics=metrics)
+    forecaster = Forecaster(store, ModelFiles(options.data_dir), registry=registry, metrics=metrics)
 
     def changed(zone: str, position: int, generation: int) -> None:
         forecaster.reload(zone, generation=generation)
         feed.changed(zone)
 
-    supervisor = Supervisor(serving.learner, changed=changed, record=store.add_event)
+    supervisor = Supervisor(options.learner, changed=changed, record=store.add_event)
     metrics.collect_from(
         StatusGauges(store, recorder=forecaster.recorder, health=lambda: supervisor.health)
     )
     app = create_app(
-        serving.web,
+        options.web,
         store=store,
         forecaster=forecaster,
         supervisor=supervisor,
         metrics=metrics,
         registry=registry,
         feed=feed,
-        session_key=serving.data_dir / "session.key",
+        session_key=options.data_dir / "session.key",
     )
-    server = _Server(_settings(app, serving), feed, announce=_announcing(listener, ready))
-    with _told_to_stop(server), ExitStack() as stack:
+    server = _Server(_uvicorn_config(app, options), feed, announce=_announcement(listener, ready))
+    with _stop_on_signal(server), ExitStack() as stack:
         stack.callback(_note, store, "stopped", "the service stopped")
         stack.callback(forecaster.close)
         stack.callback(supervisor.stop)
@@ -153,11 +153,11 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _settings(app: FastAPI, serving: ServeOptions) -> uvicorn.Config:
+def _uvicorn_config(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_config=None,
-        access_log=serving.log_level == "debug",
+        access_log=options.log_level == "debug",
         server_header=False,
         date_header=True,
         lifespan="off",
@@ -168,7 +168,9 @@ def _settings(app: FastAPI, serving: ServeOptions) -> uvicorn.Config:
     )
 
 
-def _announcing(listener: socket.socket, ready: Callable[[str], None] | None) -> Callable[[], None]:
+def _announcement(
+    listener: socket.socket, ready: Callable[[str], None] | None
+) -> Callable[[], None]:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
 
@@ -190,7 +192,7 @@ def _note(store: Store, kind: str, message: str) -> None:
 
 
 @contextmanager
-def _held(data_dir: Path) -> Iterator[None]:
+def _lock_directory(data_dir: Path) -> Iterator[None]:
     """Lock a data directory for one service; the lock ends with the process."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (data_dir / "service.lock").open("w") as lock:
@@ -204,7 +206,7 @@ def _held(data_dir: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _listening(web: ServiceConfig) -> Iterator[socket.socket]:
+def _bind_port(web: ServiceConfig) -> Iterator[socket.socket]:
     """Bind the port before anything starts, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
     # asyncio sends small answers without delay only if the protocol is given.
@@ -221,7 +223,7 @@ def _listening(web: ServiceConfig) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _told_to_stop(server: _Server) -> Iterator[None]:
+def _stop_on_signal(server: _Server) -> Iterator[None]:
     """Let signals stop the server only, until the with-block ends.
 
     The server raises a signal again once it has stopped; learner and store still have to be closed

@@ -1,4 +1,4 @@
-"""Conformance checks: what every approach, executor and store must hold, whoever wrote it.
+"""Conformance checks for every strategy, executor and store, also those of users.
 
 >>> from clearwatt.strategies import OnlineEWC
 >>> from clearwatt.testing import check_strategy

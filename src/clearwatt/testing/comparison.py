@@ -1,4 +1,4 @@
-"""What two instances must share if one stands for the other."""
+"""Comparison of two CLeaR instances that must be equal."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from clearwatt.clear.instance import Instance
 
 
 def components(instance: Instance) -> dict[str, Component]:
-    """Every component of an instance by a name to call it in a message."""
+    """The components of an instance by name, as used in messages."""
     parts = (*instance.autoencoders, *instance.predictors)
     return {_title(part): part for part in parts}
 
 
 def first_difference(one: Instance, other: Instance) -> str | None:
-    """The first thing in which two instances differ by a single bit; None if they are equal.
+    """The first difference of two instances, to the last bit; None if they are equal.
 
-    Compared are the events (without the seconds they took) and, of every component, threshold,
-    weights, buffers, history, strategy state and random state.
+    Compares the events (without their seconds) and, for every component, threshold, weights,
+    buffers, history, strategy state and random state.
     """
     if difference := _events_differ(one.events, other.events):
         return difference
@@ -65,9 +65,9 @@ def _components_differ(one: Component, other: Component) -> str | None:
 
 
 def first_mismatch(one: Instance, other: Instance, probe: Float32Array) -> str | None:
-    """The first thing in which the first entity fares differently beyond float rounding.
+    """The first difference of the first entity beyond float rounding; None if there is none.
 
-    Compared are its updates (when, why, on how many samples; thresholds) and its forecasts for the
+    Compares its updates (step, trigger, numbers of samples, thresholds) and its forecasts for the
     probe (n x d).
     """
     mine, theirs = (_of_first_entity(instance) for instance in (one, other))
@@ -85,7 +85,7 @@ def first_mismatch(one: Instance, other: Instance, probe: Float32Array) -> str |
 
 
 _ROUNDING = 1e-3
-"""Stacked sums are added in another order; a few updates amplify the last bits this far at most."""
+"""Stacked sums are added in another order; a few updates amplify the difference up to this."""
 
 
 def _of_first_entity(instance: Instance) -> list[UpdateEvent]:

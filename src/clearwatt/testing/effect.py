@@ -1,4 +1,4 @@
-"""Does the approach do anything? Against plain fine-tuning on the same novelty."""
+"""Check that a strategy has an effect, compared with plain fine-tuning on the same novelty."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clearwatt.training.fleet import Job, Trained, one_thread, train
 from clearwatt.training.networks import Params
 
 _NOTHING = 1e-6
-"""A share of the gradient that is no effect; gradients are compared in double precision."""
+"""Relative difference of gradients that counts as no effect; computed in double precision."""
 
 
 @dataclass(frozen=True)
 class _FineTunePairs(FineTune):
-    """The reference for approaches whose components update together."""
+    """Reference for strategies whose components update together."""
 
     synchronous: ClassVar[bool] = True
 
 
 def check_effect_on_training(strategy: Strategy) -> None:
-    """Penalty and replay turn the gradient away from plain fine-tuning's, and the result with it.
+    """Check that penalty and replay change the gradient and the trained weights.
 
-    For approaches that never update, and for `FineTune` itself, there is nothing to check.
+    Strategies that never update, and `FineTune` itself, pass.
     """
     if isinstance(strategy, FineTune) or not strategy.updates:
         return
@@ -41,7 +41,7 @@ def check_effect_on_training(strategy: Strategy) -> None:
 
 
 def _check_gradient(where: str, job: Job, plain: Job) -> None:
-    """Away from the deployed weights, where a penalty on leaving them must be felt."""
+    """Compare gradients away from the deployed weights, where a penalty must have an effect."""
     (moved,) = train([plain])
     own, theirs = (_gradient(each, moved.params) for each in (job, plain))
     replays = len(job.inputs) > len(plain.inputs)
@@ -49,7 +49,7 @@ def _check_gradient(where: str, job: Job, plain: Job) -> None:
         f"{where}: neither penalty nor replay, so this is plain fine-tuning"
     )
     if replays:
-        assert _turned(own, theirs) > _NOTHING, (
+        assert _angle_sine(own, theirs) > _NOTHING, (
             f"{where}: {len(job.inputs) - len(plain.inputs)} samples are replayed, but the "
             "gradient points where plain fine-tuning's does; check their weights"
         )
@@ -61,7 +61,7 @@ def _check_gradient(where: str, job: Job, plain: Job) -> None:
 
 
 def _check_result(where: str, job: Job, plain: Job) -> None:
-    """With samples in the same order, so that only the objective can make the difference."""
+    """Compare trained weights with samples in the same order, so that only objectives differ."""
     own, theirs = train([replace(each, seed=0) for each in (job, plain)])
     assert _distance(own.params, theirs.params) > _NOTHING, (
         f"{where}: the trained weights are those of plain fine-tuning"
@@ -69,7 +69,7 @@ def _check_result(where: str, job: Job, plain: Job) -> None:
 
 
 def _first_jobs(strategy: Strategy) -> dict[ComponentName, Job]:
-    """The first update of each component, the other's weights left as they were."""
+    """The first job of each component; no weights are changed in between."""
     data = scenario()
     stream = start(strategy).stream(data.x, data.y[:, :1])
     found: dict[ComponentName, Job] = {}
@@ -78,7 +78,7 @@ def _first_jobs(strategy: Strategy) -> dict[ComponentName, Job]:
         while len(found) < 2:
             for job in jobs:
                 found.setdefault("autoencoder" if job.targets is None else "predictor", job)
-            jobs = stream.send([_untrained(job) for job in jobs])
+            jobs = stream.send([_result_without_training(job) for job in jobs])
     except StopIteration:
         missing = {"autoencoder", "predictor"} - set(found)
         assert not missing, f"{type(strategy).__name__}: the {missing.pop()} was never updated"
@@ -86,7 +86,7 @@ def _first_jobs(strategy: Strategy) -> dict[ComponentName, Job]:
     return found
 
 
-def _untrained(job: Job) -> Trained:
+def _result_without_training(job: Job) -> Trained:
     return Trained(job.params, 0, 0, training_loss=0.0, validation_rmse=None, seconds=0.0)
 
 
@@ -114,8 +114,8 @@ def _pull(job: Job, params: Params) -> Tensor:
     return torch.cat([pull.double().flatten() for pull in pulls])
 
 
-def _turned(one: Tensor, other: Tensor) -> float:
-    """Sine of the angle between two gradients: Adam does not care how long they are."""
+def _angle_sine(one: Tensor, other: Tensor) -> float:
+    """Sine of the angle between two gradients; Adam ignores their lengths."""
     along = (one @ other) / (other @ other)
     return float((one - along * other).norm() / one.norm())
 

@@ -1,4 +1,4 @@
-"""What an executor must do: every item once, in any order, whatever happens to its workers."""
+"""Check of an executor: every item once, in any order, even if workers are killed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clearwatt.errors import DataError
 
 
 def check_executor(compute: Executor, folder: Path) -> None:
-    """Hold an executor to what its users rely on; an AssertionError says what is amiss.
+    """Check results, errors and recovery of an executor; raises AssertionError.
 
     Args:
-        compute: The executor; its workers are killed, unless they are this process.
-        folder: An empty folder that the workers can write to.
+        compute: The executor; its workers are killed, unless they run in this process.
+        folder: Empty folder that the workers can write to.
     """
     _check_results(compute)
     _check_errors(compute)
@@ -24,19 +24,19 @@ def check_executor(compute: Executor, folder: Path) -> None:
 
 
 def power(base: int, exponent: int) -> int:
-    """Work that is easily checked."""
+    """Work with a simple result."""
     return int(base**exponent)
 
 
 def refuse(shared: None, item: int) -> int:
-    """Work that fails at one item as a user's data may."""
+    """Work that raises DataError at one item."""
     if item == 2:
         raise DataError("item 2 is refused")
     return item
 
 
 def die_once(folder: str, item: int) -> int:
-    """Work during which the process is killed, the first time that item 3 is worked on."""
+    """Work that kills its process the first time it processes item 3."""
     mark = Path(folder) / "died"
     if item == 3 and not mark.exists():
         mark.touch()
@@ -45,18 +45,18 @@ def die_once(folder: str, item: int) -> int:
 
 
 def die(shared: None, item: int) -> int:
-    """Work that always takes its process down."""
+    """Work that always kills its process."""
     os.kill(os.getpid(), signal.SIGKILL)
     return item
 
 
 def pid(shared: None, item: int) -> int:
-    """The process that does the work."""
+    """Work that returns the id of its process."""
     return os.getpid()
 
 
 def _check_results(compute: Executor) -> None:
-    for base in (2, 3):  # what is shared must not linger from one call to the next
+    for base in (2, 3):  # the shared value must not persist between calls
         found = sorted(compute.map(power, base, range(7)))
         assert found == [(i, base**i) for i in range(7)], f"wrong results: {found}"
     assert list(compute.map(power, 2, [])) == [], "results without an item"
@@ -69,7 +69,7 @@ def _check_errors(compute: Executor) -> None:
         assert "item 2 is refused" in str(error), f"the message is lost: {error}"
     else:
         raise AssertionError("an error in a worker went unnoticed")
-    _check_results(compute)  # and it must go on working
+    _check_results(compute)  # it must still work after the error
 
 
 def _check_killed_worker(compute: Executor, folder: Path) -> None:

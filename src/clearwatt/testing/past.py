@@ -1,4 +1,4 @@
-"""What an approach looks at of the past, and how much of it it keeps."""
+"""Checks of a strategy's access to past samples and of its memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from clearwatt.training.networks import Reconstructor
 
 
 class _SealedPast(Past):
-    """For approaches that declare no access: a touch is remembered and raises."""
+    """Past for strategies without access: any use is recorded and raises."""
 
     def __init__(self, touched: list[str]) -> None:
         self._touched = touched
@@ -56,7 +56,7 @@ class _SealedPast(Past):
 
 
 class _RecentPast(Past):
-    """For approaches that declare the recent past: asking for everything is remembered."""
+    """Past for strategies with recent access: use of `everything` is recorded."""
 
     def __init__(self, touched: list[str], data: Batch) -> None:
         self._touched, self._data = touched, data
@@ -70,9 +70,9 @@ class _RecentPast(Past):
 
 
 def check_history_access(strategy: Strategy) -> None:
-    """The approach looks at no more of the past than it declares.
+    """Check that a strategy uses no more of the past than it declares.
 
-    One that declares none is handed a past that raises on any touch.
+    A strategy without access receives a past that raises on any use.
     """
     if strategy.access is Access.ALL:
         return
@@ -92,10 +92,10 @@ def check_history_access(strategy: Strategy) -> None:
 
 
 def check_memory_bound(strategy: Strategy) -> None:
-    """After many updates no more is held than the approach declares.
+    """Check that after many updates no more samples are held than declared.
 
-    "none": the samples in the buffers; "recent": those of the last `window` updates as well; "all":
-    everything. And unless all is kept, the strategy's state does not grow with the updates.
+    Access "none": samples in the buffers; "recent": also those of the last `window` updates; "all":
+    everything. Unless access is "all", the strategy's state must not grow with the updates.
     """
     strategy = deepcopy(strategy)
     assert strategy.access is not Access.RECENT or strategy.window is not None, (
@@ -115,7 +115,7 @@ def check_memory_bound(strategy: Strategy) -> None:
 
 
 def _check_held(strategy: Strategy, instance: Instance, part: Component, name: str) -> None:
-    """The oldest row held belongs to a window the approach may keep."""
+    """Check that the oldest row held belongs to a window that may be kept."""
     if strategy.access is Access.ALL:
         _check_everything(strategy, instance, part, name)
         return
@@ -128,7 +128,7 @@ def _check_held(strategy: Strategy, instance: Instance, part: Component, name: s
 
 
 def _oldest_allowed(strategy: Strategy, instance: Instance, part: Component) -> int:
-    """The first row of the oldest window that may be held; rows count from the warm-up on."""
+    """First row of the oldest window that may be held; rows count from the warm-up's first."""
     updates = [
         event.step
         for event in instance.events
@@ -153,7 +153,7 @@ def _check_everything(strategy: Strategy, instance: Instance, part: Component, n
 
 
 def _check_constant(strategy: Strategy, name: str, sizes: dict[int, int]) -> None:
-    """The first updates may still find their size; from then on it stays."""
+    """Check that the size is constant after the first two updates."""
     first = min(2, max(sizes))
     settled, *later = [size for update, size in sorted(sizes.items()) if update >= first]
     assert max([settled, *later]) <= settled, (
@@ -163,7 +163,7 @@ def _check_constant(strategy: Strategy, name: str, sizes: dict[int, int]) -> Non
 
 
 def _update_once(strategy: Strategy, component: ComponentName, touched: list[str]) -> None:
-    """What the loop asks of an approach at an update, with a past that is watched."""
+    """Call a strategy as the loop does at an update, with a past that records its use."""
     data, (autoencoder, head, *_) = scenario(), models(strategy)
     model = autoencoder if component == "autoencoder" else head
     known = seen_by(component, autoencoder, data.warm_x, data.warm_y)
@@ -180,16 +180,16 @@ def _update_once(strategy: Strategy, component: ComponentName, touched: list[str
         past=_SealedPast(touched) if sealed else _RecentPast(touched, known),
         capacity=CAPACITY,
         rng=rng,
-        generated=_generated(strategy, component, autoencoder, head),
+        generated=_pseudo_samples(strategy, component, autoencoder, head),
     )
     strategy.objective(update)
     strategy.consolidate(update, model.params)
 
 
-def _generated(
+def _pseudo_samples(
     strategy: Strategy, component: ComponentName, autoencoder: Model, head: Model
 ) -> Batch | None:
-    """Pseudo samples as the component sees them, if the approach makes any."""
+    """Generated samples as the component sees them; None if the strategy generates none."""
     network, params = autoencoder.network, autoencoder.params
     assert isinstance(network, Reconstructor)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""A small grid that drifts: enough for several updates of each component, in a blink."""
+"""A small data set with drift that causes several updates of each component."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clearwatt.training.streams import drive
 WARM_UP = 160
 STREAM = 320
 SHORT = 200
-"""Samples of the stream that cause a handful of updates, where no more are needed."""
+"""Length of a stream that causes a few updates."""
 
 ENTITIES = 3
 CAPACITY = 20
-"""Novel samples that trigger an update, here and so in every check."""
+"""Novel samples that trigger an update in all checks."""
 
 _INPUTS = 4
 _LATENT = 3
@@ -43,7 +43,7 @@ class Scenario:
 
 @cache
 def scenario() -> Scenario:
-    """The same samples at every call; callers must not write into them."""
+    """The data set; the same arrays at every call, so callers must not modify them."""
     rng = np.random.default_rng(0)
     time = np.arange(WARM_UP + STREAM)
     phase = np.stack([np.sin(time / 4), np.cos(time / 4), np.sin(time / 7)], axis=1)
@@ -69,7 +69,7 @@ def _models(synchronous: bool) -> tuple[Model, ...]:
 
 
 def models(strategy: Strategy) -> tuple[Model, ...]:
-    """Copies of the warm-up models that suit the strategy, so that nobody spoils another's."""
+    """Copies of the warm-up models for a strategy."""
     return tuple(
         model._replace(params={name: tensor.clone() for name, tensor in model.params.items()})
         for model in _models(strategy.synchronous)

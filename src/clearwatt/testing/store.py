@@ -1,4 +1,4 @@
-"""Checks that any store must pass, whichever database is behind it.
+"""Checks that a store must pass, with any database.
 
 Each takes a function that opens the store, works in zones of its own that it makes up, and raises
 an `AssertionError` with a sentence that says what is wrong. The function must be picklable, such as
@@ -52,30 +52,32 @@ STEP = 900
 
 
 def check_store(open_store: Opener) -> None:
-    """Run every check; the first that does not hold raises an `AssertionError`."""
+    """Run all checks; the first that fails raises AssertionError."""
     for check in STORE_CHECKS:
         check(open_store)
 
 
 def check_registration(open_store: Opener) -> None:
-    """The same again changes nothing, something else under the same id is refused as a whole."""
+    """Check that repeating a registration changes nothing and a conflicting one is rejected."""
     with closing(open_store()) as store:
         zone, entities = _register(store)
         assert store.add_zone(zone) is False, "a zone that is there counted as new"
-        _refused(lambda: store.add_zone(replace(zone, step=60)), ConflictError, "another step")
+        _check_raises(lambda: store.add_zone(replace(zone, step=60)), ConflictError, "another step")
         assert store.add_entities(entities) == entities, "entities changed when sent again"
         assert store.entities(zone.id) == entities, "entities come back different"
         assert zone in store.zones(), "a zone comes back different"
         new = replace(entities[0], id=f"{zone.id}-new")
         changed = replace(entities[1], unit="MW")
-        _refused(lambda: store.add_entities([new, changed]), ConflictError, "another unit")
+        _check_raises(lambda: store.add_entities([new, changed]), ConflictError, "another unit")
         lost = replace(new, zone=f"{zone.id}-lost")
-        _refused(lambda: store.add_entities([new, lost]), DataError, "a zone that is not there")
+        _check_raises(
+            lambda: store.add_entities([new, lost]), DataError, "a zone that is not there"
+        )
         assert store.entities(zone.id) == entities, "half of a refused list was registered"
 
 
 def check_idempotence(open_store: Opener) -> None:
-    """A reading that is stored already is not stored, and not journaled, again."""
+    """Check that a repeated reading is neither stored nor journaled again."""
     with closing(open_store()) as store:
         zone, entities = _register(store)
         numbers = [entity.number for entity in entities]
@@ -92,11 +94,11 @@ def check_idempotence(open_store: Opener) -> None:
         _check_series(store, numbers[1], [2, np.nan, 0])
         assert store.add_readings(batch[:0], at=4.0) == Receipt(0, 0, 0), "nothing is something"
         unknown = readings([2**31 - 1], times=[0], values=[1])
-        _refused(lambda: store.add_readings(unknown, at=1.0), DataError, "an unknown entity")
+        _check_raises(lambda: store.add_readings(unknown, at=1.0), DataError, "an unknown entity")
 
 
 def check_corrections(open_store: Opener) -> None:
-    """Another value replaces the stored one, is journaled, judged anew and told without values."""
+    """Check that another value replaces the stored one, is journaled and recorded as an event."""
     with closing(open_store()) as store:
         zone, entities = _register(store)
         number = entities[0].number
@@ -116,7 +118,7 @@ def check_corrections(open_store: Opener) -> None:
 
 
 def check_journal(open_store: Opener) -> None:
-    """Entries come back as they went in, numbered per zone from 1 in the order of arrival."""
+    """Check that entries are returned unchanged, numbered by zone from 1 in order of arrival."""
     with closing(open_store()) as store:
         zone, entities = _register(store)
         other, others = _register(store)
@@ -136,11 +138,11 @@ def check_journal(open_store: Opener) -> None:
         heads = store.heads()
         assert (heads[zone.id], heads[other.id]) == (3, 1), f"the heads are {heads}"
         lost = replace(command, zone=f"{zone.id}-lost")
-        _refused(lambda: store.add_command(lost), DataError, "a command to an unknown zone")
+        _check_raises(lambda: store.add_command(lost), DataError, "a command to an unknown zone")
 
 
 def check_weather(open_store: Opener) -> None:
-    """Every issue is kept; one that was sent again is seen as it stood at a journal number."""
+    """Check that all issues are kept, a repeated one as of each journal number."""
     with closing(open_store()) as store:
         zone, _ = _register(store)
         first = weather(zone.id, issued=0, first=0, fill=1)
@@ -162,11 +164,11 @@ def check_weather(open_store: Opener) -> None:
         _check_issue(only, later)
         assert [e.kind for e in store.events(zone=zone.id)] == ["correction"], "no event of it"
         bad = replace(first, values=first.values[:, :1])
-        _refused(lambda: store.add_weather(bad, at=1.0), DataError, "a missing variable")
+        _check_raises(lambda: store.add_weather(bad, at=1.0), DataError, "a missing variable")
 
 
 def check_commit(open_store: Opener) -> None:
-    """An outcome that is committed twice is there once; a deployed version supersedes."""
+    """Check that committing an outcome twice stores it once; a deployed version supersedes."""
     with closing(open_store()) as store:
         zone, entities = _register(store)
         entity = entities[0]
@@ -197,20 +199,20 @@ def check_commit(open_store: Opener) -> None:
 
 
 def check_all_or_nothing(open_store: Opener) -> None:
-    """An outcome that cannot be written down leaves no trace."""
+    """Check that an outcome that cannot be written changes nothing."""
     with closing(open_store()) as store:
         zone, entities = _register(store)
         outcome = _outcome(zone, entities[0], _version(zone, entities[0], 0))
         broken = replace(outcome.events[0], key=f"{zone.id}-nan", details={"error": float("nan")})
         mixed = replace(outcome, events=(*outcome.events, broken))
-        _refused(lambda: store.commit(mixed), ClearwattError, "NaN, which JSON does not know")
+        _check_raises(lambda: store.commit(mixed), ClearwattError, "NaN, which JSON does not know")
         assert store.statuses([zone.id]) == {}, "the status of a refused outcome is there"
         assert store.versions(zone=zone.id) == [], "the version of a refused outcome is there"
         assert store.events(zone=zone.id) == [], "an event of a refused outcome is there"
 
 
 def check_events(open_store: Opener) -> None:
-    """Events are recorded once and found by zone, entity, kind, time and number, page by page."""
+    """Check that events are stored once and found by zone, entity, kind, time and number."""
     with closing(open_store()) as store:
         zone, (entity, other) = _register(store)
         names = [f"{zone.id}-{i}" for i in range(7)]
@@ -240,7 +242,7 @@ def check_events(open_store: Opener) -> None:
 
 
 def check_span(open_store: Opener) -> None:
-    """The first and last reading of an entity are known, in whatever order they came."""
+    """Check the times of an entity's first and last reading, in any order of arrival."""
     with closing(open_store()) as store:
         _, (entity, other) = _register(store)
         assert store.span(entity.number) is None, "an entity without readings has a span"
@@ -253,7 +255,7 @@ def check_span(open_store: Opener) -> None:
 
 
 def check_latest(open_store: Opener) -> None:
-    """The newest usable reading is found, however far back it is."""
+    """Check that the newest usable reading is found, however old."""
     with closing(open_store()) as store:
         zone, (one, two) = _register(store)
         week = 7 * 86_400 // STEP
@@ -270,7 +272,7 @@ def check_latest(open_store: Opener) -> None:
 
 
 def check_vintages(open_store: Opener) -> None:
-    """Forecasts come back as they were given, the newest issue first; old ones can be pruned."""
+    """Check that issued forecasts are returned unchanged, newest first, and can be pruned."""
     with closing(open_store()) as store:
         _, (entity, _) = _register(store)
         values, sources = np.arange(4, dtype=np.float32), np.array([0, 0, 1, 2], dtype=np.uint8)
@@ -293,11 +295,13 @@ def check_vintages(open_store: Opener) -> None:
 
 
 def check_tokens(open_store: Opener) -> None:
-    """Tokens are kept by id, and forgotten."""
+    """Check that tokens are stored by id and removed."""
     with closing(open_store()) as store:
         token = Token(uuid4().hex, "a name", "ingest", "hash", 1.0)
         store.add_token(token)
-        _refused(lambda: store.add_token(replace(token, role="operate")), ConflictError, "again")
+        _check_raises(
+            lambda: store.add_token(replace(token, role="operate")), ConflictError, "again"
+        )
         assert token in store.tokens(), "a token comes back different"
         assert store.remove_token(token.id) is True, "a token cannot be removed"
         assert store.remove_token(token.id) is False, "a token was removed twice"
@@ -321,7 +325,7 @@ STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_killed_writer,
     check_exclusive,
 )
-"""Every check, in the order in which `check_store` runs them: later ones build on earlier."""
+"""All checks in the order of `check_store`; later ones build on earlier ones."""
 
 
 def readings(numbers: list[int], *, times: list[int], values: list[float]) -> Readings:
@@ -391,7 +395,7 @@ def _flag(store: Store, zone: Zone, verdict: Verdict) -> None:
     store.commit(Outcome(ZoneStatus(zone.id, 1, 1), verdicts=(verdict,)))
 
 
-def _refused(call: Callable[[], object], kind: type[ClearwattError], what: str) -> None:
+def _check_raises(call: Callable[[], object], kind: type[ClearwattError], what: str) -> None:
     try:
         call()
     except kind:

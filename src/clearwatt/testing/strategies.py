@@ -1,4 +1,4 @@
-"""Checks that any continual-learning approach must pass, as `check_estimator` for estimators.
+"""Checks that any strategy must pass, like scikit-learn's `check_estimator`.
 
 Each takes a strategy, runs it on a small stream that drifts, and raises an `AssertionError` with a
 sentence that says what is wrong. The strategy given is copied first and never changed.
@@ -23,13 +23,13 @@ _CUTS = (SHORT // 3, SHORT // 2)
 
 
 def check_strategy(strategy: Strategy) -> None:
-    """Run every check; the first that does not hold raises an `AssertionError`."""
+    """Run all checks; the first that fails raises AssertionError."""
     for check in STRATEGY_CHECKS:
         check(strategy)
 
 
 def check_seeded_repeatability(strategy: Strategy) -> None:
-    """The same seed and the same stream give the same instance, to the last bit."""
+    """Check that the same seed and stream give the same instance, to the last bit."""
     first, second = (observe(start(deepcopy(strategy))) for _ in range(2))
     difference = first_difference(first, second)
     assert difference is None, (
@@ -39,12 +39,12 @@ def check_seeded_repeatability(strategy: Strategy) -> None:
 
 
 def check_save_and_resume(strategy: Strategy) -> None:
-    """Saved, loaded and continued equals never stopped, to the last bit."""
+    """Check that saving, loading and continuing equals not stopping, to the last bit."""
     uninterrupted = start(deepcopy(strategy))
     resumed: list[Instance] = []
     for first, last in pairwise((0, *_CUTS, SHORT)):
         if first:
-            resumed.append(_reloaded(uninterrupted, strategy))
+            resumed.append(_save_and_load(uninterrupted, strategy))
         for instance in (uninterrupted, *resumed):
             observe(instance, first, last)
     for cut, instance in zip(_CUTS, resumed, strict=True):
@@ -56,7 +56,7 @@ def check_save_and_resume(strategy: Strategy) -> None:
 
 
 def check_one_by_one_equals_blocks(strategy: Strategy) -> None:
-    """Samples handed in singly or in one block give the same instance, to the last bit."""
+    """Check that single samples and one block give the same instance, to the last bit."""
     singly = start(deepcopy(strategy))
     at_once = observe(deepcopy(singly))
     difference = first_difference(observe(singly, block=1), at_once)
@@ -67,7 +67,7 @@ def check_one_by_one_equals_blocks(strategy: Strategy) -> None:
 
 
 def check_stacked_equals_single(strategy: Strategy) -> None:
-    """An entity that is trained with others fares as it does alone, up to float rounding."""
+    """Check that training an entity with others or alone is equal up to float rounding."""
     alone = observe(start(deepcopy(strategy), [1]))
     stacked = observe(start(deepcopy(strategy), [1, 0, 2]))
     mismatch = first_mismatch(alone, stacked, scenario().x)
@@ -86,11 +86,11 @@ STRATEGY_CHECKS: tuple[Callable[[Strategy], None], ...] = (
     check_one_by_one_equals_blocks,
     check_stacked_equals_single,
 )
-"""Every check, in the order in which `check_strategy` runs them: later ones build on earlier."""
+"""All checks in the order of `check_strategy`; later ones build on earlier ones."""
 
 
-def _reloaded(instance: Instance, strategy: Strategy) -> Instance:
-    """Through a folder and back; a strategy of the user's own comes fresh, without memories."""
+def _save_and_load(instance: Instance, strategy: Strategy) -> Instance:
+    """Save and load an instance; a user's own strategy is passed again as a new object."""
     own = None if type(strategy) in STRATEGIES.values() else deepcopy(strategy)
     with TemporaryDirectory() as folder:
         instance.save(Path(folder))

@@ -1,4 +1,4 @@
-"""Checks of a store that several threads and processes write to, and one of them is killed."""
+"""Checks of a store with several writing threads and processes, one of which is killed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from clearwatt.service.records import READING, Entity, Event, Readings, Zone
 from clearwatt.service.store import ConflictError, Store
 
 Opener = Callable[[], Store]
-"""Opens the store that is checked; the same one each time, in any process."""
+"""Opens the store to check; the same one each time, in any process."""
 
 BATCHES, WRITERS = 20, 4
 PATIENCE = 120
-"""Seconds after which a process that was started is taken for dead."""
+"""Seconds after which a started process counts as dead."""
 SPAWN = multiprocessing.get_context("spawn")
 
 
 def check_concurrent_writers(open_store: Opener) -> None:
-    """Whoever follows the journal or the events by number sees each one, in order, once."""
+    """Check that a reader who follows journal or events by number sees each once, in order."""
     with closing(open_store()) as store:
         zone, numbers = _register(store, WRITERS)
         ready = SPAWN.Barrier(2)
@@ -51,7 +51,7 @@ def check_concurrent_writers(open_store: Opener) -> None:
 
 
 def check_killed_writer(open_store: Opener) -> None:
-    """What was acknowledged to a process that is then killed with SIGKILL is there, whole."""
+    """Check that everything acknowledged to a process before SIGKILL is stored completely."""
     with closing(open_store()) as store:
         zone, (number,) = _register(store, 1)
         acknowledged = _write_until_killed(open_store, zone, number)
@@ -65,7 +65,7 @@ def check_killed_writer(open_store: Opener) -> None:
 
 
 def check_exclusive(open_store: Opener) -> None:
-    """One service at a time; when it is gone, however it went, the next can start."""
+    """Check that one service at a time holds the store, and the next can after it ends."""
     ours, theirs = SPAWN.Pipe()
     with closing(open_store()) as store:
         other = SPAWN.Process(target=_hold, args=(open_store, theirs))
@@ -116,19 +116,19 @@ def _done(remote: multiprocessing.process.BaseProcess, threads: list[threading.T
 
 
 def _follow(store: Store, zone: str, *, until: Callable[[], bool]) -> tuple[list[int], list[int]]:
-    """The numbers that a reader sees who always asks for what comes after the last it saw."""
+    """Numbers seen by a reader that always asks for those after the last one."""
     seen: list[int] = []
     told: list[int] = []
     over = False
     while not over:
-        over = until()  # asked before reading, so that the last round sees everything
+        over = until()  # before reading, so that the last round sees everything
         seen += [e.seq for e in store.journal(zone, after=seen[-1] if seen else 0)]
         told += [e.seq for e in store.events(zone=zone, after=told[-1] if told else 0, limit=999)]
     return seen, told
 
 
 def _write_until_killed(open_store: Opener, zone: str, number: int) -> int:
-    """Let a process write, kill it a few batches after its start; how many it had confirmed."""
+    """Start a process that writes, kill it after a few batches; returns the number confirmed."""
     ours, theirs = SPAWN.Pipe(duplex=False)
     writer = SPAWN.Process(target=_write_for_ever, args=(open_store, number, theirs))
     writer.start()

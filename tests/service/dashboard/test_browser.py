@@ -153,7 +153,7 @@ def test_exclude_a_window_by_dragging(visits: Visits, stage: Stage):
     page.get_by_role("button", name="Whole life").click()
     expect(page.locator("#plot-hint")).to_contain_text("1 Jan 2024")
     page.get_by_role("button", name="Exclude by dragging").click()
-    expect(page.locator("#plot-hint")).to_contain_text("a window to forget")
+    expect(page.locator("#plot-hint")).to_contain_text("a window to exclude")
     drag(page, 0.3, 0.4)
     expect(page.get_by_label("From (your time)")).not_to_have_value("")
     page.get_by_role("textbox", name="Why").fill("the meter was replaced")

@@ -175,7 +175,7 @@ def test_an_update_is_explained(web, plant):
     shown = page(web, f"/entities/e0/events/{number}")
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown))
     for part in (
-        "The prediction signal had found enough novelty: 300 novel and 1,234 familiar",
+        "The prediction error exceeded its threshold often enough: 300 novel and 1,234 familiar",
         "40 of the last 96 readings",
         "Threshold 4.25 kW 3.12 kW",
         "Error on novel samples 6.50 kW 2.50 kW",

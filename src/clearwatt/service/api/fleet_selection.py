@@ -64,7 +64,7 @@ def _name(member: FleetMember) -> tuple[str, str]:
     return (member.entity.name or member.entity.id).casefold(), member.entity.id
 
 
-def _known(value: float | None) -> float:
+def _sort_value(value: float | None) -> float:
     """Sort key of an optional number; None sorts lowest."""
     return -1.0 if value is None else float(value)
 
@@ -72,8 +72,8 @@ def _known(value: float | None) -> float:
 _KEYS: dict[str, Callable[[FleetMember], Any]] = {
     "name": _name,
     "zone": lambda member: member.entity.zone,
-    "error": lambda member: _known(member.status.live.rmse_day),
-    "trend": lambda member: _known(member.trend),
+    "error": lambda member: _sort_value(member.status.live.rmse_day),
+    "trend": lambda member: _sort_value(member.trend),
     "fill": lambda member: member.status.component.fill,
-    "updated": lambda member: _known(member.status.last_update),
+    "updated": lambda member: _sort_value(member.status.last_update),
 }

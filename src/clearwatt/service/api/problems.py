@@ -109,13 +109,13 @@ class UnexpectedErrorMiddleware:
         """Pass the request on and catch exceptions."""
         started = False
 
-        async def watched(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, send_and_note)
         except Exception as error:
             answer = unexpected_problem(error, scope.get("path", ""))
             if not started:
@@ -152,7 +152,7 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
 async def _http(request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    if status == 405 and (allowed := _allowed(request)):
+    if status == 405 and (allowed := _allowed_methods(request)):
         headers["Allow"] = ", ".join(allowed)
     messages = {
         400: "the body cannot be read; send JSON in UTF-8",
@@ -163,7 +163,7 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     return problem(known, messages.get(status, "the request cannot be answered"), headers=headers)
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """All methods of an address; the framework lists those of one route only."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     fitting = [methods for path, methods in paths.items() if _fits(path, request.url.path)]

@@ -30,7 +30,7 @@ def forecast_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, 
         start = query.end - AHEAD
     if start is None:
         start = _now(app, zone)
-    return _ordered(start, start + AHEAD if query.end is None else query.end)
+    return _check_order(start, start + AHEAD if query.end is None else query.end)
 
 
 def past_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, int]:
@@ -41,7 +41,7 @@ def past_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, int]
         return end - DAY, end
     if query.start is None:
         return (query.end or 0) - DAY, query.end or 0
-    return _ordered(query.start, query.start + DAY if query.end is None else query.end)
+    return _check_order(query.start, query.start + DAY if query.end is None else query.end)
 
 
 def check_steps(count: int, most: int) -> None:
@@ -58,7 +58,7 @@ def _now(app: AppContext, zone: Zone) -> int:
     return now // zone.step * zone.step
 
 
-def _ordered(start: int, end: int) -> tuple[int, int]:
+def _check_order(start: int, end: int) -> tuple[int, int]:
     if start >= end:
         raise DataError(f"end {text(end)} is not after start {text(start)}; ask for a later end")
     return start, end

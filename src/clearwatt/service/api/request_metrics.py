@@ -22,17 +22,17 @@ class RequestMetricsMiddleware:
             return
         began, status = time.perf_counter(), 500
 
-        async def watched(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, send_and_note)
         finally:
             route = getattr(scope.get("route"), "path", "none")
             seconds = time.perf_counter() - began
-            self.metrics.request_answered(
+            self.metrics.count_request(
                 route=route, method=scope["method"], status=status, seconds=seconds
             )

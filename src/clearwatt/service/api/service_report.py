@@ -40,11 +40,11 @@ def report(app: AppContext) -> HealthReport:
         models=_models(views, counts.get("versions", 0)),
         learner=asdict(health),
         software=_software(),
-        zones=[_zone(view, last.get(view.zone.id), heads, health) for view in _ordered(views)],
+        zones=[_zone(view, last.get(view.zone.id), heads, health) for view in _sort_zones(views)],
     )
 
 
-def _ordered(views: list[ZoneView]) -> list[ZoneView]:
+def _sort_zones(views: list[ZoneView]) -> list[ZoneView]:
     """Zones with errors first."""
     return sorted(views, key=lambda view: (not view.status.error, view.zone.id))
 

@@ -34,12 +34,12 @@ def _check_times(new: NewWeather, now: float) -> None:
     if new.issued_at > now + DAY:
         raise DataError(f"issued_at: {text(new.issued_at)} is more than a day in the future")
     if (late := np.flatnonzero(times > now + HORIZON)).size:
-        raise DataError(f"{_named(new.times, late[0])} is more than 60 days in the future")
+        raise DataError(f"{_place(new.times, late[0])} is more than 60 days in the future")
     if (odd := np.flatnonzero(times % MINUTE)).size:
-        raise DataError(f"{_named(new.times, odd[0])} is not a whole minute")
+        raise DataError(f"{_place(new.times, odd[0])} is not a whole minute")
     if (back := np.flatnonzero(np.diff(times) <= 0)).size:
         raise DataError(
-            f"{_named(new.times, back[0] + 1)} is not after the time before it; sort the times "
+            f"{_place(new.times, back[0] + 1)} is not after the time before it; sort the times "
             "and send each once"
         )
 
@@ -59,5 +59,5 @@ def _check_variables(new: NewWeather, zone: Zone) -> None:
             )
 
 
-def _named(times: Sequence[int], at: int) -> str:
+def _place(times: Sequence[int], at: int) -> str:
     return f"times.{at}: {text(times[at])}"

@@ -30,7 +30,7 @@ EVENT_INTERVAL = 3600
 class ForecastObserver(Protocol):
     """Receives every answer, such as `clearwatt.service.metrics.Metrics`."""
 
-    def forecasts_answered(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
+    def count_forecasts(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
         """Count the forecasts of one request and the seconds it took."""
 
 
@@ -77,7 +77,7 @@ class Forecaster:
         self.recorder.record([forecast.vintage for forecast in found.values()])
         self._tell(found.values())
         if self._metrics is not None:
-            self._metrics.forecasts_answered(found.values(), seconds=time.perf_counter() - began)
+            self._metrics.count_forecasts(found.values(), seconds=time.perf_counter() - began)
         return [found[name] for name in entities]
 
     def reload(self, zone: str, *, generation: int | None = None) -> None:

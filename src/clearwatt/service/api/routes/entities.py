@@ -42,7 +42,7 @@ def register_entities(app: App, new: OneOrMany, response: Response) -> Registere
     added, created = app.registry.add_entities([_entity(each) for each in wanted])
     if not created:
         response.status_code = 200
-    return Registered(entities=[EntityRecord.registered(each) for each in added], created=created)
+    return Registered(entities=[EntityRecord.of_entity(each) for each in added], created=created)
 
 
 @router.get("/v1/entities", responses=error_responses())

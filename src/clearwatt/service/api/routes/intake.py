@@ -35,7 +35,7 @@ def add_weather(app: App, new: NewWeather) -> WeatherReceipt:
     issue = check_weather(new, app.registry.zone(new.zone), now=app.clock())
     fresh = app.store.add_weather(issue, at=app.clock())
     app.forecaster.weather_changed(issue.zone)
-    app.metrics.weather_taken(issue.zone)
+    app.metrics.count_weather(issue.zone)
     app.learner.wake()
     return WeatherReceipt(
         zone=issue.zone, issued_at=text(issue.issued_at), times=len(issue.times), new=fresh
@@ -55,7 +55,7 @@ def add_measurements(app: App, batch: ReadingBatch) -> BatchReceipt:
     if len(checked.readings):
         receipt = app.store.add_readings(checked.readings, at=app.clock())
         app.learner.wake()
-    app.metrics.readings_taken(receipt, rejected=len(checked.rejected))
+    app.metrics.count_readings(receipt, rejected=len(checked.rejected))
     return BatchReceipt(
         new=receipt.new,
         duplicates=receipt.duplicates,

@@ -120,8 +120,8 @@ class EntityRecord(Outgoing):
     extra: dict[str, str]
 
     @classmethod
-    def registered(cls, entity: Entity) -> EntityRecord:
-        """Without its number, which is the store's own affair."""
+    def of_entity(cls, entity: Entity) -> EntityRecord:
+        """The answer for an entity, without its number, which is internal."""
         return cls(**_record(entity))
 
 

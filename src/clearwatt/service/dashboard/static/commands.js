@@ -1,23 +1,23 @@
-// What a person tells the service to do: asked for at once, carried out by the learner, told here.
+// Commands: sent to the service, carried out by the learner; their outcomes are shown here.
 import { get, send } from "./api.js";
 import { onEvent } from "./live.js";
 
-const REMEMBERED = 200;
+const MOST_RECENT = 200;
 const outcomes = document.getElementById("outcomes");
-const waiting = new Map(); // key of the event that tells the outcome → the line that shows it
-const told = new Map(); // events heard lately: one may come before the answer that names it
+const waiting = new Map(); // key of the event with the outcome → the line that shows it
+const recent = new Map(); // recent events by key: one may arrive before the answer that names it
 
 onEvent(hear);
 
-/** Sends a command and shows what becomes of it. */
+/** Sends a command and shows its outcome. */
 export async function command(what, url, request = {}) {
   const line = document.createElement("p");
-  line.textContent = `Asking: ${what}…`;
+  line.textContent = `Sending: ${what}…`;
   outcomes.prepend(line);
   while (outcomes.children.length > 4) outcomes.lastElementChild.remove();
   try {
     const answer = await send(url, request);
-    line.textContent = `Asked: ${what}. The learner gets to it…`;
+    line.textContent = `Accepted: ${what}. Waiting for the learner…`;
     for (const accepted of answer.commands ?? [answer]) expect(accepted.event, line);
   } catch (error) {
     line.className = "refused";
@@ -25,14 +25,14 @@ export async function command(what, url, request = {}) {
   }
 }
 
-/** Looks for outcomes that were not heard, among the newest events of an entity. */
+/** Looks for missed outcomes among the newest events of an entity. */
 export async function catchUp(entity) {
   if (waiting.size === 0) return;
   const { events } = await get("/v1/events", { entity, shared: true, limit: 50 });
   events.forEach(hear);
 }
 
-/** Asks in a dialog; whether the answer was yes. */
+/** Asks in a dialog; resolves to whether the answer was yes. */
 export function confirmed(text) {
   const dialog = document.getElementById("confirm");
   document.getElementById("confirm-text").textContent = text;
@@ -45,12 +45,12 @@ export function confirmed(text) {
 
 function expect(key, line) {
   waiting.set(key, line);
-  if (told.has(key)) hear(told.get(key));
+  if (recent.has(key)) hear(recent.get(key));
 }
 
 function hear(event) {
-  told.set(event.key, event);
-  if (told.size > REMEMBERED) told.delete(told.keys().next().value);
+  recent.set(event.key, event);
+  if (recent.size > MOST_RECENT) recent.delete(recent.keys().next().value);
   const line = waiting.get(event.key);
   if (line === undefined) return;
   waiting.delete(event.key);

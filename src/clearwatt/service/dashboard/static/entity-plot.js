@@ -1,5 +1,5 @@
-// The plot of an entity: power, both error signals with their thresholds, and what happened.
-// Plotly knows no time zones, so times go in as the clock on the viewer's wall shows them.
+// The plot of an entity: power, both errors with their thresholds, and events.
+// Plotly has no time zones, so times are passed in the viewer's local time.
 import { isDark, utc } from "./page.js";
 
 const MARKS = {
@@ -11,7 +11,7 @@ const MARKS = {
 };
 export const MARKED = Object.keys(MARKS);
 
-// The page has its own buttons, which a keyboard reaches; plotly's would lie over the marks.
+// The page has its own buttons, usable by keyboard; plotly's would cover the marks.
 const CONFIG = { responsive: true, displayModeBar: false };
 
 /** Milliseconds as the wall clock of the viewer, in the form plotly takes for a date. */

@@ -1,4 +1,4 @@
-// The page of an entity: its plot over any time, and what a person may do about it.
+// The page of an entity: its plot and the commands of an operator.
 import { get } from "./api.js";
 import { catchUp, command, confirmed } from "./commands.js";
 import { draw, fromWall, MARKED, plotlyReady } from "./entity-plot.js";
@@ -8,10 +8,10 @@ import { partOf, refreshParts } from "./parts.js";
 
 const DAY = 86_400_000;
 const AHEAD = 2 * DAY;
-const LONG = 60 * DAY; // a view that is dear to load, so not at every change
+const LONG = 60 * DAY; // longer views take long to load, so they are not reloaded at every change
 const PATIENCE = 15_000;
 const BANDS = [0.05, 0.25, 0.75, 0.95]; // the ends of the intervals that are drawn
-const MOST_STEPS = 499_000; // that the service reads at once
+const MOST_STEPS = 499_000; // limit of the service per request
 
 const root = document.getElementById("entity");
 const plot = document.getElementById("plot");
@@ -33,17 +33,17 @@ const state = {
   chosen: null,
   excluding: false,
 };
-let asked = 0; // a newer question makes older answers useless
+let asked = 0; // number of the newest request; answers to older ones are ignored
 let loaded = 0;
 let later = 0;
 let listening = false;
-let dragging = false; // drawing anew would take the plot out of the viewer's hand
+let dragging = false; // redrawing would interrupt the drag
 let waiting = false;
 
 function follow() {
   const end = state.life?.end ?? Math.floor(Date.now() / step) * step;
   const start = state.days === "all" ? (state.life?.start ?? end - 7 * DAY) : end - state.days * DAY;
-  // Of a long past, two days to come would be a sliver.
+  // In a long view, two days of forecast would be too narrow to see.
   const past = end - Math.max(start, end - MOST_STEPS * step);
   state.view = { start: end - past, end: end + Math.min(AHEAD, past) };
 }
@@ -87,7 +87,7 @@ async function show() {
   if (!listening) listenToPlot();
   const { start, end } = state.view;
   hint.textContent = state.excluding
-    ? "Drag over the plot to choose a window to forget, or fill in the form below."
+    ? "Drag over the plot to choose a window to exclude, or fill in the form below."
     : `${local(start)} to ${local(end)}. Drag to zoom, or use the buttons.`;
 }
 
@@ -122,7 +122,7 @@ async function refresh() {
 }
 
 function fail(error) {
-  hint.textContent = `This could not be loaded: ${error.message}`;
+  hint.textContent = `The plot could not be loaded: ${error.message}`;
 }
 
 function press(button) {
@@ -260,7 +260,7 @@ plot.addEventListener("pointerdown", () => {
   dragging = true;
 }, { capture: true });
 for (const end of ["pointerup", "pointercancel"]) {
-  // Plotly hears of the end of a drag after this.
+  // Plotly receives the end of a drag after this.
   addEventListener(end, () => dragging && setTimeout(letGo, 100), { capture: true });
 }
 

@@ -1,4 +1,4 @@
-// New events on top of the log, as the filter has it, while its newest page is open.
+// Adds new events that match the filter to the top of the newest page.
 import { onLog } from "./live.js";
 import { timeElement } from "./page.js";
 
@@ -15,7 +15,7 @@ function made(name, ...children) {
   return element;
 }
 
-/** When it was recorded and, where it is about readings, the time of the last of them. */
+/** Time of recording and, for events about readings, the time of the last of them. */
 function when(event) {
   if (!event.time) return [timeElement(event.at)];
   const about = made("span", "about ", timeElement(event.time));

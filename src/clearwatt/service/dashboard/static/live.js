@@ -1,9 +1,9 @@
-// What is new, heard from the service: one stream per page, picked up again whenever it breaks.
-// A page in the background lets go of it, because a browser opens few connections to one service.
+// News from the service: one stream per page, reconnected whenever it breaks.
+// A page in the background closes it, because a browser limits connections to one service.
 import { local, utc } from "./page.js";
 
-const SILENCE = 25_000; // the service says something every ten seconds
-const SHORT = 3_000; // a cut that heals within this is not worth a word
+const SILENCE = 25_000; // the service sends something every ten seconds
+const SHORT = 3_000; // shorter interruptions are not shown
 const LONGEST_WAIT = 10_000;
 
 const news = new EventTarget();
@@ -13,9 +13,9 @@ const sign = document.getElementById("live");
 let source = null;
 let retry = 0;
 let failures = 0;
-let last = null; // the number of the newest event heard
+let last = null; // number of the newest event received
 let heard = Date.now();
-let missed = false; // whether something may have happened unheard
+let missed = false; // whether news may have been missed
 
 /**
  * Calls back after a change of a zone (of any, without one) and whenever news may have been missed,
@@ -41,7 +41,7 @@ export function onEvent(callback) {
   news.addEventListener("log", ({ detail }) => callback(detail));
 }
 
-/** Makes one call of several that come close together. */
+/** Combines calls that come close together into one. */
 function gathered(callback, every) {
   let waiting = false;
   let busy = false;
@@ -51,7 +51,7 @@ function gathered(callback, every) {
     try {
       await callback();
     } catch (error) {
-      // A service that is away is told of by the banner; anything else is a fault of the page.
+      // The banner reports a service that does not answer; anything else is a fault of the page.
       if (source?.readyState === EventSource.OPEN) throw error;
       missed = true;
     } finally {
@@ -107,7 +107,7 @@ function reconnect() {
   retry = setTimeout(connect, Math.min(250 * 2 ** failures, LONGEST_WAIT));
 }
 
-/** A stream does not say why it was refused; a session may be over. */
+/** A stream does not report why it was rejected; the session may have ended. */
 async function leaveIfLoggedOut() {
   const answer = await fetch("/v1/models?limit=1").catch(() => null);
   if (answer?.status === 401) {
@@ -123,7 +123,7 @@ function show() {
   if (stale === !banner.hidden) return;
   banner.hidden = !stale;
   if (stale) {
-    banner.textContent = `Stale since ${local(heard)}: the service does not answer. Trying again…`;
+    banner.textContent = `Stale since ${local(heard)}: the service does not answer. Values may be out of date. Reconnecting…`;
     banner.title = utc(heard);
   }
 }

@@ -1,7 +1,7 @@
-// Parts of a page, rendered by the service and put in place of those shown when they have changed.
+// Parts of a page, rendered by the service and replaced when they have changed.
 import { showTimes } from "./page.js";
 
-/** What a page of this service has in one of its parts. */
+/** One part of a page of this service. */
 export async function partOf(address, name) {
   const page = await fetchPage(address);
   const part = page.querySelector(`[data-part="${name}"]`);
@@ -10,7 +10,7 @@ export async function partOf(address, name) {
   return document.adoptNode(part);
 }
 
-/** Brings every part of this page up to date; what is selected or focused stays so. */
+/** Updates every part of this page; selection and focus stay. */
 export async function refreshParts() {
   const page = await fetchPage(location.href);
   for (const fresh of page.querySelectorAll("[data-part]")) {
@@ -24,7 +24,7 @@ async function fetchPage(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } });
   if (answer.redirected) {
     location.assign("/login?next=" + encodeURIComponent(location.pathname + location.search));
-    throw new Error("the session is over; log in again");
+    throw new Error("the session has ended; log in again");
   }
   if (!answer.ok) throw new Error(`the service answered ${answer.status}`);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -50,7 +50,7 @@ function checkedIn(part) {
   return new Set(Array.from(part.querySelectorAll("input:checked"), (box) => box.value));
 }
 
-/** How to find an element that has the focus again in a part that replaces its own. */
+/** Selector that finds a focused element again after its part was replaced. */
 function place(part, element) {
   if (!part.contains(element)) return null;
   for (const name of ["id", "data-url", "value", "href"]) {

@@ -1,3 +1,3 @@
-// Runs before the first paint, so that a chosen theme does not flash up in the other one.
+// Runs before the first paint, so that the page does not flash in the other theme.
 const chosen = localStorage.getItem("clearwatt-theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
