@@ -7,7 +7,7 @@ from clearwatt.data.simulate.drift import Change, Changes
 from clearwatt.data.simulate.entity_specs import SUBTYPES
 
 
-def test_every_subtype_of_the_roster_has_a_recipe():
+def test_every_simulated_subtype_has_a_recipe():
     assert set(CONSUMERS) == set(SUBTYPES[Kind.CONSUMER])
 
 

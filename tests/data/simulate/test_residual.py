@@ -7,7 +7,7 @@ from clearwatt.data.simulate.entity_specs import SUBTYPES
 from clearwatt.data.simulate.residual import SUBSTATIONS, residual_load
 
 
-def test_every_subtype_of_the_roster_has_a_substation():
+def test_every_simulated_subtype_has_a_substation():
     assert set(SUBSTATIONS) == set(SUBTYPES[Kind.RESIDUAL])
 
 
