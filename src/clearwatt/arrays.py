@@ -16,8 +16,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def checked_inputs(x: npt.ArrayLike, width: int) -> Float32Array:
-    """Inputs (n x d) as an instance stores them, or a DataError that names what is amiss."""
-    inputs = _stored(x)
+    """Inputs (n x d) in single precision; a DataError names what is wrong."""
+    inputs = _single_precision(x)
     if inputs.ndim != 2 or inputs.shape[1] != width:
         raise DataError(f"x has shape {inputs.shape}; this instance takes n x {width} inputs")
     finite = np.isfinite(inputs)
@@ -33,8 +33,8 @@ def checked_inputs(x: npt.ArrayLike, width: int) -> Float32Array:
 def checked_targets(
     y: npt.ArrayLike, samples: int, entities: Sequence[int | str | None]
 ) -> Float32Array:
-    """Measurements (n x entities), NaN where there is none, or a DataError."""
-    targets = _stored(y)
+    """Measurements (n x entities) in single precision, NaN where there is none, or a DataError."""
+    targets = _single_precision(y)
     wanted = (samples, len(entities))
     if targets.shape != wanted:
         raise DataError(
@@ -50,7 +50,7 @@ def checked_targets(
     return targets
 
 
-def _stored(values: npt.ArrayLike) -> Float32Array:
-    """In single precision; what is too large for it becomes infinite, which is refused by name."""
+def _single_precision(values: npt.ArrayLike) -> Float32Array:
+    """A single-precision array; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(values, dtype=np.float32)

@@ -1,6 +1,6 @@
-"""Work on many items at once: in this process, in several, or on a Ray cluster.
+"""Executors: run work on many items in this process, in several, or on a Ray cluster.
 
-A worker that dies costs time, not results: what it was doing is done again.
+The item of a worker that dies is run again.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Result = TypeVar("Result")
 ExecutorName = Literal["serial", "processes", "ray"]
 
 ATTEMPTS = 3
-"""How often an item may take its worker down before it is given up."""
+"""Number of times a worker may die on the same item before the run fails."""
 GRACE = 5.0
-"""Seconds between the end of a worker's pipe and its own, at the most."""
+"""Maximum seconds between the end of a worker's pipe and the end of its process."""
 
 
-_LIVES = threading.Lock()
-"""Held where processes begin and end: each start looks after all that have ended."""
+_PROCESS_LOCK = threading.Lock()
+"""Starting a process also reaps finished ones, so start and join are serialised."""
 
 
 class Executor(Protocol):
@@ -49,23 +49,23 @@ class Executor(Protocol):
         Args:
             work: A function of a module, so that other processes find it.
             shared: What all items need; sent to each worker once.
-            items: What differs; small.
+            items: One argument per call; small.
         """
 
     def close(self) -> None:
-        """End the workers, whatever they are doing."""
+        """Stop the workers, even if they are busy."""
 
 
 @contextmanager
 def executor(
     name: ExecutorName, *, workers: int | None = None, address: str | None = None
 ) -> Iterator[Executor]:
-    """Start an executor and end it with the block.
+    """Start an executor; it is closed at the end of the with-block.
 
     Args:
         name: "serial", "processes" or "ray".
-        workers: How many; by default one per core. A cluster that is joined has its own.
-        address: Of a Ray cluster to join; by default one is started on this machine.
+        workers: Number of workers; by default one per core. An existing cluster has its own.
+        address: Address of an existing Ray cluster; by default one is started here.
     """
     if name not in get_args(ExecutorName):
         raise ConfigurationError(
@@ -75,7 +75,7 @@ def executor(
         raise ConfigurationError(f"workers is {workers}; give at least 1")
     if address is not None and name != "ray":
         raise ConfigurationError(f"a Ray address needs the executor ray, not {name}")
-    started = _started(name, workers or cores(), address)
+    started = _make_executor(name, workers or cores(), address)
     try:
         yield started
     finally:
@@ -83,24 +83,24 @@ def executor(
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def require_ray() -> None:
-    """Refuse to go on where Ray is not installed, without the time it takes to import it."""
+    """Raise a MissingExtraError if Ray is not installed; does not import it, which is slow."""
     if find_spec("ray") is None:
         raise MissingExtraError("ray", "ray")
 
 
-def _started(name: ExecutorName, workers: int, address: str | None) -> Executor:
+def _make_executor(name: ExecutorName, workers: int, address: str | None) -> Executor:
     if name == "serial":
         return _Serial()
     return _Processes(workers) if name == "processes" else _Ray(workers, address)
 
 
 class _Serial:
-    """One item after the other, here."""
+    """One item after the other, in this process."""
 
     workers = 1
 
@@ -116,47 +116,47 @@ class _Serial:
 
 @dataclass(frozen=True, eq=False)
 class WorkSpec:
-    """What a worker must know before the first item."""
+    """The function a worker calls, and the argument that all items share."""
 
     work: Callable[[Any, Any], Any]
     shared: Any
 
 
 class _Outcome(NamedTuple):
-    """What became of an item: a value, or an error."""
+    """The result of an item: a value, or an error."""
 
     value: Any
     error: Exception | None
 
 
 class Worker:
-    """A process that does one item at a time, and the position of the item it is doing.
+    """A process that runs one item at a time, and the position of that item.
 
-    It ends with the process that started it. Several threads may have one each.
+    It ends with its parent process. Several threads may have one each.
     """
 
     def __init__(self) -> None:
-        # Spawned, not forked: a copy of a process whose libraries hold locks may hang.
+        # Spawned, not forked: a forked process may hang on locks that its libraries hold.
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _LIVES:
+        with _PROCESS_LOCK:
             self._process.start()
         theirs.close()  # so that the pipe ends with the process
         self.position: int | None = None
-        self._told: WorkSpec | None = None
+        self._spec: WorkSpec | None = None
 
-    def begin(self, position: int, item: object, told: WorkSpec) -> None:
-        """Start on an item; what all items need is sent before the first of them."""
+    def begin(self, position: int, item: object, spec: WorkSpec) -> None:
+        """Start an item; a new spec is sent before it."""
         self.position = position
-        with suppress(OSError):  # died before it began: its pipe has ended, `finish` will tell
-            if self._told is not told:
-                _send(self.pipe, told)
-                self._told = told
+        with suppress(OSError):  # the process has died; `finish` returns None
+            if self._spec is not spec:
+                _send(self.pipe, spec)
+                self._spec = spec
             _send(self.pipe, item)
 
     def finish(self) -> tuple[int, _Outcome | None]:
-        """Which item is done and what became of it; None: the process is gone."""
+        """Wait for the item; returns its position and outcome, None if the process died."""
         position = self.position
         if position is None:
             raise RuntimeError("the worker was given no item")
@@ -168,18 +168,18 @@ class Worker:
         return position, outcome
 
     def ended_by_itself(self) -> bool:
-        """Whether a process that is gone ended with an error of its own, not by a signal."""
-        with _LIVES:
+        """Whether a dead process ended with an error of its own, not by a signal."""
+        with _PROCESS_LOCK:
             self._process.join(GRACE)
         return (self._process.exitcode or 0) > 0
 
     def kill(self) -> None:
-        """Stop the process at once; whoever waits in `finish`, in another thread, is told."""
+        """Stop the process at once; `finish` in another thread then returns None."""
         self._process.kill()
 
     def end(self) -> None:
-        """Stop the process and let go of all that was its."""
-        with _LIVES:
+        """Stop the process and release its resources."""
+        with _PROCESS_LOCK:
             self._process.kill()
             self._process.join()
             self._process.close()
@@ -196,11 +196,11 @@ class _Processes:
     def map(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
-        told, waiting = WorkSpec(work, shared), deque(range(len(items)))
+        spec, waiting = WorkSpec(work, shared), deque(range(len(items)))
         deaths: Counter[int] = Counter()
         try:
             while waiting or self._busy:
-                self._set_to_work(waiting, items, told)
+                self._assign(waiting, items, spec)
                 for worker in self._ready():
                     position, outcome = worker.finish()
                     if outcome is None:
@@ -213,7 +213,7 @@ class _Processes:
                     else:
                         yield position, outcome.value
         finally:
-            for worker in self._busy:  # given up with work under way: nobody wants the results
+            for worker in self._busy:  # the caller stopped early: results are not needed
                 self._dismiss(worker)
 
     def close(self) -> None:
@@ -224,17 +224,17 @@ class _Processes:
     def _busy(self) -> list[Worker]:
         return [worker for worker in self._pool if worker.position is not None]
 
-    def _set_to_work(self, waiting: deque[int], items: Sequence[object], told: WorkSpec) -> None:
-        """Give every idle worker an item; hire up to the number wanted."""
+    def _assign(self, waiting: deque[int], items: Sequence[object], spec: WorkSpec) -> None:
+        """Give every idle worker an item; start workers up to the maximum."""
         while len(self._pool) < min(self.workers, len(self._busy) + len(waiting)):
             self._pool.append(Worker())
         for worker in self._pool:
             if worker.position is None and waiting:
                 position = waiting.popleft()
-                worker.begin(position, items[position], told)
+                worker.begin(position, items[position], spec)
 
     def _ready(self) -> list[Worker]:
-        """Wait for workers that are done, or gone."""
+        """Wait for workers that have finished or died."""
         busy = self._busy
         ready = connection.wait([worker.pipe for worker in busy])
         return [worker for worker in busy if worker.pipe in ready]
@@ -260,32 +260,32 @@ def _give_up_after(deaths: int, *, by_itself: bool) -> None:
 
 
 def _serve(pipe: connection.Connection) -> None:
-    """A worker's life: take what is shared, then items, until the pipe or the parent ends."""
+    """Main loop of a worker: receive a spec, then items, until the pipe or the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    told: WorkSpec = pipe.recv()
+    spec: WorkSpec = pipe.recv()
     while True:
         try:
             message = pipe.recv()
         except EOFError:
             return
         if isinstance(message, WorkSpec):
-            told = message
+            spec = message
         else:
-            _send(pipe, _outcome(told, message))
+            _send(pipe, _outcome(spec, message))
 
 
 def _send(pipe: connection.Connection, message: object) -> None:
     """Send by value, tensors too: torch would put them into shared memory.
 
-    Of that a container has little, and it may be gone with a process that was killed.
+    Containers have little of it, and it may be lost when a process is killed.
     """
     pipe.send_bytes(pickle.dumps(message))
 
 
-def _outcome(told: WorkSpec, item: object) -> _Outcome:
+def _outcome(spec: WorkSpec, item: object) -> _Outcome:
     try:
-        return _Outcome(told.work(told.shared, item), None)
+        return _Outcome(spec.work(spec.shared, item), None)
     except Exception as error:
         return _Outcome(None, error)
 
@@ -294,12 +294,12 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
-        os._exit(1)  # nobody is left to take a result
+        os._exit(1)  # no process is left to receive the result
 
 
 @contextmanager
 def _same_imports() -> Iterator[None]:
-    """Processes started in the block find the modules that this one does."""
+    """Let processes started in the block import the same modules."""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     try:
@@ -311,7 +311,7 @@ def _same_imports() -> Iterator[None]:
 
 
 class _Ray:
-    """A Ray cluster: one that is there, or one started on this machine."""
+    """A Ray cluster: an existing one, or one started on this machine."""
 
     def __init__(self, workers: int, address: str | None) -> None:
         require_ray()
@@ -338,11 +338,11 @@ class _Ray:
     def map(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
-        told = self._ray.put(shared)
+        reference = self._ray.put(shared)
         remote = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS)(work)
-        pending = {remote.remote(told, item): position for position, item in enumerate(items)}
-        # Given up with work under way, the rest is left to run: cancelling a task of Ray's that is
-        # just ending aborts this process (ray-project/ray issue 54260); closing ends it safely.
+        pending = {remote.remote(reference, item): position for position, item in enumerate(items)}
+        # If the caller stops early, pending tasks are not cancelled: cancelling a Ray task that is
+        # just ending aborts this process (ray-project/ray issue 54260). Closing is safe.
         while pending:
             (done,), _ = self._ray.wait(list(pending), num_returns=1)
             with self._named():
@@ -354,7 +354,7 @@ class _Ray:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Ray's own failures as errors of ours; those of the work are left as they are."""
+        """Convert Ray's own failures to ClearwattError; errors of the work pass unchanged."""
         errors = self._ray.exceptions
         try:
             yield

@@ -1,18 +1,18 @@
-"""One root for every error a user can cause; each says what was wrong and what to do."""
+"""Errors with one root class; each message says what was wrong and what to do."""
 
 from numbers import Integral
 
 
 class ClearwattError(Exception):
-    """Root of all errors ClearWatt raises on purpose; the command line exits with 2 on it."""
+    """Root of all errors that ClearWatt raises; the command line exits with 2."""
 
 
 class DataError(ClearwattError, ValueError):
-    """A data set, file or array that cannot be used as it is."""
+    """A data set, file or array that cannot be used."""
 
 
 class ConfigurationError(ClearwattError, ValueError):
-    """A parameter or option outside what it may be."""
+    """A parameter or option with an invalid value."""
 
 
 class StateError(ClearwattError, RuntimeError):
@@ -20,7 +20,7 @@ class StateError(ClearwattError, RuntimeError):
 
 
 class OfflineError(ClearwattError, OSError):
-    """Something must be downloaded and cannot be."""
+    """A download is needed but impossible."""
 
 
 class MissingExtraError(ClearwattError, ImportError):
@@ -31,7 +31,7 @@ class MissingExtraError(ClearwattError, ImportError):
 
 
 def require_whole(**values: object) -> None:
-    """Refuse, by name, what is not a whole number of at least 1."""
+    """Raise a ConfigurationError for a value that is not a whole number of at least 1."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
             raise ConfigurationError(f"{name} is {value}; it must be a whole number of at least 1")

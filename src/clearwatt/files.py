@@ -26,7 +26,7 @@ MANIFEST = "state.json"
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
-    """Write beside the target, then rename; folders on the way are created."""
+    """Write a temporary file beside the target, then rename it; creates missing folders."""
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     if path.is_dir():
@@ -49,7 +49,7 @@ def write_text_atomically(path: str | Path, text: str) -> None:
 
 
 class Saved(NamedTuple):
-    """Plain values (as JSON gives them) and tensors of a state, and where they were found."""
+    """Plain values (as in JSON) and tensors of a state, and its folder."""
 
     values: dict[str, Any]
     tensors: dict[str, Tensor]
@@ -68,7 +68,7 @@ def save_state(
     plain = json.dumps(dict(values), default=_plain)
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    content = format_tensors(_apart(tensors))
+    content = format_tensors(_with_own_memory(tensors))
     digest = hashlib.sha256(content).hexdigest()
     name = f"tensors-{digest[:16]}.safetensors"
     write_atomically(folder / name, content)
@@ -85,8 +85,8 @@ def save_state(
 
 
 def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> str:
-    """A SHA-256 of a state, whatever the order of its names."""
-    # Once through JSON, so that a state just read back is written the same.
+    """SHA-256 of a state; does not depend on the order of names."""
+    # Through JSON once, so that a loaded state has the same digest.
     plain = json.loads(json.dumps(dict(values), default=_plain))
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
@@ -97,7 +97,7 @@ def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> st
 
 
 def load_state(path: str | os.PathLike[str]) -> Saved:
-    """Read a state back; anything missing, damaged or of another version is a StateError."""
+    """Read a state; raises a StateError if it is missing, damaged or of another version."""
     from safetensors.torch import load as parse_tensors
 
     folder = Path(path)
@@ -108,7 +108,7 @@ def load_state(path: str | os.PathLike[str]) -> Saved:
     except (KeyError, TypeError) as error:
         raise _damaged(folder, f"its {MANIFEST} names no tensors") from error
     except OSError as error:
-        # A state saved after this manifest was read takes the old tensors with it.
+        # A state saved after this manifest was read has replaced the tensors.
         if _manifest(folder).get("tensors") != manifest["tensors"]:
             return load_state(folder)
         raise _damaged(folder, f"{name} cannot be read ({error.strerror})") from error
@@ -136,8 +136,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors, each in memory of its own: models that start alike may share theirs."""
+def _with_own_memory(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors without shared memory, which safetensors rejects; equal models may share it."""
     apart: dict[str, Tensor] = {}
     taken: set[int] = set()
     for name, tensor in tensors.items():
@@ -149,7 +149,7 @@ def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _plain(value: object) -> object:
-    """Numbers of numpy's as JSON has them, because a grid search hands them out."""
+    """A numpy number as a Python number; a grid search passes numpy numbers."""
     if isinstance(value, np.generic):
         return value.item()
     raise StateError(

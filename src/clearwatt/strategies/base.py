@@ -1,4 +1,4 @@
-"""What a continual-learning approach is: one objective per update, and what it keeps afterwards."""
+"""The interface of a continual-learning approach: an objective per update, and its state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ State = dict[str, Tensor]
 
 
 class Access(StrEnum):
-    """How much of the past an approach may look at when it updates."""
+    """How much of the past an approach may use in an update."""
 
     NONE = "none"
     RECENT = "recent"
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
 
 class Past(ABC):
-    """The closed part of a component's history, as far as the approach may see it."""
+    """The part of a component's history that the approach may use."""
 
     @abstractmethod
     def replay(self, policy: Policy, budget: int) -> Batch:
@@ -68,7 +68,7 @@ class Past(ABC):
 
 @dataclass(frozen=True, eq=False)
 class WarmUpResult:
-    """What an approach sees once, when the warm-up model of a component is deployed."""
+    """Input of an approach when the warm-up model of a component is deployed."""
 
     component: ComponentName
     network: Network
@@ -79,9 +79,9 @@ class WarmUpResult:
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """What an approach sees when a component updates.
+    """Input of an approach when a component updates.
 
-    ``params`` are the deployed weights, which are also the ones consolidated by the last update.
+    ``params`` are the deployed weights, which the last update consolidated.
     ``generated`` are pseudo samples of the past, for approaches that make them.
     """
 
@@ -132,11 +132,11 @@ class Strategy(ABC):
         """The loss to minimise when a novelty buffer is full."""
 
     def initial_state(self, warmup: WarmUpResult) -> State:
-        """What to keep of the warm-up."""
+        """The state after the warm-up."""
         return {}
 
     def consolidate(self, update: Update, params: Params) -> State:
-        """What to keep once `params` are deployed."""
+        """The state after `params` are deployed."""
         return update.state
 
     def generate(self, archive: Archive, count: int, rng: np.random.Generator) -> Batch | None:
@@ -145,7 +145,7 @@ class Strategy(ABC):
 
     @property
     def window(self) -> int | None:
-        """How many closed update windows are kept; None: all (if any access at all)."""
+        """Number of closed update windows to keep; None: all, if there is access."""
         return None
 
 
@@ -160,7 +160,7 @@ def replay_objective(novelty: Batch, replay: Batch, replay_weight: float) -> Obj
 
 
 def check_replay(replay_weight: float, replay_size: int | None) -> None:
-    """Refuse a weight or a size that makes no replay."""
+    """Refuse an invalid weight or size of a replay."""
     require(
         0 < replay_weight < float("inf"),
         f"replay_weight is {replay_weight}; it must be above 0 and finite",
@@ -170,6 +170,6 @@ def check_replay(replay_weight: float, replay_size: int | None) -> None:
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse a hyperparameter."""
+    """Raise a ConfigurationError unless the condition holds."""
     if not condition:
         raise ConfigurationError(message)

@@ -1,4 +1,4 @@
-"""References: never learn, learn only the new, learn everything again."""
+"""Baselines: never train, train on novel samples only, train on everything."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Frozen(Strategy):
     updates: ClassVar[bool] = False
 
     def objective(self, update: Update) -> Objective:
-        """Never asked for, because a frozen component never triggers."""
+        """Never called: a frozen component has no updates."""
         return Objective(update.novelty)
 
 
 @dataclass(frozen=True)
 class FineTune(Strategy):
-    """Trains on the novelty samples and nothing else: how much is forgotten without an approach."""
+    """Trains on the novelty samples only: shows forgetting without an approach."""
 
     def objective(self, update: Update) -> Objective:
         """Novelty samples only."""
@@ -30,7 +30,7 @@ class FineTune(Strategy):
 
 @dataclass(frozen=True)
 class Retrain(Strategy):
-    """Trains on everything ever seen (Baseline_U, continued at each trigger); keeps it all."""
+    """Trains on everything ever seen (Baseline_U, continued at each trigger); keeps all samples."""
 
     access: ClassVar[Access] = Access.ALL
 

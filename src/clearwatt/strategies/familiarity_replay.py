@@ -1,4 +1,4 @@
-"""Familiarity-based Replay: what the model still knows well steadies what it has to learn."""
+"""Familiarity-based Replay: novel samples, with some familiar ones against forgetting."""
 
 from __future__ import annotations
 

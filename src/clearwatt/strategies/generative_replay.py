@@ -1,4 +1,4 @@
-"""Generative Replay: the models of the last update dream up the past they were trained on."""
+"""Generative Replay: the models of the last update generate samples of the past."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GenerativeReplay(Strategy):
 
     Latents are drawn from a density of the aggregated posterior, the archived decoder turns them
     into inputs and the archived predictor into targets. The archived models are the deployed ones:
-    nothing replaces them before the update they serve is done.
+    they are not replaced before the update is done.
 
     Args:
         replay_weight: λ_R, weight of the generated samples' loss.
@@ -81,7 +81,7 @@ class GenerativeReplay(Strategy):
         return replay_objective(update.novelty, generated, self.replay_weight)
 
     def consolidate(self, update: Update, params: Params) -> State:
-        """Fit the density anew, the past (dreamt) and the present in their true proportion."""
+        """Refit the density on generated past and real present samples, in true proportion."""
         network = update.network
         if not isinstance(network, Reconstructor):
             return {}
@@ -90,8 +90,8 @@ class GenerativeReplay(Strategy):
         share = len(present) / (seen + len(present))
         recent = _subset(present, max(1, round(share * self.fit_samples)), update.rng)
         count = round(len(recent) * seen / len(present))
-        dreamt = draw_latents(update.state, count, update.rng)
-        past = network.decode(update.params, dreamt[None])[0]
+        generated = draw_latents(update.state, count, update.rng)
+        past = network.decode(update.params, generated[None])[0]
         latents = network.encode(params, torch.cat([past, recent])[None])[0]
         return self._fitted(latents, seen=seen + len(present), rng=update.rng)
 

@@ -1,4 +1,4 @@
-"""Densities of the latent space: what Generative Replay draws from instead of keeping samples."""
+"""Densities of the latent space, from which Generative Replay draws."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def fit_density(
         return _gaussian(z)
     try:
         return _mixture(z, components, seed)
-    except RuntimeError:  # what torch raises where a matrix has no Cholesky factor
-        # Latents far apart for single precision leave some component without a covariance; an
-        # update in service must not fail for it.
+    except RuntimeError:  # torch: a matrix has no Cholesky factor
+        # A component has no covariance if latents are too far apart for single precision. An
+        # update in service must not fail because of that.
         return _gaussian(z)
 
 

@@ -1,4 +1,4 @@
-"""Online EWC: hold on to the weights that mattered, with an importance that fades."""
+"""Online EWC: a penalty on changing important weights, with decaying importance."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OnlineEWC(Strategy):
 
 
 def check_ewc(ewc_weight: float, gamma: float) -> None:
-    """Refuse hyperparameters that make no penalty."""
+    """Refuse invalid hyperparameters of the penalty."""
     require(
         0 <= ewc_weight < float("inf"), f"ewc_weight is {ewc_weight}; it must be 0 or more, finite"
     )
@@ -58,7 +58,7 @@ def check_ewc(ewc_weight: float, gamma: float) -> None:
 
 
 def ewc_penalty(update: Update, strength: float) -> Penalty:
-    """The penalty on leaving the deployed weights, by their accumulated importance."""
+    """The penalty on distance from the deployed weights, by accumulated importance."""
     return Penalty(anchor=update.params, importance=update.state, strength=strength)
 
 

@@ -1,4 +1,4 @@
-"""Random Replay: every sample of the past is equally likely to be seen again."""
+"""Random Replay: a uniform draw from all past samples."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clearwatt.strategies.replay import RealReplay
 class RandomReplay(RealReplay):
     """Algorithm 1: a uniform draw, without replacement, from all data before the last update.
 
-    A fixed budget over a growing past thins out time evenly: it keeps the trends of all seasons
-    and drops short fluctuations. It needs the whole history.
+    A fixed budget over a growing history keeps the trends of all seasons and loses short
+    fluctuations. It needs the whole history.
     """
 
     policy: ClassVar[Policy] = "random"

@@ -1,4 +1,4 @@
-"""Recent Replay: only the data of the last updates is seen again."""
+"""Recent Replay: a uniform draw from the data of the last updates."""
 
 from __future__ import annotations
 

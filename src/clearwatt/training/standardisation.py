@@ -1,4 +1,4 @@
-"""Standardisation: columns brought to mean 0 and deviation 1, by the warm-up alone."""
+"""Standardisation: columns scaled to mean 0 and deviation 1 of the warm-up."""
 
 from __future__ import annotations
 

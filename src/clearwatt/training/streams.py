@@ -1,6 +1,6 @@
-"""Streams: long runs that hand out training jobs, so that many can be trained stacked.
+"""Streams: generators that yield training jobs and receive the results.
 
-A stream is a generator that yields jobs and is sent what was trained.
+Jobs of many streams can be trained stacked.
 """
 
 from __future__ import annotations

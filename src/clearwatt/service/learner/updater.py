@@ -148,7 +148,7 @@ class _Process:
     """A process of this machine, replaced when it dies."""
 
     def __init__(self) -> None:
-        self._told = WorkSpec(_train, NICENESS)
+        self._spec = WorkSpec(_train, NICENESS)
         self._lock = threading.Lock()  # a process is not replaced while it is being killed
         self._worker: Worker | None = None
         self._open = True
@@ -156,7 +156,7 @@ class _Process:
     def train(self, jobs: tuple[Job, ...]) -> Results:
         for attempt in range(1, ATTEMPTS + 1):
             worker = self._hired()
-            worker.begin(0, jobs, self._told)
+            worker.begin(0, jobs, self._spec)
             _, outcome = worker.finish()
             if outcome is not None:
                 if outcome.error is not None:

@@ -1,4 +1,4 @@
-"""What to train, how, and what became of it."""
+"""Jobs: what to train and how, and the result."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from clearwatt.errors import ConfigurationError, DataError, require_whole
 from clearwatt.training.networks import Network, Params
 
 LEAST_EPOCHS = 4
-"""Of a training whose work is limited; see docs/decisions.md."""
+"""Minimum epochs of a training with limited work; see docs/decisions.md."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Training:
 
 
 UPDATE = Training(epochs=30, patience=None, work=300_000)
-"""How an update trains unless told otherwise; see docs/decisions.md."""
+"""How an update trains by default; see docs/decisions.md."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +126,10 @@ class Job:
 
 
 class Trained(NamedTuple):
-    """What became of a job.
+    """The result of a job.
 
-    `diverged` tells that the loss was no longer finite: training stopped, and `params` are the
-    best weights seen until then (by validation) or, without validation, the initial ones.
+    `diverged` means that the loss was no longer finite. Training then stopped, and `params` are
+    the best weights so far (by validation) or, without validation, the initial ones.
     """
 
     params: Params

@@ -1,4 +1,4 @@
-"""One job's place in a stack: the order of its samples, and its record."""
+"""A job as a member of a stack: the order of its samples, and its progress."""
 
 import math
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def plan_epoch(job: Job, generator: torch.Generator) -> EpochPlan:
 
 
 class FleetMember:
-    """A job under way: where it is in its epoch, and the best it has seen."""
+    """A running job: its position in the epoch, and its best weights."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -113,7 +113,7 @@ class FleetMember:
         return self.epochs - self._best_epoch >= patience
 
     def result(self) -> Trained:
-        """What became of the job."""
+        """The result of the job."""
         best, network = self._best_params, self.job.network
         return Trained(
             params=self.job.params if best is None else network.trim(best),

@@ -1,7 +1,7 @@
-"""The way back, written out: one delta recursion for gradients and for Fisher information.
+"""Backpropagation written out: one recursion for gradients and for Fisher information.
 
-Autograd would give the gradients, but not the squared per-sample gradients, and not into memory
-that already exists: fresh tensors of this size cost as much as the arithmetic.
+Autograd does not compute squared per-sample gradients and cannot write into existing memory;
+allocating tensors of this size costs as much as the arithmetic.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Products = Callable[[Tensor, Tensor, Tensor, Tensor], None]
 
 
 class Pass:
-    """A chain tied to its weights, its results and its memory, for batches of `rows` samples.
+    """A chain with its weights, results and buffers, for batches of `rows` samples.
 
     Call without a record for autograd. What it returns is overwritten by the next call.
 
@@ -61,7 +61,7 @@ class Pass:
 
 
 class _Step:
-    """One layer: views and memory made once, because making them costs as much as small products.
+    """One layer; views and buffers are made once, because making them is as slow as small products.
 
     A layer with one output is a product with a vector; as a matrix product it takes 4 to 10 times
     as long.

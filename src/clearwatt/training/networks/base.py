@@ -1,4 +1,4 @@
-"""What the fleet and the instance ask of a network, whoever wrote it."""
+"""The interface of a network, built-in or the user's own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

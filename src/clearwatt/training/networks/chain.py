@@ -1,4 +1,4 @@
-"""Linear layers with ReLU between them, stacked: initialisation and the way forward.
+"""Linear layers with ReLU between them, stacked: initialisation and forward pass.
 
 Nothing here asks for a particular width but takes it from the tensors, so the same code runs the
 weights as a user sees them and zero-filled to widths the processor prefers.

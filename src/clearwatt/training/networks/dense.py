@@ -1,4 +1,4 @@
-"""What the built-in networks have in common: they are chains of linear layers."""
+"""Base class of the built-in networks: chains of linear layers."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from clearwatt.training.networks.chain import Chain, resize
 
 
 class DenseNetwork(Network):
-    """A network of chains; all that is its own is the loss, as one pass forward and back."""
+    """A network of chains; a subclass adds the loss, as one forward and backward pass."""
 
     @property
     @abstractmethod
@@ -53,7 +53,7 @@ class DenseNetwork(Network):
     ) -> Params:
         """Mean over samples of squared per-sample gradients of the loss, exact."""
         total = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-        # Half the rows of inference: the way back holds inputs and deltas of every layer.
+        # Half the rows of inference: the backward pass stores inputs and deltas of every layer.
         rows, ones = min(self.chains[0].block // 2, x.shape[1]), x.new_ones(1, 1)
         add_squares = self._bind(params, total, rows=rows, products=squared_products)
         for start in range(0, x.shape[1], rows):
