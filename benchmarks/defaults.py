@@ -32,7 +32,7 @@ from clearwatt.adaptive import (
     NoveltySettings,
 )
 from clearwatt.data import load_dataset
-from clearwatt.experiment.protocol import Zone, divide
+from clearwatt.experiment.protocol import ZonePhases, divide
 from clearwatt.training.fleet import Training
 
 Errors = dict[str, dict[str, float]]
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def live_errors(
-    zone: Zone, settings: AdaptiveSettings, *, day: int, seed: int
+    zone: ZonePhases, settings: AdaptiveSettings, *, day: int, seed: int
 ) -> list[tuple[str, dict[str, float]]]:
     """RMSE over the updating phase, by entity, of the mixture ("all") and of each expert."""
     # Measurements of the warm-up's last day have not arrived when the first step is forecast.
@@ -96,7 +96,7 @@ def live_errors(
     return [(name, by_entity(zone, power[first - known :])) for name, power in result]
 
 
-def by_entity(zone: Zone, power: np.ndarray) -> dict[str, float]:
+def by_entity(zone: ZonePhases, power: np.ndarray) -> dict[str, float]:
     errors = np.sqrt(np.nanmean(np.square(power - zone.updating.y), axis=0))
     return dict(zip(zone.entities, errors.tolist(), strict=True))
 

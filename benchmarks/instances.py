@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.data import load_dataset
 from clearwatt.data.features import CALENDAR_COLUMNS
@@ -28,7 +28,7 @@ from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import Span, Zone, divide
+from clearwatt.experiment.protocol import PhaseSamples, ZonePhases, divide
 from clearwatt.training.fleet import Training, one_thread
 
 YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
@@ -96,14 +96,16 @@ def main() -> None:
                 print(f"{name:22} {arguments.instance:4} {entity:12} {error:.4f} {seconds:5.0f} s")
 
 
-def updating_history(zone: Zone, times: pd.DatetimeIndex, *, day: int, seed: int) -> History:
+def updating_history(
+    zone: ZonePhases, times: pd.DatetimeIndex, *, day: int, seed: int
+) -> ZoneHistory:
     """Warm-up and updating phase, with an empty test phase."""
     phase = zone.updating
-    nothing = Span(phase.x[:0], phase.y[:0], phase.at[:0])
-    return History.of(zone, nothing, times, day=day, delay=day, seed=seed)
+    nothing = PhaseSamples(phase.x[:0], phase.y[:0], phase.at[:0])
+    return ZoneHistory.of(zone, nothing, times, day=day, delay=day, seed=seed)
 
 
-def without_season(history: History) -> History:
+def without_season(history: ZoneHistory) -> ZoneHistory:
     """The history without the inputs of the time of year."""
     weather = history.x.shape[1] - len(CALENDAR_COLUMNS)
     hidden = [weather + CALENDAR_COLUMNS.index(name) for name in YEARLY]
@@ -111,7 +113,7 @@ def without_season(history: History) -> History:
 
 
 @one_thread()
-def live_errors(peer: Clear, history: History) -> dict[str, float]:
+def live_errors(peer: Clear, history: ZoneHistory) -> dict[str, float]:
     """RMSE over the updating phase, by entity."""
     power = peer.forecast(history).power
     squares = np.square(power - history.measured[history.first :])

@@ -43,8 +43,8 @@ from clearwatt.errors import ClearwattError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.intervals import score_intervals
 from clearwatt.experiment.live import ModelTimeline
-from clearwatt.experiment.plan import chosen_entities
-from clearwatt.experiment.protocol import Zone, divide
+from clearwatt.experiment.plan import choose_entities
+from clearwatt.experiment.protocol import ZonePhases, divide
 from clearwatt.intervals import Calibrator, ModelSwap, physical_limits, replay_quantiles
 from clearwatt.strategies import RecentReplay
 from clearwatt.training.fleet import Training
@@ -171,7 +171,7 @@ def traces(name: str, *, quick: bool, refresh: bool) -> list[Trace]:
 
 def stream_dataset(dataset: Dataset, *, entities: int | None) -> list[Trace]:
     """Warm up and stream every zone of a data set."""
-    names = chosen_entities(dataset, Experiment(entities="all" if entities is None else entities))
+    names = choose_entities(dataset, Experiment(entities="all" if entities is None else entities))
     division = divide(dataset, None, names)
     zones, capacity = division.zones, max(200, round(3_000 * division.phases.updating / 54_764))
     day = round(86_400 / dataset.step.total_seconds())
@@ -201,7 +201,7 @@ def stream_dataset(dataset: Dataset, *, entities: int | None) -> list[Trace]:
 
 
 def start_instance(
-    zone: Zone, encoder: Model, heads: Sequence[Model], *, capacity: int
+    zone: ZonePhases, encoder: Model, heads: Sequence[Model], *, capacity: int
 ) -> Instance:
     """An instance with the demo's training and the given novelty capacity."""
     settings = ClearSettings(
@@ -222,7 +222,7 @@ def start_instance(
 
 def trace(
     dataset: Dataset,
-    zone: Zone,
+    zone: ZonePhases,
     encoder: Model,
     heads: Sequence[Model],
     *,
@@ -433,7 +433,7 @@ def measure_costs(*, quick: bool) -> list[Cost]:
     ]
 
 
-def measure_cost(zone: Zone, *, entities: int, at_once: int, repeats: int = 3) -> Cost:
+def measure_cost(zone: ZonePhases, *, entities: int, at_once: int, repeats: int = 3) -> Cost:
     network = Autoencoder(zone.inputs)
     head = Predictor(network.latent)
     rows = slice(0, FEW if at_once == 1 else None)

@@ -31,9 +31,9 @@ from clearwatt.data import simulate_grid
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Grid
-from clearwatt.experiment.models import Candidate, Place
-from clearwatt.experiment.plan import chosen_entities, places_of, updating_tasks
-from clearwatt.experiment.protocol import Phases, Span, divide
+from clearwatt.experiment.models import Place, TrainedNetwork
+from clearwatt.experiment.plan import choose_entities, places_of, updating_tasks
+from clearwatt.experiment.protocol import Phases, PhaseSamples, divide
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
 from clearwatt.experiment.updating import UpdatingTask
 from clearwatt.training.fleet import Training
@@ -80,12 +80,12 @@ def warm_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dict[
         networks=Networks(layers, width, (14,), PAPER.networks.kl_weights, layers, width),
         warmup=Training(epochs=epochs, patience=None),
     )
-    division = divide(grid, Phases(), chosen_entities(grid, experiment))
+    division = divide(grid, Phases(), choose_entities(grid, experiment))
     kinds = {name: str(grid.entity(name).kind) for name in grid.names}
     context = Context(experiment, division.zones, grid.times, 96, (), kinds)
     seconds: dict[str, float] = {}
-    representations: dict[tuple[int, Role], Candidate] = {}
-    predictors: dict[tuple[Place, Role], Candidate] = {}
+    representations: dict[tuple[int, Role], TrainedNetwork] = {}
+    predictors: dict[tuple[Place, Role], TrainedNetwork] = {}
     for role in ("plain", "variational"):
         networks = experiment.networks.representations(23, variational=role == "variational")
         started = time.process_time()
@@ -160,7 +160,7 @@ def _first_steps(context: Context, steps: int) -> Context:
     zones = []
     for zone in context.zones:
         span = zone.updating
-        first = Span(span.x[:steps], span.y[:steps], span.at[:steps])
+        first = PhaseSamples(span.x[:steps], span.y[:steps], span.at[:steps])
         zones.append(replace(zone, updating=first))
     return replace(context, zones=tuple(zones))
 

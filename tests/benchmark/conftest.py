@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.benchmark.history import History
-from clearwatt.benchmark.leaderboard import Leaderboard, Skipped
+from clearwatt.benchmark.history import ZoneHistory
+from clearwatt.benchmark.leaderboard import Leaderboard, SkippedPeer
 from clearwatt.benchmark.peer import Cost
 from clearwatt.benchmark.run import Benchmark
-from clearwatt.benchmark.scores import PhaseScore, Record
+from clearwatt.benchmark.scores import PeerRecord, PhaseScore
 from clearwatt.data import Dataset, Entity, Kind
 from clearwatt.experiment.protocol import Phases
 
@@ -54,18 +54,18 @@ def phases() -> Phases:
 
 
 @pytest.fixture(scope="session")
-def histories(grid, phases) -> tuple[History, ...]:
+def histories(grid, phases) -> tuple[ZoneHistory, ...]:
     return Benchmark(phases=phases).histories(grid)
 
 
 @pytest.fixture(scope="session")
-def coast(histories) -> History:
+def coast(histories) -> ZoneHistory:
     """Farm and town, without a missing step."""
     return histories[0]
 
 
 @pytest.fixture(scope="session")
-def hills(histories) -> History:
+def hills(histories) -> ZoneHistory:
     """The mill, with a gap in the weather."""
     return histories[1]
 
@@ -75,10 +75,10 @@ ENTITIES = ("farm", "town", "mill")
 LOSSES = {"good": (0.1, 0.1, 0.3), "same": (0.1, 0.3, 0.2), "bad": (0.5, 0.5, 0.5)}
 
 
-def record(peer: str, entity: str, loss: float, noise: np.ndarray) -> Record:
+def record(peer: str, entity: str, loss: float, noise: np.ndarray) -> PeerRecord:
     daily = loss + 0.01 * noise
     score = PhaseScore(float(np.sqrt(daily.mean())), loss, None)
-    return Record(peer, peer, entity, "zone", score, score, Cost(loss, 3, 4000), tuple(daily))
+    return PeerRecord(peer, peer, entity, "zone", score, score, Cost(loss, 3, 4000), tuple(daily))
 
 
 @pytest.fixture(scope="session")
@@ -92,5 +92,5 @@ def board() -> Leaderboard:
             for peer, losses in reversed(LOSSES.items())
             for entity, loss in zip(ENTITIES, losses, strict=True)
         ),
-        (Skipped("absent", "it is not there"),),
+        (SkippedPeer("absent", "it is not there"),),
     )

@@ -23,7 +23,7 @@ def test_wins_add_up_and_close_ones_are_not_clear(board):
 
 
 def test_duels_count_the_entities_and_mirror_each_other(board):
-    duels = {(duel.peer, duel.other): duel for duel in board.duels}
+    duels = {(duel.peer, duel.other): duel for duel in board.pairs}
     assert (duels["good", "bad"].better, duels["good", "bad"].worse) == (3, 0)
     assert (duels["good", "same"].better, duels["good", "same"].worse) == (1, 1)
     for (peer, other), duel in duels.items():

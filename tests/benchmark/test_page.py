@@ -9,7 +9,7 @@ import pytest
 from clearwatt.benchmark.leaderboard import Leaderboard
 from clearwatt.benchmark.page import write_leaderboard_page
 from clearwatt.benchmark.peer import Cost
-from clearwatt.benchmark.scores import PhaseScore, Record
+from clearwatt.benchmark.scores import PeerRecord, PhaseScore
 
 ABOUT = {
     "experiment": {
@@ -35,8 +35,10 @@ def page(tmp_path_factory) -> str:
     board = Leaderboard(
         ABOUT,
         (
-            Record("none-held", "holds nothing", "a<i>", "z", score, score, Cost(0.0, 0, 0), daily),
-            Record("much", "holds much", "a<i>", "z", score, score, Cost(9.0, 5, 10**6), daily),
+            PeerRecord(
+                "none-held", "holds nothing", "a<i>", "z", score, score, Cost(0.0, 0, 0), daily
+            ),
+            PeerRecord("much", "holds much", "a<i>", "z", score, score, Cost(9.0, 5, 10**6), daily),
         ),
     )
     path = tmp_path_factory.mktemp("page") / "leaderboard.html"

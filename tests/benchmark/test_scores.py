@@ -7,7 +7,7 @@ from sklearn.metrics import mean_absolute_error, mean_pinball_loss, root_mean_sq
 
 from clearwatt.benchmark.peer import Cost, Forecasts
 from clearwatt.benchmark.peers.climatology import Climatology
-from clearwatt.benchmark.scores import Record, records
+from clearwatt.benchmark.scores import PeerRecord, score_forecasts
 
 PEER = Climatology()
 
@@ -22,7 +22,7 @@ def noisy(coast):
 
 
 def test_phases_are_scored_apart(coast, noisy):
-    farm, _ = records(PEER, coast, noisy)
+    farm, _ = score_forecasts(PEER, coast, noisy)
     wanted, cut = coast.measured[coast.first :, 0], coast.test - coast.first
     for part, score in ((slice(None, cut), farm.updating), (slice(cut, None), farm.test)):
         said = noisy.power[part, 0]
@@ -36,7 +36,7 @@ def test_phases_are_scored_apart(coast, noisy):
 
 
 def test_a_day_is_a_day_and_the_days_make_up_the_phase(coast, noisy):
-    farm, _ = records(PEER, coast, noisy)
+    farm, _ = score_forecasts(PEER, coast, noisy)
     assert len(farm.daily) == -(-(coast.test - coast.first) // 24)
     assert np.sqrt(np.mean(farm.daily)) == pytest.approx(farm.updating.rmse, rel=1e-4)
 
@@ -44,7 +44,7 @@ def test_a_day_is_a_day_and_the_days_make_up_the_phase(coast, noisy):
 def test_a_forecast_that_went_out_of_bounds_has_no_error(coast, noisy):
     power = noisy.power.copy()
     power[5, 0] = np.inf
-    farm, town = records(PEER, coast, replace(noisy, power=power))
+    farm, town = score_forecasts(PEER, coast, replace(noisy, power=power))
     assert farm.updating.rmse is None
     assert farm.test.rmse is not None
     assert town.updating.rmse is not None
@@ -53,10 +53,10 @@ def test_a_forecast_that_went_out_of_bounds_has_no_error(coast, noisy):
 def test_what_was_never_measured_has_no_error(coast, noisy):
     measured = coast.measured.copy()
     measured[coast.test :, 0] = np.nan
-    farm, _ = records(PEER, replace(coast, measured=measured), noisy)
+    farm, _ = score_forecasts(PEER, replace(coast, measured=measured), noisy)
     assert (farm.test.rmse, farm.test.mae) == (None, None)
 
 
 def test_a_record_survives_json(coast, noisy):
-    for record in records(PEER, coast, noisy):
-        assert Record.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    for record in score_forecasts(PEER, coast, noisy):
+        assert PeerRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record

@@ -6,16 +6,16 @@ import pytest
 from clearwatt.data import simulate_grid
 from clearwatt.errors import DataError
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.models import Candidate, Place
+from clearwatt.experiment.models import Place, TrainedNetwork
 from clearwatt.experiment.plan import (
     STACK,
-    chosen_entities,
+    choose_entities,
     predictor_tasks,
     representation_tasks,
     updating_tasks,
 )
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import Span, Zone
+from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 from clearwatt.experiment.tasks import Context
 from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 
@@ -23,14 +23,14 @@ from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoe
 @pytest.fixture(scope="module")
 def context() -> Context:
     """The paper's preset on 95 entities of one zone, with warm-up models already chosen."""
-    nothing = Span(np.empty((0, 23)), np.empty((0, 95)), np.empty(0))
-    zone = Zone("region", tuple(f"e{i}" for i in range(95)), nothing, nothing)
+    nothing = PhaseSamples(np.empty((0, 23)), np.empty((0, 95)), np.empty(0))
+    zone = ZonePhases("region", tuple(f"e{i}" for i in range(95)), nothing, nothing)
     representations = {
-        (0, "plain"): Candidate(Autoencoder(23), {}, 0.0),
-        (0, "variational"): Candidate(VariationalAutoencoder(23), {}, 0.0),
+        (0, "plain"): TrainedNetwork(Autoencoder(23), {}, 0.0),
+        (0, "variational"): TrainedNetwork(VariationalAutoencoder(23), {}, 0.0),
     }
     predictors = {
-        (Place(0, i), role): Candidate(Predictor(12, (64, 128)[i % 2]), {}, 0.0)
+        (Place(0, i), role): TrainedNetwork(Predictor(12, (64, 128)[i % 2]), {}, 0.0)
         for i in range(95)
         for role in ("plain", "variational")
     }
@@ -112,31 +112,31 @@ def test_every_candidate_network_is_trained_once_for_each_zone_and_entity(contex
 
 def test_a_number_of_entities_takes_all_kinds_in_turn():
     grid = simulate_grid(24, 96)
-    chosen = chosen_entities(grid, Experiment(entities=6))
+    chosen = choose_entities(grid, Experiment(entities=6))
     kinds = [str(grid.entity(name).kind) for name in chosen]
     assert sorted(kinds) == ["consumer"] * 2 + ["generator"] * 2 + ["residual"] * 2
-    assert chosen_entities(grid, Experiment(entities=24)) == grid.names
+    assert choose_entities(grid, Experiment(entities=24)) == grid.names
 
 
 def test_the_number_of_a_preset_is_as_many_as_there_are_at_most(grid):
-    assert chosen_entities(grid, preset("demo")) == grid.names
+    assert choose_entities(grid, preset("demo")) == grid.names
 
 
 def test_entities_can_be_left_out(grid):
-    assert chosen_entities(grid, Experiment(without=("park",))) == ("farm", "town")
-    assert chosen_entities(grid, Experiment(entities=2, without=("farm",))) == ("park", "town")
+    assert choose_entities(grid, Experiment(without=("park",))) == ("farm", "town")
+    assert choose_entities(grid, Experiment(entities=2, without=("farm",))) == ("park", "town")
     some = Experiment(entities=("town", "farm"), without=("town",))
-    assert chosen_entities(grid, some) == ("farm",)
+    assert choose_entities(grid, some) == ("farm",)
     with pytest.raises(DataError, match="3 entities wanted, but 'three' has 2"):
-        chosen_entities(grid, Experiment(entities=3, without=("park",)))
+        choose_entities(grid, Experiment(entities=3, without=("park",)))
     with pytest.raises(DataError, match="no entity 'nobody'"):
-        chosen_entities(grid, Experiment(without=("nobody",)))
+        choose_entities(grid, Experiment(without=("nobody",)))
     with pytest.raises(DataError, match="no entity is left"):
-        chosen_entities(grid, Experiment(without=grid.names))
+        choose_entities(grid, Experiment(without=grid.names))
 
 
 def test_more_entities_than_there_are_or_unknown_ones_are_refused(grid):
     with pytest.raises(DataError, match="4 entities wanted, but 'three' has 3"):
-        chosen_entities(grid, Experiment(entities=4))
+        choose_entities(grid, Experiment(entities=4))
     with pytest.raises(DataError, match="no entity 'nobody'"):
-        chosen_entities(grid, Experiment(entities=("nobody",)))
+        choose_entities(grid, Experiment(entities=("nobody",)))

@@ -14,13 +14,13 @@ import pandas as pd
 from clearwatt.arrays import Float32Array
 from clearwatt.clock import Clock
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.experiment.protocol import Rows, Span, Zone
+from clearwatt.experiment.protocol import PhaseSamples, Rows, ZonePhases
 
-Limits = tuple[float, float]
+PowerLimits = tuple[float, float]
 """The lowest and the highest power of an entity; infinite where nothing limits it."""
 
 
-class Samples(NamedTuple):
+class KnownSamples(NamedTuple):
     """Measured samples in order of time."""
 
     x: Float32Array
@@ -35,27 +35,27 @@ class Samples(NamedTuple):
         measured = ~np.isnan(self.y[:, column])
         return self.x[measured], self.y[measured, column]
 
-    def last(self, count: int) -> Samples:
+    def last(self, count: int) -> KnownSamples:
         """The newest so many of them."""
         start = len(self.y) - count
-        return Samples(self.x[start:], self.y[start:], self.times[start:])
+        return KnownSamples(self.x[start:], self.y[start:], self.times[start:])
 
 
-class Round(NamedTuple):
+class ForecastRound(NamedTuple):
     """A stretch of the stream that is forecast at once, with what is known at its first step."""
 
     steps: slice
     """The steps, counted from the first that is forecast."""
     x: Float32Array
     """Their inputs, n x d."""
-    known: Samples
+    known: KnownSamples
     """Every measured sample known by then."""
     new: int
     """How many of these, the last ones, were not known in the round before."""
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class ZoneHistory:
     """A zone as it unfolds: ``n`` samples, the warm-up first, then the steps to be forecast.
 
     For a step at time t only measurements of t - delay and before are given out, also those of the
@@ -88,7 +88,7 @@ class History:
     day: int
     delay: int
     seed: int = 0
-    limits: tuple[Limits, ...] = ()
+    limits: tuple[PowerLimits, ...] = ()
 
     def __post_init__(self) -> None:
         if self.clock.count_known(self.at, int(self.at[self.first])) == 0:
@@ -100,14 +100,14 @@ class History:
     @classmethod
     def of(
         cls,
-        zone: Zone,
-        test: Span,
+        zone: ZonePhases,
+        test: PhaseSamples,
         times: pd.DatetimeIndex,
         *,
         day: int,
         delay: int,
         seed: int = 0,
-    ) -> History:
+    ) -> ZoneHistory:
         """Put the phases of a zone one after the other; ``times`` is the data set's clock."""
         whole = zone.warmup.followed_by(zone.updating).followed_by(test)
         return cls(
@@ -124,7 +124,7 @@ class History:
             seed=seed,
         )
 
-    def only(self, columns: Sequence[int]) -> History:
+    def only(self, columns: Sequence[int]) -> ZoneHistory:
         """The same for some of the entities."""
         names = tuple(self.entities[column] for column in columns)
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
@@ -146,11 +146,11 @@ class History:
         """What a sample of one entity takes to keep: four bytes for each input and the power."""
         return 4 * (int(self.x.shape[1]) + 1)
 
-    def known(self, step: int = 0) -> Samples:
+    def known(self, step: int = 0) -> KnownSamples:
         """Every measured sample known when a step of the stream is forecast."""
         return self._samples(self._known_count(self.first + step))
 
-    def rounds(self, every: int = 1) -> Iterator[Round]:
+    def rounds(self, every: int = 1) -> Iterator[ForecastRound]:
         """Go through the stream, so many clock steps at a time."""
         require_whole(every=every)
         start, before = self.first, 0
@@ -158,7 +158,7 @@ class History:
             stop = int(np.searchsorted(self.at, self.at[start] + every))
             count = self._known_count(start)
             steps = slice(start - self.first, stop - self.first)
-            yield Round(steps, self.x[start:stop], self._samples(count), count - before)
+            yield ForecastRound(steps, self.x[start:stop], self._samples(count), count - before)
             start, before = stop, count
 
     def lagged(self, lag: int) -> Float32Array:
@@ -184,8 +184,8 @@ class History:
     def _known_count(self, row: int) -> int:
         return self.clock.count_known(self.at, int(self.at[row]))
 
-    def _samples(self, count: int) -> Samples:
-        return Samples(self.x[:count], self.measured[:count], self.times[:count])
+    def _samples(self, count: int) -> KnownSamples:
+        return KnownSamples(self.x[:count], self.measured[:count], self.times[:count])
 
 
 Power = npt.NDArray[np.float64]

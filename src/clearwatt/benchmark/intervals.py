@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearwatt.benchmark.history import History, Power
+from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.intervals import Calibrator, ModelSwap, replay_quantiles
 
 
@@ -21,7 +21,7 @@ class CalibratedQuantiles(NamedTuple):
 
 
 def calibrate(
-    history: History,
+    history: ZoneHistory,
     *,
     levels: Sequence[float],
     fitted: Power,

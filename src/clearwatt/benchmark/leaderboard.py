@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from clearwatt.benchmark.scores import Record
+from clearwatt.benchmark.scores import PeerRecord
 from clearwatt.benchmark.significance import LEVEL, Difference, difference
 from clearwatt.errors import StateError
 from clearwatt.files import write_text_atomically
@@ -23,7 +23,7 @@ ABOUT = ("experiment", "data", "versions", "machine")
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedPeer:
     """A peer that did not run, and why."""
 
     peer: str
@@ -31,7 +31,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Row:
+class PeerRow:
     """One peer: means over the entities, of errors and of what it took for each.
 
     ``wins`` counts the entities on which it has the lowest live RMSE of the updating phase,
@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Duel:
+class PairComparison:
     """One peer against another: on how many entities it is significantly better, or worse."""
 
     peer: str
@@ -74,8 +74,8 @@ class Leaderboard:
     """
 
     about: dict[str, Any]
-    records: tuple[Record, ...]
-    skipped: tuple[Skipped, ...] = ()
+    records: tuple[PeerRecord, ...]
+    skipped: tuple[SkippedPeer, ...] = ()
 
     @cached_property
     def entities(self) -> tuple[str, ...]:
@@ -83,25 +83,25 @@ class Leaderboard:
         return tuple(dict.fromkeys(record.entity for record in self.records))
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[PeerRow, ...]:
         """The peers, the lowest live RMSE of the updating phase first; without one, last."""
         peers = dict.fromkeys(record.peer for record in self.records)
         rows = [self._row([each for each in self.records if each.peer == peer]) for peer in peers]
         return tuple(sorted(rows, key=lambda row: math.inf if row.rmse is None else row.rmse))
 
     @cached_property
-    def duels(self) -> tuple[Duel, ...]:
+    def pairs(self) -> tuple[PairComparison, ...]:
         """Every peer against every other, in the order of the table."""
         order = [row.peer for row in self.rows]
         found = {pair: self._differences(*pair) for pair in combinations(order, 2)}
         return tuple(
-            _duel(peer, other, found[peer, other], 1)
+            _compare_pair(peer, other, found[peer, other], 1)
             if (peer, other) in found
-            else _duel(peer, other, found[other, peer], -1)
+            else _compare_pair(peer, other, found[other, peer], -1)
             for peer, other in permutations(order, 2)
         )
 
-    def of(self, peer: str, entity: str) -> Record:
+    def of(self, peer: str, entity: str) -> PeerRecord:
         """The record of one peer on one entity."""
         return self._by_name[peer, entity]
 
@@ -113,7 +113,7 @@ class Leaderboard:
             **self.about,
             "rows": [asdict(row) for row in self.rows],
             "significance": {"test": "Diebold-Mariano, daily squared errors", "level": LEVEL},
-            "duels": [asdict(duel) for duel in self.duels],
+            "duels": [asdict(duel) for duel in self.pairs],
             "skipped": [asdict(each) for each in self.skipped],
             "records": [record.to_dict() for record in self.records],
         }
@@ -134,8 +134,8 @@ class Leaderboard:
                 raise ValueError(f"{values['format']} version {values['version']}")
             return cls(
                 about={key: values[key] for key in ABOUT},
-                records=tuple(Record.from_dict(each) for each in values["records"]),
-                skipped=tuple(Skipped(**each) for each in values["skipped"]),
+                records=tuple(PeerRecord.from_dict(each) for each in values["records"]),
+                skipped=tuple(SkippedPeer(**each) for each in values["skipped"]),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StateError(
@@ -143,7 +143,7 @@ class Leaderboard:
             ) from error
 
     @cached_property
-    def _by_name(self) -> dict[tuple[str, str], Record]:
+    def _by_name(self) -> dict[tuple[str, str], PeerRecord]:
         return {(record.peer, record.entity): record for record in self.records}
 
     @cached_property
@@ -160,9 +160,9 @@ class Leaderboard:
         found = difference(best.daily, others[0].daily) if others else None
         return best.peer, found is not None and found.clear and found.mean < 0
 
-    def _row(self, own: Sequence[Record]) -> Row:
+    def _row(self, own: Sequence[PeerRecord]) -> PeerRow:
         won = [clear for peer, clear in self._winners.values() if peer == own[0].peer]
-        return Row(
+        return PeerRow(
             peer=own[0].peer,
             label=own[0].label,
             rmse=_mean([each.updating.rmse for each in own]),
@@ -184,13 +184,15 @@ class Leaderboard:
         ]
 
 
-def _duel(peer: str, other: str, found: Sequence[Difference | None], sign: int) -> Duel:
+def _compare_pair(peer: str, other: str, found: Sequence[Difference | None], sign: int) -> PairComparison:
     means = [sign * each.mean for each in found if each is not None and each.clear]
     better = sum(mean < 0 for mean in means)
-    return Duel(peer, other, better=better, worse=len(means) - better, entities=len(found))
+    return PairComparison(
+        peer, other, better=better, worse=len(means) - better, entities=len(found)
+    )
 
 
-def _rated(record: Record) -> bool:
+def _rated(record: PeerRecord) -> bool:
     return record.updating.rmse is not None
 
 

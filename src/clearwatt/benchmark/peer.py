@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from clearwatt.benchmark.history import History, Power
+from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.errors import MissingExtraError
 
 EXTRA = "benchmark"
@@ -72,11 +72,11 @@ class Peer(ABC):
         """Its name in tables."""
 
     @abstractmethod
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Go through the stream; a step may be forecast from what `history` gives out for it."""
 
     @abstractmethod
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """About how long that takes on one core, to tell the time left."""
 
     def missing(self) -> str | None:
@@ -89,7 +89,7 @@ class Peer(ABC):
 class Meter:
     """Adds up what learning takes, for all entities of a history."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: ZoneHistory) -> None:
         self._entities = len(history.entities)
         self._seconds = 0.0
         self.trainings = np.zeros(self._entities, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clearwatt.benchmark.leaderboard import Leaderboard, Row
+from clearwatt.benchmark.leaderboard import Leaderboard, PeerRow
 from clearwatt.report.formatting import format_bytes
 from clearwatt.report.plots import Figure, Panel, plotly_text
 
@@ -33,7 +33,7 @@ def cost_panels(board: Leaderboard) -> list[Panel]:
     ]
 
 
-def _plane(board: Leaderboard, cost: Callable[[Row], float], title: str) -> Figure:
+def _plane(board: Leaderboard, cost: Callable[[PeerRow], float], title: str) -> Figure:
     rows = [row for row in board.rows if row.rmse is not None]
     least = min((cost(row) for row in rows if cost(row) > 0), default=1.0)
     dots = [_dot(row, max(cost(row), least / 3), rank) for rank, row in enumerate(rows, start=1)]
@@ -47,7 +47,7 @@ def _plane(board: Leaderboard, cost: Callable[[Row], float], title: str) -> Figu
     return {"data": dots[::-1], "layout": layout}  # the best is drawn last, on top
 
 
-def _dot(row: Row, across: float, rank: int) -> Figure:
+def _dot(row: PeerRow, across: float, rank: int) -> Figure:
     colour = _COLOURS.get(row.peer.partition("-")[0], _OTHER)
     return {
         "type": "scatter",

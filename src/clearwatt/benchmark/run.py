@@ -10,17 +10,17 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from clearwatt.benchmark.history import History
-from clearwatt.benchmark.leaderboard import Leaderboard, Skipped
+from clearwatt.benchmark.history import ZoneHistory
+from clearwatt.benchmark.leaderboard import Leaderboard, SkippedPeer
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Peer
 from clearwatt.benchmark.peers import PEERS
-from clearwatt.benchmark.scores import Record, records
+from clearwatt.benchmark.scores import PeerRecord, score_forecasts
 from clearwatt.clock import steps_per_day, steps_within
 from clearwatt.compute import Executor
 from clearwatt.data import Dataset
 from clearwatt.errors import ClearwattError, ConfigurationError, StateError
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.plan import chosen_entities, chunks
+from clearwatt.experiment.plan import choose_entities, chunks
 from clearwatt.experiment.protocol import Phases, divide, scaled_limits
 from clearwatt.runs.folder import RunFolder
 from clearwatt.runs.identity import data_facts, digest, machine, versions
@@ -60,13 +60,13 @@ class Benchmark:
         if self.delay <= pd.Timedelta(0):
             raise ConfigurationError(f"the delay is {self.delay}; give more than nothing")
 
-    def histories(self, dataset: Dataset) -> tuple[History, ...]:
+    def histories(self, dataset: Dataset) -> tuple[ZoneHistory, ...]:
         """The zones of a data set, as peers are told of them."""
         chosen = Experiment(entities=self.entities, without=self.without)
-        entities = chosen_entities(dataset, chosen)
+        entities = choose_entities(dataset, chosen)
         division = divide(dataset, self.phases, entities)
         histories = (
-            History.of(
+            ZoneHistory.of(
                 zone,
                 test,
                 dataset.times,
@@ -79,7 +79,7 @@ class Benchmark:
         return tuple(_with_limits(history, dataset) for history in histories)
 
 
-def _with_limits(history: History, dataset: Dataset) -> History:
+def _with_limits(history: ZoneHistory, dataset: Dataset) -> ZoneHistory:
     """The history with the limits of each entity, from its kind, its rating and its readings."""
     readings = zip(history.entities, history.known().y.T, strict=True)
     limits = (scaled_limits(dataset.entity(name), own) for name, own in readings)
@@ -94,15 +94,15 @@ class PeerTask:
     zone: int
     columns: tuple[int, ...]
 
-    def history(self, histories: Sequence[History]) -> History:
+    def history(self, histories: Sequence[ZoneHistory]) -> ZoneHistory:
         """The part of its zone's history that it needs."""
         return histories[self.zone].only(self.columns)
 
-    def cost(self, histories: Sequence[History]) -> float:
+    def cost(self, histories: Sequence[ZoneHistory]) -> float:
         """About how many multiply-adds it takes."""
         return max(self.peer.seconds(self.history(histories)), 1e-3) * MULTIPLY_ADDS
 
-    def key(self, histories: Sequence[History], folder: RunFolder) -> str:
+    def key(self, histories: Sequence[ZoneHistory], folder: RunFolder) -> str:
         """The name of its records."""
         package = version(self.peer.package) if self.peer.package else ""
         history = self.history(histories)
@@ -126,51 +126,51 @@ def run(
     """
     able = tuple(peer for peer in benchmark.peers if peer.missing() is None)
     skipped = tuple(
-        Skipped(peer.key, reason) for peer in benchmark.peers if (reason := peer.missing())
+        SkippedPeer(peer.key, reason) for peer in benchmark.peers if (reason := peer.missing())
     )
     if not able:
         raise ClearwattError("; ".join(dict.fromkeys(each.reason for each in skipped)))
     histories = benchmark.histories(dataset)
     about = _about(benchmark, dataset)
     with RunFolder.open(out, about, digest(versions())) as folder:
-        found: list[Record] = []
+        found: list[PeerRecord] = []
         items = [_work_item(task, histories, folder, found) for task in peer_tasks(able, histories)]
         yield from do_work("peers", items, perform, histories, compute=compute)
         Leaderboard(about, _in_order(found, able, histories), skipped).write(out)
 
 
 def _work_item(
-    task: PeerTask, histories: Sequence[History], folder: RunFolder, found: list[Record]
-) -> WorkItem[PeerTask, list[Record]]:
+    task: PeerTask, histories: Sequence[ZoneHistory], folder: RunFolder, found: list[PeerRecord]
+) -> WorkItem[PeerTask, list[PeerRecord]]:
     """A task whose records are kept on disk and added to ``found``."""
     key = task.key(histories, folder)
     finished = _read_records(folder, key)
     found += finished or ()
 
-    def save(own: list[Record]) -> None:
+    def save(own: list[PeerRecord]) -> None:
         folder.write(RECORDS, key, [record.to_dict() for record in own])
         found.extend(own)
 
     return WorkItem(task, task.cost(histories), finished is not None, save)
 
 
-def _read_records(folder: RunFolder, key: str) -> list[Record] | None:
+def _read_records(folder: RunFolder, key: str) -> list[PeerRecord] | None:
     """Records that an earlier start wrote; None if they are missing or damaged."""
     values = folder.read(RECORDS, key)
     try:
-        return [Record.from_dict(each) for each in values] if isinstance(values, list) else None
+        return [PeerRecord.from_dict(each) for each in values] if isinstance(values, list) else None
     except StateError:
         return None
 
 
-def perform(histories: tuple[History, ...], task: PeerTask) -> list[Record]:
+def perform(histories: tuple[ZoneHistory, ...], task: PeerTask) -> list[PeerRecord]:
     """Do a task on one thread, so that processor time means the same for every peer."""
     history = task.history(histories)
     with one_thread():
-        return records(task.peer, history, task.peer.forecast(history))
+        return score_forecasts(task.peer, history, task.peer.forecast(history))
 
 
-def peer_tasks(peers: Sequence[Peer], histories: Sequence[History]) -> list[PeerTask]:
+def peer_tasks(peers: Sequence[Peer], histories: Sequence[ZoneHistory]) -> list[PeerTask]:
     """The work by peer, zone and entity; entities that a peer forecasts together stay together."""
     return [
         PeerTask(peer, zone, columns)
@@ -181,8 +181,8 @@ def peer_tasks(peers: Sequence[Peer], histories: Sequence[History]) -> list[Peer
 
 
 def _in_order(
-    found: Sequence[Record], peers: Sequence[Peer], histories: Sequence[History]
-) -> tuple[Record, ...]:
+    found: Sequence[PeerRecord], peers: Sequence[Peer], histories: Sequence[ZoneHistory]
+) -> tuple[PeerRecord, ...]:
     """By peer, then by zone and entity as the data set has them, however they came in."""
     keys = [peer.key for peer in peers]
     entities = [name for history in histories for name in history.entities]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peer import Cost, Forecasts, Peer
 from clearwatt.errors import StateError
 from clearwatt.intervals import pinball_losses
@@ -29,7 +29,7 @@ class PhaseScore:
 
 
 @dataclass(frozen=True)
-class Record:
+class PeerRecord:
     """One peer on one entity.
 
     ``daily`` is the mean squared error of each day of the updating phase, None where nothing was
@@ -50,7 +50,7 @@ class Record:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Record:
+    def from_dict(cls, values: Mapping[str, Any]) -> PeerRecord:
         """The record back."""
         try:
             return cls(
@@ -66,7 +66,7 @@ class Record:
             raise StateError(f"a record of a benchmark is incomplete ({error!r})") from error
 
 
-def records(peer: Peer, history: History, forecasts: Forecasts) -> list[Record]:
+def score_forecasts(peer: Peer, history: ZoneHistory, forecasts: Forecasts) -> list[PeerRecord]:
     """Score every entity of a history."""
     wanted = history.measured[history.first :].astype(np.float64)
     cut = history.test - history.first
@@ -84,7 +84,7 @@ def records(peer: Peer, history: History, forecasts: Forecasts) -> list[Record]:
             history.day
         )
         found.append(
-            Record(
+            PeerRecord(
                 peer=peer.key,
                 label=peer.label,
                 entity=entity,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clearwatt.benchmark.leaderboard import Leaderboard, Row
+from clearwatt.benchmark.leaderboard import Leaderboard, PeerRow
 from clearwatt.report.formatting import ABSENT, format_bytes
 from clearwatt.report.tables import TextTable
 
@@ -57,7 +57,7 @@ def entity_table(board: Leaderboard) -> TextTable:
 def pair_table(board: Leaderboard) -> TextTable:
     """Each peer against each other: entities with significantly lower : higher errors."""
     peers = [row.peer for row in board.rows]
-    counts = {(duel.peer, duel.other): f"{duel.better}:{duel.worse}" for duel in board.duels}
+    counts = {(duel.peer, duel.other): f"{duel.better}:{duel.worse}" for duel in board.pairs}
     rows = tuple((peer, *(counts.get((peer, other), "") for other in peers)) for peer in peers)
     return TextTable(
         "Row against column",
@@ -74,7 +74,7 @@ def skipped_lines(board: Leaderboard) -> Sequence[str]:
     return [f"{each.peer} was left out: {each.reason}" for each in board.skipped]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: PeerRow) -> tuple[str, ...]:
     return (
         row.label,
         *map(_error, (row.rmse, row.mae, row.pinball, row.test_rmse, row.test_mae)),

@@ -79,12 +79,12 @@ def run_benchmark(options: argparse.Namespace) -> None:
 
 def configured(options: argparse.Namespace) -> Benchmark:
     """What the options ask for."""
-    from clearwatt.benchmark.peers import chosen_peers
+    from clearwatt.benchmark.peers import choose_peers
     from clearwatt.benchmark.run import Benchmark
 
     entities = entity_choice(options.entities)
     return Benchmark(
-        peers=chosen_peers(options.peers),
+        peers=choose_peers(options.peers),
         entities="all" if entities is None else entities,
         without=tuple(options.without or ()),
         delay=delay_option(options),

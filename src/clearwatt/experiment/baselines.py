@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.experiment.models import Candidate, Place, frozen
-from clearwatt.experiment.protocol import Span
+from clearwatt.experiment.models import Place, TrainedNetwork, frozen_instance
+from clearwatt.experiment.protocol import PhaseSamples
 from clearwatt.experiment.records import BaselineKey, BaselineRecord, ComponentScore
 from clearwatt.experiment.recovery import daily_rmse
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone
@@ -60,7 +60,10 @@ class BaselineTask(Task[list[BaselineRecord]]):
 
 
 def phase_errors(
-    autoencoder: Candidate, predictors: list[Candidate], span: Span, columns: list[int]
+    autoencoder: TrainedNetwork,
+    predictors: list[TrainedNetwork],
+    span: PhaseSamples,
+    columns: list[int],
 ) -> tuple[float | None, list[float | None]]:
     """RMSE of the reconstruction, and of the forecasts of each predictor, over a phase."""
     reconstruction, forecasts = forecast_phase(autoencoder, predictors, span)
@@ -70,8 +73,8 @@ def phase_errors(
 
 
 def forecast_phase(
-    autoencoder: Candidate, predictors: list[Candidate], span: Span
+    autoencoder: TrainedNetwork, predictors: list[TrainedNetwork], span: PhaseSamples
 ) -> tuple[float | None, npt.NDArray[np.float64]]:
     """RMSE of the reconstruction over a phase, and the forecasts (n x entities)."""
-    models = frozen(autoencoder, predictors)
+    models = frozen_instance(autoencoder, predictors)
     return measured_rmse(span.x, models.reconstruct(span.x)), models.predict(span.x)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Literal
 
-from clearwatt.experiment.models import size
+from clearwatt.experiment.models import weight_count
 from clearwatt.experiment.plan import places_of, roles
 from clearwatt.experiment.tasks import Context, Role, predictors_cost, stack_cost
 from clearwatt.experiment.updating import updating_cost
@@ -44,10 +44,12 @@ def _all_heads(context: Context, role: Role, head: int) -> float:
 def _mean_encoder(context: Context) -> int:
     networks = context.experiment.networks
     inputs = context.zones[0].inputs
-    return round(fmean(size(each) for each in networks.representations(inputs, variational=False)))
+    return round(
+        fmean(weight_count(each) for each in networks.representations(inputs, variational=False))
+    )
 
 
 def _mean_head(context: Context) -> int:
     networks = context.experiment.networks
     shapes = [head for latent in networks.latents for head in networks.predictors(latent)]
-    return round(fmean(size(each) for each in shapes))
+    return round(fmean(weight_count(each) for each in shapes))

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from clearwatt.errors import StateError
 from clearwatt.experiment.baselines import BASELINES, phase_errors
-from clearwatt.experiment.models import Candidate, Place
+from clearwatt.experiment.models import Place, TrainedNetwork
 from clearwatt.experiment.plan import places_of
-from clearwatt.experiment.protocol import Division, Zone
+from clearwatt.experiment.protocol import Division, ZonePhases
 from clearwatt.experiment.records import BaselineRecord, TrialRecord
 from clearwatt.experiment.selection import FinishedTrial, TrialSelection
 from clearwatt.experiment.tasks import Context
@@ -73,7 +73,7 @@ def score_baselines(
     return tuple(scored)
 
 
-def _models(finished: FinishedTrial, selection: TrialSelection) -> list[Candidate]:
+def _models(finished: FinishedTrial, selection: TrialSelection) -> list[TrainedNetwork]:
     models = selection.models(finished)
     if models is None:
         raise StateError(
@@ -84,7 +84,7 @@ def _models(finished: FinishedTrial, selection: TrialSelection) -> list[Candidat
 
 
 def _with_prediction_errors(
-    record: R, encoder: Candidate, head: Candidate, division: Division, place: Place
+    record: R, encoder: TrainedNetwork, head: TrainedNetwork, division: Division, place: Place
 ) -> R:
     with one_thread():
         autoencoder, (power,) = phase_errors(
@@ -97,7 +97,7 @@ def _with_prediction_errors(
     )
 
 
-def _series(context: Context, trial: TrialRecord, zone: Zone) -> dict[str, Any]:
+def _series(context: Context, trial: TrialRecord, zone: ZonePhases) -> dict[str, Any]:
     """The daily error, and thresholds and buffers at each update."""
     return {
         "instance": trial.instance,
@@ -110,7 +110,7 @@ def _series(context: Context, trial: TrialRecord, zone: Zone) -> dict[str, Any]:
     }
 
 
-def _days(context: Context, zone: Zone) -> list[str]:
+def _days(context: Context, zone: ZonePhases) -> list[str]:
     return [day.isoformat() for day in context.updating_times(zone)[:: context.day]]
 
 

@@ -1,4 +1,4 @@
-"""Trained networks on their way between processes and to disk, as plain arrays."""
+"""Trained networks as plain to_arrays, to send between processes and to write to disk."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Arrays = Mapping[str, npt.NDArray[np.float32]]
 
 
 class Place(NamedTuple):
-    """An entity: the position of its zone, and its own within the zone."""
+    """The place of an entity: the number of its zone, and its column within the zone."""
 
     zone: int
     column: int
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+@dataclass(frozen_instance=True, eq=False)
+class TrainedNetwork:
     """A trained network with its validation error."""
 
     network: Network
@@ -40,28 +40,28 @@ class Candidate:
     validation_rmse: float
 
     @classmethod
-    def of(cls, model: Model) -> Candidate:
-        """Take a model apart."""
+    def of(cls, model: Model) -> TrainedNetwork:
+        """A trained model, without tensors."""
         rmse = float("inf") if model.validation_rmse is None else model.validation_rmse
-        return cls(model.network, arrays(model.params), rmse)
+        return cls(model.network, to_arrays(model.params), rmse)
 
     @property
     def model(self) -> Model:
-        """Put it together again."""
-        return Model(self.network, params(self.weights), self.validation_rmse)
+        """The model, with tensors."""
+        return Model(self.network, to_params(self.weights), self.validation_rmse)
 
 
-def arrays(weights: Params) -> Arrays:
-    """Weights as arrays, which any process can be sent."""
+def to_arrays(weights: Params) -> Arrays:
+    """Weights as to_arrays, which can be sent to any process."""
     return {name: tensor.numpy() for name, tensor in weights.items()}
 
 
-def params(weights: Arrays) -> Params:
+def to_params(weights: Arrays) -> Params:
     """Weights as tensors."""
     return {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
 
 
-def save_candidates(path: Path, candidates: Sequence[Candidate]) -> None:
+def save_networks(path: Path, candidates: Sequence[TrainedNetwork]) -> None:
     """Write trained networks into a folder, atomically."""
     values = [
         {"network": pack_network(each.network), "validation_rmse": each.validation_rmse}
@@ -75,29 +75,29 @@ def save_candidates(path: Path, candidates: Sequence[Candidate]) -> None:
     save_state(path, {"candidates": values}, tensors)
 
 
-def load_candidates(path: Path) -> list[Candidate] | None:
+def load_networks(path: Path) -> list[TrainedNetwork] | None:
     """Read trained networks from a folder; None if they are missing or damaged."""
     try:
         saved = load_state(path)
     except StateError:
         return None
     return [
-        Candidate(
+        TrainedNetwork(
             unpack_network(each["network"], None),
-            arrays(tensors_below(saved.tensors, f"{at}.")),
+            to_arrays(tensors_below(saved.tensors, f"{at}.")),
             each["validation_rmse"],
         )
         for at, each in enumerate(saved.values["candidates"])
     ]
 
 
-def best(candidates: Sequence[Candidate]) -> Candidate:
-    """The one with the lowest validation error; the first of equals."""
+def best(candidates: Sequence[TrainedNetwork]) -> TrainedNetwork:
+    """The candidate with the lowest validation error; the first of equals."""
     return min(candidates, key=lambda each: each.validation_rmse)
 
 
-def frozen(autoencoder: Candidate, predictors: Sequence[Candidate]) -> Instance:
-    """Trained networks that forecast and reconstruct, and never learn."""
+def frozen_instance(autoencoder: TrainedNetwork, predictors: Sequence[TrainedNetwork]) -> Instance:
+    """An instance of trained networks that forecasts and reconstructs, and never learns."""
     return Instance.bare(
         ClearSettings(strategy=Frozen()),
         autoencoder.network.inputs,
@@ -107,6 +107,6 @@ def frozen(autoencoder: Candidate, predictors: Sequence[Candidate]) -> Instance:
 
 
 @cache
-def size(network: Network) -> int:
+def weight_count(network: Network) -> int:
     """Number of weights."""
     return sum(tensor.numel() for tensor in network.initialise([0]).values())

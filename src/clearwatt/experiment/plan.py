@@ -15,7 +15,7 @@ from clearwatt.errors import DataError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.presets import PRESETS
-from clearwatt.experiment.protocol import Zone
+from clearwatt.experiment.protocol import ZonePhases
 from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role
 from clearwatt.experiment.updating import UpdatingTask, role_of
 from clearwatt.training.networks import Network, Predictor, Reconstructor
@@ -30,7 +30,7 @@ SHARING = 96
 T = TypeVar("T")
 
 
-def chosen_entities(dataset: Dataset, experiment: Experiment) -> tuple[str, ...]:
+def choose_entities(dataset: Dataset, experiment: Experiment) -> tuple[str, ...]:
     """The entities that take part; a number takes all kinds in turn.
 
     The number that a preset comes with is as many as there are, at most.
@@ -178,7 +178,7 @@ def places_of(context: Context) -> list[Place]:
     ]
 
 
-def _zones_by_inputs(zones: Sequence[Zone]) -> list[tuple[int, list[int]]]:
+def _zones_by_inputs(zones: Sequence[ZonePhases]) -> list[tuple[int, list[int]]]:
     widths = dict.fromkeys(zone.inputs for zone in zones)
     return [(width, [at for at, z in enumerate(zones) if z.inputs == width]) for width in widths]
 

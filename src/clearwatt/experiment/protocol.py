@@ -61,7 +61,7 @@ class Phases:
         return values[: self.warmup], values[self.warmup : end], values[end : self.length]
 
 
-class Span(NamedTuple):
+class PhaseSamples(NamedTuple):
     """The usable samples of a zone in a phase."""
 
     x: Float32Array
@@ -71,9 +71,9 @@ class Span(NamedTuple):
     at: Rows
     """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""
 
-    def followed_by(self, later: Span) -> Span:
+    def followed_by(self, later: PhaseSamples) -> PhaseSamples:
         """These samples and then those of a later phase."""
-        return Span(
+        return PhaseSamples(
             x=np.concatenate([self.x, later.x]),
             y=np.concatenate([self.y, later.y]),
             at=np.concatenate([self.at, later.at]),
@@ -87,13 +87,13 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Zone:
+class ZonePhases:
     """What may be learned from in a zone: its entities, the warm-up, the updating phase."""
 
     name: str
     entities: tuple[str, ...]
-    warmup: Span
-    updating: Span
+    warmup: PhaseSamples
+    updating: PhaseSamples
 
     @property
     def inputs(self) -> int:
@@ -108,8 +108,8 @@ class Division:
     ``phases`` are those of a zone without gaps.
     """
 
-    zones: tuple[Zone, ...]
-    test: tuple[Span, ...]
+    zones: tuple[ZonePhases, ...]
+    test: tuple[PhaseSamples, ...]
     phases: Phases
 
     def fingerprint(self) -> str:
@@ -149,7 +149,7 @@ def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> 
     ]
     spans = [_spans(part, phases) for part in parts]
     zones = [
-        Zone(part.zones[0], part.names, warmup, updating)
+        ZonePhases(part.zones[0], part.names, warmup, updating)
         for part, (warmup, updating, _) in zip(parts, spans, strict=True)
     ]
     _refuse_unmeasured(zones)
@@ -157,7 +157,7 @@ def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> 
     return Division(tuple(zones), tuple(test for _, _, test in spans), whole)
 
 
-def _spans(part: Dataset, phases: Phases | None) -> tuple[Span, Span, Span]:
+def _spans(part: Dataset, phases: Phases | None) -> tuple[PhaseSamples, PhaseSamples, PhaseSamples]:
     """The phases of a data set of one zone."""
     (zone,) = part.zones
     weather = interpolate_weather(part.weather[zone], part.times)
@@ -174,7 +174,7 @@ def _spans(part: Dataset, phases: Phases | None) -> tuple[Span, Span, Span]:
     stop = own.warmup + own.updating
     cuts = (rows[: own.warmup], rows[own.warmup : stop], rows[stop : own.length])
     warmup, updating, test = (
-        Span(np.ascontiguousarray(x[at]), np.ascontiguousarray(y[at]), at) for at in cuts
+        PhaseSamples(np.ascontiguousarray(x[at]), np.ascontiguousarray(y[at]), at) for at in cuts
     )
     return warmup, updating, test
 
@@ -190,7 +190,7 @@ def _shares(length: int, zone: str, name: str) -> Phases:
         ) from error
 
 
-def _refuse_unmeasured(zones: Sequence[Zone]) -> None:
+def _refuse_unmeasured(zones: Sequence[ZonePhases]) -> None:
     phases = {"warm-up": [z.warmup for z in zones], "updating phase": [z.updating for z in zones]}
     for name, spans in phases.items():
         few = [

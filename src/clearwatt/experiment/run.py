@@ -13,7 +13,7 @@ from clearwatt.data import Dataset
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.cost_estimate import estimate_costs
 from clearwatt.experiment.final_scores import score_baselines, score_trials
-from clearwatt.experiment.plan import chosen_entities
+from clearwatt.experiment.plan import choose_entities
 from clearwatt.experiment.protocol import Division, divide, scaled_limits
 from clearwatt.experiment.records import TrialRecord
 from clearwatt.experiment.results import (
@@ -45,7 +45,7 @@ def run(
     Yields:
         The progress after every task. At the end ``out/results.json`` is there.
     """
-    division = divide(dataset, experiment.phases, chosen_entities(dataset, experiment))
+    division = divide(dataset, experiment.phases, choose_entities(dataset, experiment))
     grid = experiment.grid.scaled_to(division.phases.updating)
     experiment = replace(experiment, grid=grid)
     context = _context(experiment, dataset, division)

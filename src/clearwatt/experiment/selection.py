@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shutil import rmtree
 
 from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.models import Candidate, load_candidates, save_candidates
+from clearwatt.experiment.models import TrainedNetwork, load_networks, save_networks
 from clearwatt.experiment.records import TrialRecord
 from clearwatt.experiment.results import TRIALS, parse_trial, trial_document
 from clearwatt.experiment.trial import TrialResult
@@ -67,9 +67,9 @@ class TrialSelection:
         ]
         return [(each, each.key in chosen) for each in ordered]
 
-    def models(self, finished: FinishedTrial) -> list[Candidate] | None:
+    def models(self, finished: FinishedTrial) -> list[TrainedNetwork] | None:
         """The final autoencoder and predictor of a chosen trial; None if they are missing."""
-        return load_candidates(self._folder.place(MODELS, finished.key))
+        return load_networks(self._folder.place(MODELS, finished.key))
 
     def _key(self, configuration: Configuration, entity: str) -> str:
         return self._folder.key(repr(configuration), entity)
@@ -88,7 +88,7 @@ class TrialSelection:
         better = beaten is None or self._rank(finished) < self._rank(beaten)
         if better:
             models = [result.autoencoder, result.predictor]
-            save_candidates(self._folder.place(MODELS, key), models)
+            save_networks(self._folder.place(MODELS, key), models)
         self._folder.write(TRIALS, key, trial_document(trial))
         self._add(finished)
         if better and beaten is not None:

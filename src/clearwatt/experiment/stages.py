@@ -12,11 +12,11 @@ from clearwatt.errors import DataError
 from clearwatt.experiment.baselines import BASELINES, BaselineTask
 from clearwatt.experiment.cost_estimate import Stage
 from clearwatt.experiment.models import (
-    Candidate,
     Place,
+    TrainedNetwork,
     best,
-    load_candidates,
-    save_candidates,
+    load_networks,
+    save_networks,
 )
 from clearwatt.experiment.plan import (
     STACK,
@@ -48,7 +48,7 @@ TrainingTask = RepresentationTask | PredictorTask
 
 Steps = Generator[Progress, None, Context]
 Item = WorkItem[Task[Any], Any]
-Trained = list[tuple[TrainingTask, list[Candidate]]]
+Trained = list[tuple[TrainingTask, list[TrainedNetwork]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +115,12 @@ class Stages:
     def _training_item(self, context: Context, task: TrainingTask, trained: Trained) -> Item:
         """A training whose networks are kept on disk and added to ``trained``."""
         place = self.folder.place(WARMUP, self.folder.key(repr(task)))
-        found = load_candidates(place)
+        found = load_networks(place)
         if found is not None:
             trained.append((task, found))
 
-        def save(candidates: list[Candidate]) -> None:
-            save_candidates(place, candidates)
+        def save(candidates: list[TrainedNetwork]) -> None:
+            save_networks(place, candidates)
             trained.append((task, candidates))
 
         return WorkItem(task, task.cost(context), found is not None, save)
@@ -138,8 +138,8 @@ class Stages:
         )
 
 
-def _best_per_zone(context: Context, trained: Trained) -> dict[tuple[int, Role], Candidate]:
-    found: dict[tuple[int, Role], list[Candidate]] = {}
+def _best_per_zone(context: Context, trained: Trained) -> dict[tuple[int, Role], TrainedNetwork]:
+    found: dict[tuple[int, Role], list[TrainedNetwork]] = {}
     for task, candidates in trained:
         if isinstance(task, RepresentationTask):
             for (_, zone), candidate in zip(task.trials, candidates, strict=True):
@@ -150,8 +150,10 @@ def _best_per_zone(context: Context, trained: Trained) -> dict[tuple[int, Role],
     }
 
 
-def _best_per_entity(context: Context, trained: Trained) -> dict[tuple[Place, Role], Candidate]:
-    found: dict[tuple[Place, Role], list[Candidate]] = {}
+def _best_per_entity(
+    context: Context, trained: Trained
+) -> dict[tuple[Place, Role], TrainedNetwork]:
+    found: dict[tuple[Place, Role], list[TrainedNetwork]] = {}
     for task, candidates in trained:
         if isinstance(task, PredictorTask):
             for place, candidate in zip(task.places, candidates, strict=True):
@@ -162,7 +164,7 @@ def _best_per_entity(context: Context, trained: Trained) -> dict[tuple[Place, Ro
     }
 
 
-def _best(candidates: Sequence[Candidate], what: str) -> Candidate:
+def _best(candidates: Sequence[TrainedNetwork], what: str) -> TrainedNetwork:
     """The one with the lowest validation error, if any could be trained."""
     chosen = best(candidates)
     if not isfinite(chosen.validation_rmse):

@@ -14,8 +14,8 @@ from clearwatt.clear.warm_up import WarmUp
 from clearwatt.clock import Clock
 from clearwatt.data import Drift
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.models import Candidate, Place, size
-from clearwatt.experiment.protocol import Span, Zone
+from clearwatt.experiment.models import Place, TrainedNetwork, weight_count
+from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 from clearwatt.training.fleet import Training, one_thread, stack_of
 from clearwatt.training.networks import Predictor, Reconstructor
 from clearwatt.training.streams import drive, together
@@ -36,16 +36,16 @@ class Context:
     """
 
     experiment: Experiment
-    zones: tuple[Zone, ...]
+    zones: tuple[ZonePhases, ...]
     times: pd.DatetimeIndex
     day: int
     drifts: tuple[Drift, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    representations: Mapping[tuple[int, Role], Candidate] = field(default_factory=dict)
-    predictors: Mapping[tuple[Place, Role], Candidate] = field(default_factory=dict)
+    representations: Mapping[tuple[int, Role], TrainedNetwork] = field(default_factory=dict)
+    predictors: Mapping[tuple[Place, Role], TrainedNetwork] = field(default_factory=dict)
 
-    def span(self, zone: int, role: Role) -> Span:
+    def span(self, zone: int, role: Role) -> PhaseSamples:
         """The samples that a role's models are trained on."""
         own = self.zones[zone]
         return own.warmup.followed_by(own.updating) if role == "everything" else own.warmup
@@ -74,7 +74,7 @@ class Context:
         """The same with the seed; one that diverges must not lose the work of the others."""
         return WarmUp(self.training(role), seed=self.experiment.seed, strict=False)
 
-    def updating_times(self, zone: Zone) -> pd.DatetimeIndex:
+    def updating_times(self, zone: ZonePhases) -> pd.DatetimeIndex:
         """The clock from a zone's first sample of the updating phase to its last."""
         at = zone.updating.at
         return self.times[at[0] : at[-1] + 1]
@@ -103,26 +103,26 @@ def perform(context: Context, task: Task[R]) -> R:
 
 
 @dataclass(frozen=True)
-class RepresentationTask(Task[list[Candidate]]):
+class RepresentationTask(Task[list[TrainedNetwork]]):
     """Train autoencoders of one shape, which may differ in their loss, for zones, stacked."""
 
     role: Role
     networks: tuple[Reconstructor, ...]
     zones: tuple[int, ...]
 
-    def run(self, context: Context) -> list[Candidate]:
+    def run(self, context: Context) -> list[TrainedNetwork]:
         """One trained network per candidate and zone, in the order of `trials`."""
         warmup = context.warmup(self.role)
         streams = [
             warmup.autoencoder(network, context.span(zone, self.role).x)
             for network, zone in self.trials
         ]
-        return [Candidate.of(model) for model in drive(together(streams))]
+        return [TrainedNetwork.of(model) for model in drive(together(streams))]
 
     def cost(self, context: Context) -> float:
         """That of a stack of candidates."""
         counts = [context.samples(zone, self.role) for _, zone in self.trials]
-        return stack_cost(size(self.networks[0]), counts, context.training(self.role))
+        return stack_cost(weight_count(self.networks[0]), counts, context.training(self.role))
 
     @property
     def trials(self) -> list[tuple[Reconstructor, int]]:
@@ -131,14 +131,14 @@ class RepresentationTask(Task[list[Candidate]]):
 
 
 @dataclass(frozen=True)
-class PredictorTask(Task[list[Candidate]]):
+class PredictorTask(Task[list[TrainedNetwork]]):
     """Train a predictor of one shape for each of several entities, stacked."""
 
     role: Role
     network: Predictor
     places: tuple[Place, ...]
 
-    def run(self, context: Context) -> list[Candidate]:
+    def run(self, context: Context) -> list[TrainedNetwork]:
         """One trained network per entity."""
         warmup = context.warmup(self.role)
         streams = []
@@ -149,12 +149,12 @@ class PredictorTask(Task[list[Candidate]]):
                 warmup.predictors(self.network, representation, span.x, span.y[:, columns])
             )
         trained = drive(together(streams))
-        return [Candidate.of(model) for models in trained for model in models]
+        return [TrainedNetwork.of(model) for models in trained for model in models]
 
     def cost(self, context: Context) -> float:
         """That of a stack of entities."""
         counts = [context.samples(place.zone, self.role) for place in self.places]
-        return predictors_cost(size(self.network), counts, context.training(self.role))
+        return predictors_cost(weight_count(self.network), counts, context.training(self.role))
 
 
 def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:

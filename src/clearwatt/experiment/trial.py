@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clearwatt.errors import DataError
 from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.metrics import fitting_error, forgetting_ratio, prediction_error
-from clearwatt.experiment.models import Candidate
+from clearwatt.experiment.models import TrainedNetwork
 from clearwatt.experiment.records import ComponentScore, DailyError, TrialRecord
 
 
@@ -23,8 +23,8 @@ class TrialResult:
 
     configuration: Configuration
     trial: TrialRecord
-    autoencoder: Candidate
-    predictor: Candidate
+    autoencoder: TrainedNetwork
+    predictor: TrainedNetwork
 
 
 def score_component(

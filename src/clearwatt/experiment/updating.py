@@ -19,8 +19,8 @@ from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.intervals import IntervalScores, score_intervals
 from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.metrics import live_error
-from clearwatt.experiment.models import Candidate, Place, arrays, size
-from clearwatt.experiment.protocol import Zone
+from clearwatt.experiment.models import Place, TrainedNetwork, to_arrays, weight_count
+from clearwatt.experiment.protocol import ZonePhases
 from clearwatt.experiment.records import (
     ComponentScore,
     TrialRecord,
@@ -67,8 +67,10 @@ class UpdatingTask(Task[list[TrialResult]]):
         for configuration in self.configurations:
             role = role_of(configuration)
             for zone, columns in by_zone(self.places):
-                encoder = size(context.representations[zone, role].network)
-                heads = [size(context.predictors[Place(zone, c), role].network) for c in columns]
+                encoder = weight_count(context.representations[zone, role].network)
+                heads = [
+                    weight_count(context.predictors[Place(zone, c), role].network) for c in columns
+                ]
                 total += updating_cost(context, configuration, encoder=encoder, heads=heads)
         return total
 
@@ -109,7 +111,7 @@ class _Part:
     ) -> None:
         role = role_of(configuration)
         self.context, self.configuration, self.columns = context, configuration, columns
-        self.zone: Zone = context.zones[zone]
+        self.zone: ZonePhases = context.zones[zone]
         self.names = [self.zone.entities[column] for column in columns]
         self.autoencoder = context.representations[zone, role].model
         self.heads = [context.predictors[Place(zone, c), role].model for c in columns]
@@ -265,5 +267,5 @@ def _with_core_seconds(result: TrialResult, seconds: float) -> TrialResult:
     return replace(result, trial=replace(result.trial, timing=timing))
 
 
-def _candidate(component: Component) -> Candidate:
-    return Candidate(component.network, arrays(component.params), float("inf"))
+def _candidate(component: Component) -> TrainedNetwork:
+    return TrainedNetwork(component.network, to_arrays(component.params), float("inf"))

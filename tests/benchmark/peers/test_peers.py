@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from clearwatt.adaptive import AdaptiveSettings, NetworkSettings
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peer import Forecasts
-from clearwatt.benchmark.peers import PEERS, QUICK, chosen_peers
+from clearwatt.benchmark.peers import PEERS, QUICK, choose_peers
 from clearwatt.benchmark.peers.adaptive import Adaptive
 from clearwatt.benchmark.peers.clear import Clear
-from clearwatt.benchmark.peers.network import Network
+from clearwatt.benchmark.peers.network import PlainNetwork
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
@@ -35,7 +35,7 @@ def quick(peer):
         return replace(peer, experiment=SMALL)
     if isinstance(peer, Adaptive):
         return replace(peer, settings=AdaptiveSettings(networks=NetworkSettings(members=1)))
-    if isinstance(peer, Network):
+    if isinstance(peer, PlainNetwork):
         return replace(peer, every=200, width=16, training=Training(epochs=40, patience=None))
     return peer
 
@@ -68,7 +68,7 @@ def test_every_step_of_every_entity_is_forecast(forecasts, history):
 STEP = 350
 
 
-def disturbed(history: History) -> History:
+def disturbed(history: ZoneHistory) -> ZoneHistory:
     """Other measurements than may be known when `STEP` is forecast."""
     changed = history.measured.copy()
     changed[history.at > history.at[history.first + STEP] - history.delay] += 5
@@ -89,7 +89,7 @@ def test_with_another_delay_neither_forecast_nor_quantile_peeks(key, delay, coas
     assert_same_until(STEP, again, found)
 
 
-def ending_at(step: int, history: History) -> History:
+def ending_at(step: int, history: ZoneHistory) -> ZoneHistory:
     """Without what comes after a step, which takes as long to learn."""
     end = history.first + step + 1
     parts = {name: getattr(history, name)[:end] for name in ("x", "measured", "clock", "times")}
@@ -144,13 +144,13 @@ def test_costs_are_counted(peer, forecasts, history):
 
 
 def test_peers_are_chosen_by_key_by_family_and_all():
-    assert chosen_peers(None) == chosen_peers(["all"]) == PEERS
-    assert [peer.key for peer in chosen_peers(["river-arf", "persistence"])] == [
+    assert choose_peers(None) == choose_peers(["all"]) == PEERS
+    assert [peer.key for peer in choose_peers(["river-arf", "persistence"])] == [
         "persistence-24h",
         "persistence-168h",
         "river-arf",
     ]
-    assert tuple(peer.key for peer in chosen_peers(["quick"])) == QUICK
+    assert tuple(peer.key for peer in choose_peers(["quick"])) == QUICK
 
 
 def test_keys_are_unique():
@@ -159,4 +159,4 @@ def test_keys_are_unique():
 
 def test_an_unknown_peer_is_told_with_those_there_are():
     with pytest.raises(ConfigurationError, match=r"no peer 'prophet'.*lightgbm-weekly"):
-        chosen_peers(["prophet"])
+        choose_peers(["prophet"])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clearwatt.experiment.report import paper
-from clearwatt.experiment.report.findings import Verdict, findings, summary
+from clearwatt.experiment.report.findings import FindingVerdict, findings, summary
 from clearwatt.experiment.report.tables import Spread
 
 REPLAY_WINS, BEATS_FROZEN, GENERATIVE, EWC_FORECASTS, FEWER = range(5)
@@ -30,7 +30,7 @@ def verdicts(tables):
 
 
 def test_all_hold_in_the_papers_own_tables():
-    assert verdicts(paper.TABLES) == [Verdict.HOLDS] * 5
+    assert verdicts(paper.TABLES) == [FindingVerdict.HOLDS] * 5
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_all_hold_in_the_papers_own_tables():
 def test_one_figure_that_contradicts_a_finding_breaks_it_and_is_named(finding, change):
     component, row, metric, value = change
     judged = findings(changed(component, row, metric, value))[finding]
-    assert judged.verdict is Verdict.FAILS
+    assert judged.verdict is FindingVerdict.FAILS
     assert f"CLeaR_{row}" in judged.evidence
     assert f"{value:.3f}" in judged.evidence
     assert "≥" in judged.evidence
@@ -70,15 +70,15 @@ def test_how_many_pairs_contradict_is_told():
 
 def test_an_instance_that_was_run_without_a_figure_is_not_called_missing():
     judged = findings(changed("predictor", "E", "prediction_error", None))[EWC_FORECASTS]
-    assert judged.verdict is Verdict.UNKNOWN
+    assert judged.verdict is FindingVerdict.UNKNOWN
     assert judged.evidence == "CLeaR_E without a figure for PE of forecasts"
 
 
 def test_a_missing_instance_leaves_findings_about_it_open():
     judged = findings(without("G"))
-    assert judged[GENERATIVE].verdict is Verdict.UNKNOWN
+    assert judged[GENERATIVE].verdict is FindingVerdict.UNKNOWN
     assert "CLeaR_G not in this run" in judged[GENERATIVE].evidence
-    assert judged[FEWER].verdict is Verdict.HOLDS
+    assert judged[FEWER].verdict is FindingVerdict.HOLDS
 
 
 def test_a_counterexample_is_enough_even_where_instances_are_missing():
@@ -92,8 +92,8 @@ def test_a_counterexample_is_enough_even_where_instances_are_missing():
 
 
 def test_without_baseline_or_updates_nothing_is_claimed():
-    assert verdicts(without("L"))[BEATS_FROZEN] is Verdict.UNKNOWN
-    assert set(verdicts(without(*paper.PREDICTOR.rows))) == {Verdict.UNKNOWN}
+    assert verdicts(without("L"))[BEATS_FROZEN] is FindingVerdict.UNKNOWN
+    assert set(verdicts(without(*paper.PREDICTOR.rows))) == {FindingVerdict.UNKNOWN}
 
 
 def test_figures_that_print_alike_are_told_apart():

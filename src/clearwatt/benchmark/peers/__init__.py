@@ -10,7 +10,7 @@ from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.benchmark.peers.climatology import Climatology
 from clearwatt.benchmark.peers.lightgbm import LightGBM
 from clearwatt.benchmark.peers.lightgbm_quantiles import LightGBMQuantiles
-from clearwatt.benchmark.peers.network import Network
+from clearwatt.benchmark.peers.network import PlainNetwork
 from clearwatt.benchmark.peers.persistence import Persistence
 from clearwatt.benchmark.peers.river import River
 from clearwatt.errors import ConfigurationError
@@ -28,9 +28,9 @@ PEERS: tuple[Peer, ...] = (
     LightGBM("everything", lags=True),
     LightGBM("window", lags=True),
     LightGBMQuantiles(),
-    Network("frozen"),
-    Network("fine-tuned"),
-    Network("retrained"),
+    PlainNetwork("frozen"),
+    PlainNetwork("fine-tuned"),
+    PlainNetwork("retrained"),
     River("linear"),
     River("arf"),
     River("hat"),
@@ -52,7 +52,7 @@ QUICK = (
 """Those that are done within a minute per entity, for a first look."""
 
 
-def chosen_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
+def choose_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
     """Peers by their keys or by what keys begin with ("lightgbm"), in the order of `PEERS`.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from clearwatt.adaptive import AdaptiveForecaster, AdaptiveSettings
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.intervals import LEVELS
@@ -35,7 +35,7 @@ class Adaptive(Peer):
         """Its name in tables."""
         return "ClearWatt, adaptive"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Warm up on what is known at the first forecast, then stream all that comes later.
 
         `live` keeps to the delay by itself. It forecasts while it learns, so both are counted.
@@ -60,13 +60,13 @@ class Adaptive(Peer):
             meter.holds(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)
         return Forecasts(live[-history.steps :], meter.costs, quantiles.by_level)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """By the week, in which it trains once."""
         weeks = history.steps / (7 * history.day)
         return 1.0 + 0.2 * weeks * len(history.entities)
 
 
-def _bytes_of_one(forecaster: AdaptiveForecaster, history: History) -> int:
+def _bytes_of_one(forecaster: AdaptiveForecaster, history: ZoneHistory) -> int:
     """What one entity holds; inputs that a zone shares count in full, as for everyone."""
     entities = len(history.entities)
     shared = forecaster.held * 4 * forecaster.state.frame.view.width

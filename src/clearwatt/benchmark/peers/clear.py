@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import CalibratedQuantiles, calibrate
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
 from clearwatt.clear.component import ClearSettings, Component
@@ -17,7 +17,7 @@ from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.live import ModelTimeline
-from clearwatt.experiment.models import size
+from clearwatt.experiment.models import weight_count
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
@@ -59,7 +59,7 @@ class Clear(Peer):
         """Its name in tables."""
         return f"CLeaR, {INSTANCES[self.instance].strategy}"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Warm up on what is known at the first forecast, then stream all that comes later.
 
         The stream may be handed over in one piece: what a measurement changes is put into service
@@ -97,13 +97,13 @@ class Clear(Peer):
             meter.holds(column, held + _bytes_of_intervals(history, quantiles))
         return Forecasts(power[-history.steps :], meter.costs, quantiles.by_level)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """Weights times samples times epochs; early stopping takes about a quarter of them."""
         encoder, head = self._networks(history.x.shape[1])
         heads, updated = len(history.entities), 2 * self._configuration(history).novelty_capacity
         encoders = heads if self._configuration(history).strategy.synchronous else 1
-        once = [size(encoder), *[size(head)] * heads]
-        often = [*[size(encoder)] * encoders, *[size(head)] * heads]
+        once = [weight_count(encoder), *[weight_count(head)] * heads]
+        often = [*[weight_count(encoder)] * encoders, *[weight_count(head)] * heads]
         start = sum(training_cost(w, history.first, self.experiment.warmup) for w in once) / 4
         updates = sum(training_cost(w, updated, self.experiment.update) for w in often) * UPDATES
         return (start + updates) / MULTIPLY_ADDS
@@ -114,16 +114,16 @@ class Clear(Peer):
         encoder = networks.representations(inputs, variational=variational)[0]
         return InstanceNetworks(encoder, networks.predictors(encoder.latent)[0])
 
-    def _settings(self, history: History) -> ClearSettings:
+    def _settings(self, history: ZoneHistory) -> ClearSettings:
         experiment = replace(self.experiment, seed=history.seed)
         return experiment.settings(self._configuration(history))
 
-    def _configuration(self, history: History) -> Configuration:
+    def _configuration(self, history: ZoneHistory) -> Configuration:
         grid = self.experiment.grid.scaled_to(history.test - history.first)
         return grid.configurations(self.instance)[0]
 
 
-def _bytes_of_intervals(history: History, quantiles: CalibratedQuantiles) -> int:
+def _bytes_of_intervals(history: ZoneHistory, quantiles: CalibratedQuantiles) -> int:
     """The calibrator, and the days of samples that a new model is tried on."""
     return quantiles.state_bytes + WINDOW_DAYS * history.day * history.sample_bytes
 

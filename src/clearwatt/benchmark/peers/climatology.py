@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.benchmark.history import History, Power, Samples
+from clearwatt.benchmark.history import KnownSamples, Power, ZoneHistory
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 
 MONTHS, HOURS = 12, 24
@@ -28,7 +28,7 @@ class Climatology(Peer):
         """Its name in tables."""
         return "climatology (month, hour)"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Add up day by day."""
         meter, table = Meter(history), _Table(len(history.entities))
         power = np.empty((history.steps, len(history.entities)))
@@ -41,7 +41,7 @@ class Climatology(Peer):
             meter.holds(column, table.bytes_per_entity)
         return Forecasts(power, meter.costs)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """A fraction of a millisecond a day."""
         return 5e-4 * history.steps / history.day
 
@@ -57,7 +57,7 @@ class _Table:
     def bytes_per_entity(self) -> int:
         return 2 * 8 * MONTHS * HOURS
 
-    def add(self, new: Samples) -> None:
+    def add(self, new: KnownSamples) -> None:
         """Take in samples."""
         measured, cells = ~np.isnan(new.y), _cells(new.times)
         np.add.at(self._sums, cells, np.where(measured, new.y, 0.0))

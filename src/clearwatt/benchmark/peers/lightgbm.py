@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
-from clearwatt.benchmark.history import History, Power, Round
+from clearwatt.benchmark.history import ForecastRound, Power, ZoneHistory
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.data.features import CALENDAR_COLUMNS
 
@@ -65,7 +65,7 @@ class LightGBM(Peer):
         data = "everything" if self.past == "everything" else f"last {self.window:,} samples"
         return f"{name}, every {self.days} days on {data}"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train and forecast, round by round."""
         meter, columns = Meter(history), range(len(history.entities))
         inputs = [lagged_inputs(history, column) if self.lags else history.x for column in columns]
@@ -81,7 +81,7 @@ class LightGBM(Peer):
                 power[each.steps, column] = said(model, inputs[column][history.first :][each.steps])
         return Forecasts(power, meter.costs)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """About a second per 50,000 samples trained on, and some for each training."""
         trainings = history.steps / self._interval(history)
         typical = {
@@ -92,19 +92,19 @@ class LightGBM(Peer):
         lags = 2 if self.lags else 1
         return max(1.0, trainings) * (0.1 + lags * 2e-5 * typical) * len(history.entities)
 
-    def _interval(self, history: History) -> int:
+    def _interval(self, history: ZoneHistory) -> int:
         """Clock steps between two trainings."""
         return int(history.at[-1]) + 1 if self.past == "frozen" else self.days * history.day
 
     def _training_set(
-        self, each: Round, inputs: Float32Array, column: int
+        self, each: ForecastRound, inputs: Float32Array, column: int
     ) -> tuple[Float32Array, Float32Array]:
         x, y = each.known._replace(x=inputs[: len(each.known.y)]).of(column)
         last = self.window if self.past == "window" else len(y)
         return x[-last:], y[-last:]
 
 
-def lagged_inputs(history: History, column: int) -> Float32Array:
+def lagged_inputs(history: ZoneHistory, column: int) -> Float32Array:
     """Inputs of an entity (n x d) with what practitioners add to them, known at each forecast.
 
     Added are its power one, two and seven days before (or the first such days that are known, with
@@ -123,7 +123,7 @@ def lagged_inputs(history: History, column: int) -> Float32Array:
     return np.concatenate([history.x, added.astype(np.float32)], axis=1)
 
 
-def _last_known_day(history: History, column: int) -> Float32Array:
+def _last_known_day(history: ZoneHistory, column: int) -> Float32Array:
     """Mean power of the last day known when each sample is forecast (n); NaN: not measured."""
     measured = pd.Series(history.measured[:, column].astype(np.float64), index=history.at)
     clock = np.arange(history.at[0] - history.delay, history.at[-1] + 1)

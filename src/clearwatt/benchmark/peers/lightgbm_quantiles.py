@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from clearwatt.benchmark.history import History, Power
+from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.benchmark.peers.lightgbm import WEEK, said, trained
 from clearwatt.intervals import LEVELS
@@ -38,7 +38,7 @@ class LightGBMQuantiles(Peer):
         """Its name in tables."""
         return f"LightGBM, {len(LEVELS)} quantiles, every {self.days} days on {self.window:,}"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train and forecast every quantile, round by round."""
         meter = Meter(history)
         shape = (history.steps, len(history.entities), len(LEVELS))
@@ -56,7 +56,7 @@ class LightGBMQuantiles(Peer):
         quantiles = {level: found[:, :, at] for at, level in enumerate(LEVELS)}
         return Forecasts(quantiles[MEDIAN], meter.costs, quantiles)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """As many models as there are levels, every so many days."""
         trainings = len(LEVELS) * history.steps / (self.days * history.day)
         return max(1.0, trainings) * 0.15 * len(history.entities)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from clearwatt.arrays import Float32Array
-from clearwatt.benchmark.history import History, Power, Samples
+from clearwatt.benchmark.history import KnownSamples, Power, ZoneHistory
 from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.training.fleet import Job, Training, train
@@ -25,7 +25,7 @@ LEAST = 10
 
 
 @dataclass(frozen=True)
-class Network(Peer):
+class PlainNetwork(Peer):
     """An MLP of each entity; those of a zone train stacked.
 
     Args:
@@ -58,7 +58,7 @@ class Network(Peer):
         how = "fine-tuned" if self.learning == "fine-tuned" else "from scratch on everything"
         return f"{shape}, {how} every {self.every:,} samples"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train when enough is new, else go on with the models there are."""
         meter, power = Meter(history), np.empty((history.steps, len(history.entities)))
         models = _Models(self, history, meter)
@@ -77,7 +77,7 @@ class Network(Peer):
             power[each.steps] = models.forecast(each.x)
         return Forecasts(power, meter.costs)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """Weights times samples times epochs."""
         weights = history.x.shape[1] * self.width + self.layers * self.width**2
         times = history.steps // self.every if self.learning != "frozen" else 0
@@ -91,7 +91,7 @@ class Network(Peer):
 class _Models:
     """One model per entity, in a stack."""
 
-    def __init__(self, peer: Network, history: History, meter: Meter) -> None:
+    def __init__(self, peer: PlainNetwork, history: ZoneHistory, meter: Meter) -> None:
         self._peer, self._meter, self._seed = peer, meter, history.seed
         self._network = Predictor(history.x.shape[1], peer.width, peer.layers)
         self._sample_bytes = history.sample_bytes
@@ -101,13 +101,13 @@ class _Models:
     def trained(self) -> bool:
         return bool(self._params)
 
-    def from_scratch(self, known: Samples) -> None:
+    def from_scratch(self, known: KnownSamples) -> None:
         """Train new models on all that is known."""
         seeds = [self._seed + column for column in range(known.y.shape[1])]
         self._params = [self._network.initialise([seed]) for seed in seeds]
         self._train(known, keep=self._peer.learning == "retrained")
 
-    def fine_tune(self, new: Samples) -> None:
+    def fine_tune(self, new: KnownSamples) -> None:
         """Go on training with new samples and nothing else."""
         self._train(new, keep=True)
 
@@ -118,7 +118,7 @@ class _Models:
             outputs = [self._network.forward(each, rows)[0, :, 0] for each in self._params]
         return np.stack([output.numpy() for output in outputs], axis=1).astype(np.float64)
 
-    def _train(self, samples: Samples, *, keep: bool) -> None:
+    def _train(self, samples: KnownSamples, *, keep: bool) -> None:
         sets = [(column, *samples.of(column)) for column in range(samples.y.shape[1])]
         sets = [(column, x, y) for column, x, y in sets if len(y) >= LEAST]
         with self._meter.learning():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearwatt.benchmark.history import History
+from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 
 FURTHER = 14
@@ -33,7 +33,7 @@ class Persistence(Peer):
         """Its name in tables."""
         return f"persistence {24 * self.days} h"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Look up; learns nothing but the mean of the warm-up, for where nothing is known."""
         meter, period = Meter(history), self.days * history.day
         least = -(-history.delay // period)
@@ -46,6 +46,6 @@ class Persistence(Peer):
             meter.holds(column, 4 * least * period)
         return Forecasts(np.where(np.isnan(power), mean, power), meter.costs)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """Next to nothing."""
         return 1e-6 * history.steps * len(history.entities)

@@ -8,16 +8,16 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from clearwatt.benchmark.history import History, Samples
+from clearwatt.benchmark.history import KnownSamples, ZoneHistory
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 
-Name = Literal["linear", "arf", "hat"]
+ModelName = Literal["linear", "arf", "hat"]
 
 RATE = 1e-3
 """Of the linear model; at River's default of 1e-2 it diverges on some of the series here."""
 
 
-class Learner(Protocol):
+class RiverModel(Protocol):
     """What River's regressors have in common."""
 
     def learn_one(self, x: dict[str, float], y: float) -> object:
@@ -39,7 +39,7 @@ class River(Peer):
             Hoeffding adaptive tree ("hat").
     """
 
-    model: Name = "linear"
+    model: ModelName = "linear"
     package: ClassVar[str | None] = "river"
 
     @property
@@ -57,7 +57,7 @@ class River(Peer):
         }
         return f"River, {names[self.model]}"
 
-    def forecast(self, history: History) -> Forecasts:
+    def forecast(self, history: ZoneHistory) -> Forecasts:
         """Learn what has arrived, forecast the next, for each step."""
         meter, names = Meter(history), [f"x{at}" for at in range(history.x.shape[1])]
         power = np.empty((history.steps, len(history.entities)))
@@ -70,43 +70,43 @@ class River(Peer):
                 power[each.steps, column] = learner.predict_one(dict(zip(names, row, strict=True)))
         return Forecasts(power, meter.costs)
 
-    def seconds(self, history: History) -> float:
+    def seconds(self, history: ZoneHistory) -> float:
         """By the sample."""
         each = {"linear": 1e-4, "hat": 4e-4, "arf": 4e-3}[self.model]
         return each * len(history.x) * len(history.entities)
 
 
-def _learn(learner: Learner, new: Samples, column: int, names: Sequence[str]) -> None:
+def _learn(learner: RiverModel, new: KnownSamples, column: int, names: Sequence[str]) -> None:
     x, y = new.of(column)
     for row, power in zip(x.tolist(), y.tolist(), strict=True):
         learner.learn_one(dict(zip(names, row, strict=True)), power)
 
 
-def _linear(seed: int) -> Learner:
+def _linear(seed: int) -> RiverModel:
     from river import linear_model, optim, preprocessing
 
     model: Any = preprocessing.StandardScaler() | linear_model.LinearRegression(
         optimizer=optim.SGD(RATE)
     )
-    learner: Learner = model
+    learner: RiverModel = model
     return learner
 
 
-def _forest(seed: int) -> Learner:
+def _forest(seed: int) -> RiverModel:
     from river import forest
 
-    learner: Learner = forest.ARFRegressor(seed=seed)
+    learner: RiverModel = forest.ARFRegressor(seed=seed)
     return learner
 
 
-def _tree(seed: int) -> Learner:
+def _tree(seed: int) -> RiverModel:
     from river import tree
 
-    learner: Learner = tree.HoeffdingAdaptiveTreeRegressor(seed=seed)
+    learner: RiverModel = tree.HoeffdingAdaptiveTreeRegressor(seed=seed)
     return learner
 
 
-_MODELS: Mapping[Name, Callable[[int], Learner]] = {
+_MODELS: Mapping[ModelName, Callable[[int], RiverModel]] = {
     "linear": _linear,
     "arf": _forest,
     "hat": _tree,

@@ -1,4 +1,4 @@
-"""Which of the paper's findings hold in a run: computed from its tables, never assumed."""
+"""Which of the paper's findings hold in a run, computed from its tables."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SHORT = {"fitting_error": "FE", "prediction_error": "PE", "forgetting_ratio": "
 _NOUN = {"autoencoder": "reconstruction", "predictor": "forecasts"}
 
 
-class Verdict(StrEnum):
-    """What a run says about a finding."""
+class FindingVerdict(StrEnum):
+    """Whether a finding holds in a run."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
     UNKNOWN = "cannot be judged"
 
 
-_PLURAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold"}
+_PLURAL = {FindingVerdict.HOLDS: "hold", FindingVerdict.FAILS: "do not hold"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One mean figure of the two tables."""
+class TableCell:
+    """A cell of one of the two tables, by its mean."""
 
     component: Component
     row: str
@@ -38,20 +38,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
-    """Every figure of ``lower`` is to be below every figure of ``upper``."""
+class ClaimTest:
+    """A test that every mean of ``lower`` is below every mean of ``upper``."""
 
     about: str
-    lower: tuple[Place, ...]
-    upper: tuple[Place, ...]
+    lower: tuple[TableCell, ...]
+    upper: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of the paper, what this run says about it, and the figures that say so."""
+    """A finding of the paper, whether it holds in this run, and the figures that show it."""
 
     claim: str
-    verdict: Verdict
+    verdict: FindingVerdict
     evidence: str
 
     @property
@@ -60,33 +60,33 @@ class Finding:
         return f"{self.claim}: {self.verdict} ({self.evidence})."
 
     def to_dict(self) -> dict[str, str]:
-        """Give plain values for JSON."""
+        """The finding as plain values for JSON."""
         return {"claim": self.claim, "verdict": self.verdict.value, "evidence": self.evidence}
 
 
 def findings(tables: Mapping[Component, Table]) -> tuple[Finding, ...]:
-    """Judge the paper's findings.
+    """Test the paper's findings.
 
     Args:
         tables: The tables of the two components, by name.
     """
-    return tuple(_judge(claim, contests, tables) for claim, contests in _claims())
+    return tuple(_test_finding(claim, tests, tables) for claim, tests in _claims())
 
 
-def summary(judged: Sequence[Finding], *, entities: int) -> str:
-    """Say in a sentence how many of the findings hold."""
-    counts = [(v, sum(finding.verdict is v for finding in judged)) for v in Verdict]
+def summary(tested: Sequence[Finding], *, entities: int) -> str:
+    """How many of the findings hold, in a sentence."""
+    counts = [(v, sum(finding.verdict is v for finding in tested)) for v in FindingVerdict]
     parts = ", ".join(
         f"{count} {verdict if count == 1 else _PLURAL.get(verdict, verdict)}"
         for verdict, count in counts
         if count
     )
     over = f"{entities} entity" if entities == 1 else f"{entities} entities"
-    return f"Of the paper's {len(judged)} findings, {parts} in this run (means over {over})."
+    return f"Of the paper's {len(tested)} findings, {parts} in this run (means over {over})."
 
 
-def _claims() -> list[tuple[str, list[Contest]]]:
-    """The findings of the paper's section on overall performance, as contests of means."""
+def _claims() -> list[tuple[str, list[ClaimTest]]]:
+    """The findings of the paper's section on overall performance, as tests of means."""
     errors = tuple(_SHORT)
     return [
         (
@@ -115,81 +115,88 @@ def _claims() -> list[tuple[str, list[Contest]]]:
     ]
 
 
-def _rows(component: Component, metric: str, lower: Sequence[str], upper: Sequence[str]) -> Contest:
-    return Contest(
+def _rows(
+    component: Component, metric: str, lower: Sequence[str], upper: Sequence[str]
+) -> ClaimTest:
+    return ClaimTest(
         about=f"{_SHORT[metric]} of {_NOUN[component]}",
-        lower=tuple(Place(component, row, metric) for row in lower),
-        upper=tuple(Place(component, row, metric) for row in upper),
+        lower=tuple(TableCell(component, row, metric) for row in lower),
+        upper=tuple(TableCell(component, row, metric) for row in upper),
     )
 
 
-def _updates(row: str) -> Contest:
-    lower, upper = Place("predictor", row, "updates"), Place("autoencoder", row, "updates")
-    return Contest(f"updates of {row_name(row)}", (lower,), (upper,))
+def _updates(row: str) -> ClaimTest:
+    lower, upper = TableCell("predictor", row, "updates"), TableCell("autoencoder", row, "updates")
+    return ClaimTest(f"updates of {row_name(row)}", (lower,), (upper,))
 
 
 @dataclass(frozen=True, slots=True)
-class _Ruling:
-    verdict: Verdict
+class _TestResult:
+    verdict: FindingVerdict
     evidence: str
 
 
-def _judge(claim: str, contests: Sequence[Contest], tables: Mapping[Component, Table]) -> Finding:
-    """A finding fails with any contest, and is known only if every contest is."""
-    rulings = [_rule(contest, tables) for contest in contests]
-    seen = {ruling.verdict for ruling in rulings}
-    for verdict in (Verdict.FAILS, Verdict.UNKNOWN, Verdict.HOLDS):
+def _test_finding(
+    claim: str, tests: Sequence[ClaimTest], tables: Mapping[Component, Table]
+) -> Finding:
+    """A finding fails if one test fails; it is unknown if one test is and none fails."""
+    outcomes = [_run_test(test, tables) for test in tests]
+    seen = {outcome.verdict for outcome in outcomes}
+    for verdict in (FindingVerdict.FAILS, FindingVerdict.UNKNOWN, FindingVerdict.HOLDS):
         if verdict in seen:
-            return Finding(claim, verdict, _evidence(rulings, verdict))
-    raise AssertionError("a claim has at least one contest")
+            return Finding(claim, verdict, _evidence(outcomes, verdict))
+    raise AssertionError("a claim has at least one test")
 
 
-def _evidence(rulings: Sequence[_Ruling], verdict: Verdict) -> str:
-    """Tell what decided it first; where some contests fail, the others are told apart."""
-    decisive = "; ".join(dict.fromkeys(r.evidence for r in rulings if r.verdict is verdict))
-    others = [r.evidence for r in rulings if r.verdict is Verdict.HOLDS is not verdict]
+def _evidence(outcomes: Sequence[_TestResult], verdict: FindingVerdict) -> str:
+    """The figures that decided; where some tests fail, those that hold come after them."""
+    decisive = "; ".join(dict.fromkeys(r.evidence for r in outcomes if r.verdict is verdict))
+    others = [r.evidence for r in outcomes if r.verdict is FindingVerdict.HOLDS is not verdict]
     return f"{decisive}; it does hold for {'; '.join(others)}" if others else decisive
 
 
-def _rule(contest: Contest, tables: Mapping[Component, Table]) -> _Ruling:
-    lower, upper = _known(contest.lower, tables), _known(contest.upper, tables)
+def _run_test(test: ClaimTest, tables: Mapping[Component, Table]) -> _TestResult:
+    lower, upper = _means(test.lower, tables), _means(test.upper, tables)
     known = {**lower, **upper}
-    missing = [place for place in (*contest.lower, *contest.upper) if place not in known]
+    missing = [cell for cell in (*test.lower, *test.upper) if cell not in known]
     if lower and upper:
         worst, rival = max(lower, key=lower.__getitem__), min(upper, key=upper.__getitem__)
         below = lower[worst] < upper[rival]
         if not below or not missing:
-            evidence = _told(contest, worst=worst, rival=rival, figures=known)
-            return _Ruling(Verdict.HOLDS if below else Verdict.FAILS, evidence)
-    return _Ruling(Verdict.UNKNOWN, _lacking(missing, contest.about, tables))
+            evidence = _closest_pair(test, worst=worst, rival=rival, figures=known)
+            return _TestResult(FindingVerdict.HOLDS if below else FindingVerdict.FAILS, evidence)
+    return _TestResult(FindingVerdict.UNKNOWN, _explain_missing(missing, test.about, tables))
 
 
-def _lacking(missing: Sequence[Place], about: str, tables: Mapping[Component, Table]) -> str:
-    """Tell rows that were not run from rows that were, without this figure."""
-    absent = [place.row for place in missing if place.row not in tables[place.component].rows]
-    empty = [place.row for place in missing if place.row not in absent]
+def _explain_missing(
+    missing: Sequence[TableCell], about: str, tables: Mapping[Component, Table]
+) -> str:
+    """Which rows were not run, and which were run but lack this figure."""
+    absent = [cell.row for cell in missing if cell.row not in tables[cell.component].rows]
+    empty = [cell.row for cell in missing if cell.row not in absent]
     parts = [(absent, "not in this run"), (empty, f"without a figure for {about}")]
     return "; ".join(
         f"{', '.join(dict.fromkeys(map(row_name, rows)))} {why}" for rows, why in parts if rows
     )
 
 
-def _told(contest: Contest, *, worst: Place, rival: Place, figures: Mapping[Place, float]) -> str:
-    """Tell the closest pair of a contest; digits are added until the two figures differ."""
+def _closest_pair(
+    test: ClaimTest, *, worst: TableCell, rival: TableCell, figures: Mapping[TableCell, float]
+) -> str:
+    """The closest pair of a test, with as many digits as make the two figures differ."""
     low, high = figures[worst], figures[rival]
     digits = next((n for n in range(3, 9) if f"{low:.{n}f}" != f"{high:.{n}f}"), 3)
     names = [
-        place.component if worst.row == rival.row else row_name(place.row)
-        for place in (worst, rival)
+        cell.component if worst.row == rival.row else row_name(cell.row) for cell in (worst, rival)
     ]
     if low < high:
-        return f"{contest.about}: {names[0]} {low:.{digits}f} < {names[1]} {high:.{digits}f}"
-    told = f"{contest.about}: {names[0]} {low:.{digits}f} ≥ {names[1]} {high:.{digits}f}"
-    pairs = [(a, b) for a, b in product(contest.lower, contest.upper) if {a, b} <= figures.keys()]
-    kept = sum(figures[a] < figures[b] for a, b in pairs)
-    return f"{told}, as in {len(pairs) - kept} of {len(pairs)} pairs" if len(pairs) > 1 else told
+        return f"{test.about}: {names[0]} {low:.{digits}f} < {names[1]} {high:.{digits}f}"
+    text = f"{test.about}: {names[0]} {low:.{digits}f} ≥ {names[1]} {high:.{digits}f}"
+    pairs = [(a, b) for a, b in product(test.lower, test.upper) if {a, b} <= figures.keys()]
+    below = sum(figures[a] < figures[b] for a, b in pairs)
+    return f"{text}, as in {len(pairs) - below} of {len(pairs)} pairs" if len(pairs) > 1 else text
 
 
-def _known(places: Sequence[Place], tables: Mapping[Component, Table]) -> dict[Place, float]:
-    means = {place: tables[place.component].mean(place.row, place.metric) for place in places}
-    return {place: mean for place, mean in means.items() if mean is not None}
+def _means(cells: Sequence[TableCell], tables: Mapping[Component, Table]) -> dict[TableCell, float]:
+    means = {cell: tables[cell.component].mean(cell.row, cell.metric) for cell in cells}
+    return {cell: mean for cell, mean in means.items() if mean is not None}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from clearwatt.experiment.report.findings import Verdict
+from clearwatt.experiment.report.findings import FindingVerdict
 from clearwatt.experiment.report.formats import cell, text_table
 from clearwatt.experiment.report.paper import TABLES
 from clearwatt.experiment.report.plots import cost_panels, kind_panels, stability_panels
@@ -27,7 +27,11 @@ _SECTIONS = {
     "entity": "One entity",
     "cost": "Cost",
 }
-_MARKS = {Verdict.HOLDS: "holds", Verdict.FAILS: "fails", Verdict.UNKNOWN: "unknown"}
+_MARKS = {
+    FindingVerdict.HOLDS: "holds",
+    FindingVerdict.FAILS: "fails",
+    FindingVerdict.UNKNOWN: "unknown",
+}
 
 
 def write_experiment_page(report: Report, path: str | Path, *, entity: str | None = None) -> None:
