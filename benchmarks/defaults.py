@@ -82,7 +82,7 @@ def live_errors(
 ) -> list[tuple[str, dict[str, float]]]:
     """RMSE over the updating phase, by entity, of the mixture ("all") and of each expert."""
     # Measurements of the warm-up's last day have not arrived when the first step is forecast.
-    x, y, at = zone.warmup.followed_by(zone.updating)
+    x, y, at = zone.warmup.concatenate(zone.updating)
     first = len(zone.warmup.at)
     known = int(np.searchsorted(at, at[first] - day, side="right"))
     forecaster = AdaptiveForecaster.fit(

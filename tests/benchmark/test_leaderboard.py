@@ -23,11 +23,11 @@ def test_wins_add_up_and_close_ones_are_not_clear(board):
 
 
 def test_duels_count_the_entities_and_mirror_each_other(board):
-    duels = {(duel.peer, duel.other): duel for duel in board.pairs}
-    assert (duels["good", "bad"].better, duels["good", "bad"].worse) == (3, 0)
-    assert (duels["good", "same"].better, duels["good", "same"].worse) == (1, 1)
-    for (peer, other), duel in duels.items():
-        assert duels[other, peer].worse == duel.better
+    pairs = {(pair.peer, pair.other): pair for pair in board.pairs}
+    assert (pairs["good", "bad"].better, pairs["good", "bad"].worse) == (3, 0)
+    assert (pairs["good", "same"].better, pairs["good", "same"].worse) == (1, 1)
+    for (peer, other), pair in pairs.items():
+        assert pairs[other, peer].worse == pair.better
 
 
 def test_it_survives_the_disk(board, tmp_path):

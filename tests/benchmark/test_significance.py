@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clearwatt.benchmark.significance import LEAST_DAYS, difference, long_run_variance
+from clearwatt.benchmark.significance import MIN_DAYS, difference, long_run_variance
 
 
 def correlated(rng: np.random.Generator, n: int, memory: float) -> np.ndarray:
@@ -60,4 +60,4 @@ def test_days_that_one_lacks_do_not_count():
 
 
 def test_few_days_say_nothing():
-    assert difference([0.0] * (LEAST_DAYS - 1), [1.0] * (LEAST_DAYS - 1)) is None
+    assert difference([0.0] * (MIN_DAYS - 1), [1.0] * (MIN_DAYS - 1)) is None

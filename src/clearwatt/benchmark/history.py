@@ -1,4 +1,4 @@
-"""What a peer is told, and when: inputs ahead of time, measurements only after their delay."""
+"""The history of a zone as peers see it: inputs in advance, measurements after their delay."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class KnownSamples(NamedTuple):
         return self.x[measured], self.y[measured, column]
 
     def last(self, count: int) -> KnownSamples:
-        """The newest so many of them."""
+        """The newest ``count`` samples."""
         start = len(self.y) - count
         return KnownSamples(self.x[start:], self.y[start:], self.times[start:])
 
 
 class ForecastRound(NamedTuple):
-    """A stretch of the stream that is forecast at once, with what is known at its first step."""
+    """Steps of the stream that are forecast at once, with the samples known at the first."""
 
     steps: slice
     """The steps, counted from the first that is forecast."""
@@ -51,21 +51,21 @@ class ForecastRound(NamedTuple):
     known: KnownSamples
     """Every measured sample known by then."""
     new: int
-    """How many of these, the last ones, were not known in the round before."""
+    """Number of known samples, the last ones, that the round before did not have."""
 
 
 @dataclass(frozen=True, eq=False)
 class ZoneHistory:
-    """A zone as it unfolds: ``n`` samples, the warm-up first, then the steps to be forecast.
+    """A zone over time: ``n`` samples, the warm-up first, then the steps to be forecast.
 
-    For a step at time t only measurements of t - delay and before are given out, also those of the
-    warm-up. Inputs are weather forecasts and the calendar, known ahead.
+    For step t it returns only measurements up to t - delay, also in the warm-up. Inputs are weather
+    forecasts and the calendar, which are known in advance.
 
     Args:
         zone: its name.
         entities: whose power is to be forecast.
         x: inputs, n x d.
-        measured: power, n x entities; asked for through the methods, which keep to the delay.
+        measured: power, n x entities; peers read it through the methods, which keep the delay.
         at: step of each sample on the data set's clock, n; gaps have no sample.
         times: time of each sample, n.
         first: the first sample that is forecast: that of the updating phase.
@@ -108,8 +108,8 @@ class ZoneHistory:
         delay: int,
         seed: int = 0,
     ) -> ZoneHistory:
-        """Put the phases of a zone one after the other; ``times`` is the data set's clock."""
-        whole = zone.warmup.followed_by(zone.updating).followed_by(test)
+        """The three phases of a zone in one history; ``times`` are those of all steps."""
+        whole = zone.warmup.concatenate(zone.updating).concatenate(test)
         return cls(
             zone=zone.name,
             entities=zone.entities,
@@ -125,7 +125,7 @@ class ZoneHistory:
         )
 
     def only(self, columns: Sequence[int]) -> ZoneHistory:
-        """The same for some of the entities."""
+        """The history of some of the entities."""
         names = tuple(self.entities[column] for column in columns)
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
         limits = tuple(self.limits[column] for column in columns) if self.limits else ()
@@ -138,12 +138,12 @@ class ZoneHistory:
 
     @property
     def steps(self) -> int:
-        """How many are forecast, in the updating and the test phase together."""
+        """Number of steps to forecast: the updating and the test phase."""
         return len(self.x) - self.first
 
     @property
     def sample_bytes(self) -> int:
-        """What a sample of one entity takes to keep: four bytes for each input and the power."""
+        """Memory of a sample of one entity: four bytes for each input and the power."""
         return 4 * (int(self.x.shape[1]) + 1)
 
     def known(self, step: int = 0) -> KnownSamples:
@@ -151,7 +151,7 @@ class ZoneHistory:
         return self._samples(self._known_count(self.first + step))
 
     def rounds(self, every: int = 1) -> Iterator[ForecastRound]:
-        """Go through the stream, so many clock steps at a time."""
+        """The rounds of the stream, each of ``every`` steps of the clock."""
         require_whole(every=every)
         start, before = self.first, 0
         while start < len(self.x):
@@ -173,7 +173,7 @@ class ZoneHistory:
         return np.where(wanted[:, None] >= 0, whole[np.maximum(wanted, 0)], np.float32(np.nan))
 
     def fingerprint(self) -> str:
-        """Tells two histories apart by everything that forecasts and scores depend on."""
+        """A hash of everything that forecasts and scores depend on."""
         digest = hashlib.sha256()
         facts = (self.zone, self.entities, self.first, self.test, self.day, self.delay, self.seed)
         digest.update(repr((*facts, self.limits)).encode())

@@ -1,4 +1,4 @@
-"""What came out: peers in the order of their live error, with what they cost and whom they beat."""
+"""The leaderboard: peers by their live error, with their cost and their significance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ABOUT = ("experiment", "data", "versions", "machine")
 
 @dataclass(frozen=True)
 class SkippedPeer:
-    """A peer that did not run, and why."""
+    """A peer that did not run, and the reason."""
 
     peer: str
     reason: str
@@ -32,7 +32,7 @@ class SkippedPeer:
 
 @dataclass(frozen=True)
 class PeerRow:
-    """One peer: means over the entities, of errors and of what it took for each.
+    """One peer: its errors and its cost, means over the entities.
 
     ``wins`` counts the entities on which it has the lowest live RMSE of the updating phase,
     ``clear_wins`` those of them on which it is significantly better than the second.
@@ -54,7 +54,7 @@ class PeerRow:
 
 @dataclass(frozen=True)
 class PairComparison:
-    """One peer against another: on how many entities it is significantly better, or worse."""
+    """Two peers: number of entities on which the first is significantly better or worse."""
 
     peer: str
     other: str
@@ -65,12 +65,12 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """What a benchmark found.
+    """The results of a benchmark.
 
     Args:
         about: what was run: data, phases, delay, seed, versions and machine.
         records: every peer on every entity.
-        skipped: who could not run, and why.
+        skipped: peers that could not run.
     """
 
     about: dict[str, Any]
@@ -79,12 +79,12 @@ class Leaderboard:
 
     @cached_property
     def entities(self) -> tuple[str, ...]:
-        """The entities, as the data set has them."""
+        """The entities, in the order of the data set."""
         return tuple(dict.fromkeys(record.entity for record in self.records))
 
     @cached_property
     def rows(self) -> tuple[PeerRow, ...]:
-        """The peers, the lowest live RMSE of the updating phase first; without one, last."""
+        """The peers by live RMSE of the updating phase, lowest first; those without one last."""
         peers = dict.fromkeys(record.peer for record in self.records)
         rows = [self._row([each for each in self.records if each.peer == peer]) for peer in peers]
         return tuple(sorted(rows, key=lambda row: math.inf if row.rmse is None else row.rmse))
@@ -113,7 +113,7 @@ class Leaderboard:
             **self.about,
             "rows": [asdict(row) for row in self.rows],
             "significance": {"test": "Diebold-Mariano, daily squared errors", "level": LEVEL},
-            "duels": [asdict(duel) for duel in self.pairs],
+            "duels": [asdict(pair) for pair in self.pairs],
             "skipped": [asdict(each) for each in self.skipped],
             "records": [record.to_dict() for record in self.records],
         }
@@ -148,12 +148,14 @@ class Leaderboard:
 
     @cached_property
     def _winners(self) -> dict[str, tuple[str, bool]]:
-        """By entity: who has the lowest live RMSE, and whether clearly so."""
+        """The peer with the lowest live RMSE for each entity, and whether it is significant."""
         return {entity: winner for entity in self.entities if (winner := self._winner(entity))}
 
     def _winner(self, entity: str) -> tuple[str, bool] | None:
         scored = [each for each in self.records if each.entity == entity]
-        ranked = sorted((each.updating.rmse, at) for at, each in enumerate(scored) if _rated(each))
+        ranked = sorted(
+            (each.updating.rmse, at) for at, each in enumerate(scored) if _has_error(each)
+        )
         if not ranked:
             return None
         best, *others = (scored[at] for _, at in ranked)
@@ -184,7 +186,9 @@ class Leaderboard:
         ]
 
 
-def _compare_pair(peer: str, other: str, found: Sequence[Difference | None], sign: int) -> PairComparison:
+def _compare_pair(
+    peer: str, other: str, found: Sequence[Difference | None], sign: int
+) -> PairComparison:
     means = [sign * each.mean for each in found if each is not None and each.clear]
     better = sum(mean < 0 for mean in means)
     return PairComparison(
@@ -192,11 +196,11 @@ def _compare_pair(peer: str, other: str, found: Sequence[Difference | None], sig
     )
 
 
-def _rated(record: PeerRecord) -> bool:
+def _has_error(record: PeerRecord) -> bool:
     return record.updating.rmse is not None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean over entities; None if one of them has no figure, for it would flatter the rest."""
+    """The mean over entities; None if one is missing, because a partial mean would mislead."""
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None

@@ -1,4 +1,4 @@
-"""What a peer is: a way to forecast that people use, told in one small class."""
+"""The interface of a peer: a way to forecast that people use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from clearwatt.errors import MissingExtraError
 
 EXTRA = "benchmark"
 MULTIPLY_ADDS = 6e9
-"""Of a core in a second, roughly: what training costs, as time."""
+"""Approximate multiply-adds per second and core, to convert cost into time."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the forecasts of one entity took.
+    """Cost of the forecasts of one entity.
 
     Args:
         seconds: processor time spent on learning.
-        trainings: how often a model was trained; 0 for one that learns sample by sample.
-        held_bytes: past data kept at the most, so as to go on learning; not the model itself.
+        trainings: number of trainings; 0 for a model that learns sample by sample.
+        held_bytes: most past data kept to go on learning, without the model itself.
     """
 
     seconds: float = 0.0
@@ -37,12 +37,12 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Forecasts:
-    """What a peer said, when it was due.
+    """The forecasts of a peer.
 
     Args:
         power: for every step of the stream, steps x entities.
         costs: of each entity.
-        quantiles: by level, steps x entities; empty if the peer gives none.
+        quantiles: by level, steps x entities; empty if the peer has none.
     """
 
     power: Power
@@ -51,11 +51,10 @@ class Forecasts:
 
 
 class Peer(ABC):
-    """A way to forecast. Its fields are its settings; equal peers do the same.
+    """A way to forecast. Its fields are its settings; equal peers give equal forecasts.
 
-    ``key`` is its name on the command line and ``label`` its name in tables. ``package`` is what
-    must be installed for it. ``together`` tells whether the entities of a zone gain from being
-    forecast in one go.
+    ``package`` is the package that it needs. ``together``: the entities of a zone are forecast in
+    one call, because that is better or faster.
     """
 
     package: ClassVar[str | None] = None
@@ -73,21 +72,21 @@ class Peer(ABC):
 
     @abstractmethod
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Go through the stream; a step may be forecast from what `history` gives out for it."""
+        """Forecasts of every step, each from what `history` returns for it."""
 
     @abstractmethod
     def seconds(self, history: ZoneHistory) -> float:
-        """About how long that takes on one core, to tell the time left."""
+        """Approximate time that this takes on one core, to estimate the time left."""
 
     def missing(self) -> str | None:
-        """Why it cannot run here, in a sentence; None if it can."""
+        """The reason why it cannot run here, in a sentence; None if it can."""
         if self.package is None or find_spec(self.package) is not None:
             return None
         return str(MissingExtraError(self.package, EXTRA))
 
 
 class Meter:
-    """Adds up what learning takes, for all entities of a history."""
+    """Measures the cost of learning, for all entities of a history."""
 
     def __init__(self, history: ZoneHistory) -> None:
         self._entities = len(history.entities)
@@ -109,12 +108,12 @@ class Meter:
         self.trainings[column] += 1
 
     def holds(self, column: int, size: int) -> None:
-        """Note how many bytes of past data are kept for one entity; the most of them counts."""
+        """Record the bytes of past data kept for one entity; the maximum counts."""
         self.held_bytes[column] = max(self.held_bytes[column], size)
 
     @property
     def costs(self) -> tuple[Cost, ...]:
-        """Of each entity; time that was spent together is shared evenly."""
+        """The cost of each entity; time is divided evenly."""
         each = self._seconds / self._entities
         return tuple(
             Cost(each, int(trainings), int(held))

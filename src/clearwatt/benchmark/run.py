@@ -36,13 +36,13 @@ RECORDS = "records"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What is compared, and how.
+    """The configuration of a benchmark.
 
     Args:
-        peers: who takes part.
-        entities: "all", how many (of all kinds in turn), or which.
-        without: entities that are left out of these.
-        delay: until a measurement is known.
+        peers: the peers to compare.
+        entities: "all", a number (taken from all kinds in turn), or names.
+        without: entities to leave out.
+        delay: time until a measurement is known.
         phases: lengths of the phases; None for the experiment's shares of the data set.
         seed: of everything random in the peers.
     """
@@ -61,7 +61,7 @@ class Benchmark:
             raise ConfigurationError(f"the delay is {self.delay}; give more than nothing")
 
     def histories(self, dataset: Dataset) -> tuple[ZoneHistory, ...]:
-        """The zones of a data set, as peers are told of them."""
+        """The history of each zone of a data set."""
         chosen = Experiment(entities=self.entities, without=self.without)
         entities = choose_entities(dataset, chosen)
         division = divide(dataset, self.phases, entities)
@@ -112,7 +112,7 @@ class PeerTask:
 def run(
     benchmark: Benchmark, dataset: Dataset, out: Path, *, compute: Executor
 ) -> Iterator[Progress]:
-    """Let every peer forecast every entity.
+    """Forecast every entity with every peer, and write the leaderboard.
 
     Args:
         benchmark: what to do.
@@ -183,7 +183,7 @@ def peer_tasks(peers: Sequence[Peer], histories: Sequence[ZoneHistory]) -> list[
 def _in_order(
     found: Sequence[PeerRecord], peers: Sequence[Peer], histories: Sequence[ZoneHistory]
 ) -> tuple[PeerRecord, ...]:
-    """By peer, then by zone and entity as the data set has them, however they came in."""
+    """The records by peer, then by zone and entity in the order of the data set."""
     keys = [peer.key for peer in peers]
     entities = [name for history in histories for name in history.entities]
     places = {name: at for at, name in enumerate(entities)}

@@ -1,4 +1,4 @@
-"""How good forecasts were: errors of each phase, the pinball loss, and the loss of every day."""
+"""Scores of forecasts: errors of each phase, the pinball loss, and the loss of each day."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.arrays import Float64Array
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peer import Cost, Forecasts, Peer
 from clearwatt.errors import StateError
 from clearwatt.intervals import pinball_losses
-
-Series = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,15 @@ class PhaseScore:
     rmse: float | None
     mae: float | None
     pinball: float | None
-    """Mean over the quantiles a peer gives; None if it gives none."""
+    """Mean over the quantiles of a peer; None if it has none."""
 
 
 @dataclass(frozen=True)
 class PeerRecord:
-    """One peer on one entity.
+    """The scores of one peer for one entity.
 
     ``daily`` is the mean squared error of each day of the updating phase, None where nothing was
-    measured; peers are compared by it, day by day.
+    measured; the significance test compares it.
     """
 
     peer: str
@@ -46,12 +45,12 @@ class PeerRecord:
     daily: tuple[float | None, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The record as plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PeerRecord:
-        """The record back."""
+        """The opposite of `to_dict`."""
         try:
             return cls(
                 **{
@@ -98,15 +97,9 @@ def score_forecasts(peer: Peer, history: ZoneHistory, forecasts: Forecasts) -> l
     return found
 
 
-def _mean_pinball(wanted: Series, quantiles: Mapping[float, Series]) -> float:
-    """The pinball loss, mean over the levels and over the measured steps."""
-    losses = [
-        np.nanmean(pinball_losses(wanted, given, level)) for level, given in quantiles.items()
-    ]
-    return float(np.mean(losses))
-
-
-def _score(wanted: Series, power: Series, quantiles: Mapping[float, Series]) -> PhaseScore:
+def _score(
+    wanted: Float64Array, power: Float64Array, quantiles: Mapping[float, Float64Array]
+) -> PhaseScore:
     errors = (wanted - power)[~np.isnan(wanted)]
     if not len(errors):
         return PhaseScore(None, None, None)
@@ -116,11 +109,19 @@ def _score(wanted: Series, power: Series, quantiles: Mapping[float, Series]) -> 
     return PhaseScore(_finite(rmse), _finite(mae), _finite(loss))
 
 
+def _mean_pinball(wanted: Float64Array, quantiles: Mapping[float, Float64Array]) -> float:
+    """The pinball loss, mean over the levels and over the measured steps."""
+    losses = [
+        np.nanmean(pinball_losses(wanted, given, level)) for level, given in quantiles.items()
+    ]
+    return float(np.mean(losses))
+
+
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _daily(errors: Series, days: npt.NDArray[np.int64]) -> tuple[float | None, ...]:
+def _daily(errors: Float64Array, days: npt.NDArray[np.int64]) -> tuple[float | None, ...]:
     """The mean squared error of each day, rounded: a thousand days are kept for each record."""
     measured = ~np.isnan(errors)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

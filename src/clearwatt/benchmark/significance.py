@@ -1,4 +1,4 @@
-"""Whether one peer is better than another, or only luckier: the test of Diebold and Mariano."""
+"""Whether one peer is significantly better than another: the test of Diebold and Mariano."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 LEVEL = 0.05
-LEAST_DAYS = 20
-"""Fewer days in common say nothing."""
+MIN_DAYS = 20
+"""Least number of days in common for a test."""
 
 
 class Difference(NamedTuple):
@@ -22,7 +22,7 @@ class Difference(NamedTuple):
 
     @property
     def clear(self) -> bool:
-        """Whether chance hardly explains it."""
+        """Whether the difference is significant."""
         return self.p < LEVEL
 
 
@@ -34,13 +34,13 @@ def difference(first: Sequence[float | None], second: Sequence[float | None]) ->
     (1997).
 
     Returns:
-        None where fewer than `LEAST_DAYS` days have both losses.
+        None where fewer than `MIN_DAYS` days have both losses.
     """
     from scipy.stats import t
 
     gaps = _gaps(first, second)
     n = len(gaps)
-    if n < LEAST_DAYS:
+    if n < MIN_DAYS:
         return None
     lags = bandwidth(n)
     mean, variance = float(gaps.mean()), long_run_variance(gaps, lags)

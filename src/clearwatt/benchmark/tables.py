@@ -57,7 +57,7 @@ def entity_table(board: Leaderboard) -> TextTable:
 def pair_table(board: Leaderboard) -> TextTable:
     """Each peer against each other: entities with significantly lower : higher errors."""
     peers = [row.peer for row in board.rows]
-    counts = {(duel.peer, duel.other): f"{duel.better}:{duel.worse}" for duel in board.pairs}
+    counts = {(pair.peer, pair.other): f"{pair.better}:{pair.worse}" for pair in board.pairs}
     rows = tuple((peer, *(counts.get((peer, other), "") for other in peers)) for peer in peers)
     return TextTable(
         "Row against column",

@@ -1,4 +1,4 @@
-"""``clearwatt benchmark``: continual learning against what people use today."""
+"""``clearwatt benchmark``: ClearWatt compared with other ways to forecast."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def register(commands: Commands) -> None:
 
 
 def run_benchmark(options: argparse.Namespace) -> None:
-    """Run what is not done yet, and print who is best."""
+    """Run a benchmark, and print the leaderboard."""
     from clearwatt.benchmark.leaderboard import Leaderboard
     from clearwatt.benchmark.page import PAGE, write_leaderboard_page
     from clearwatt.benchmark.run import run
@@ -78,7 +78,7 @@ def run_benchmark(options: argparse.Namespace) -> None:
 
 
 def configured(options: argparse.Namespace) -> Benchmark:
-    """What the options ask for."""
+    """The benchmark that the options describe."""
     from clearwatt.benchmark.peers import choose_peers
     from clearwatt.benchmark.run import Benchmark
 

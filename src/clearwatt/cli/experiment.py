@@ -65,7 +65,7 @@ def register(commands: Commands) -> None:
 
 
 def run_experiment(options: argparse.Namespace) -> None:
-    """Run, and print what came of it."""
+    """Run an experiment, and print its mean scores."""
     from clearwatt.clock import steps_within
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
@@ -104,7 +104,7 @@ def run_experiment(options: argparse.Namespace) -> None:
 
 
 def configured(options: argparse.Namespace) -> Experiment:
-    """The preset, with the file's values in place of its own, and the options' in place of both."""
+    """The preset, with the values of the file and then those of the options."""
     from clearwatt.experiment.config import adjusted, read_file
     from clearwatt.experiment.presets import preset
 

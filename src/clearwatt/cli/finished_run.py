@@ -1,4 +1,4 @@
-"""The warm-up of a finished experiment: its data, its models, and the configuration it chose."""
+"""The warm-up of a finished experiment: its data, its models, and the chosen configuration."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class WarmZone:
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """A run's warm-up; ``identity`` tells it from any other."""
+    """The warm-up of a run; ``identity`` is the hash of the run."""
 
     identity: str
     experiment: Experiment
     zones: tuple[WarmZone, ...]
 
     def settings(self, zone: WarmZone) -> dict[str, Any]:
-        """How a zone learns in the service: as it did in the experiment."""
+        """Settings of a zone in the service, as in the experiment."""
         network, update = zone.autoencoder.network, self.experiment.update
         values = {
             "strategy": zone.configuration.approach.strategy,
@@ -72,12 +72,12 @@ class FinishedRun:
 
 
 def read_finished_run(path: Path, *, instance: str, data: str | None) -> FinishedRun:
-    """Read what a service needs of a finished run; nothing is trained.
+    """The warm-up of a finished run, for a service; nothing is trained.
 
     Args:
         path: the folder of the run.
         instance: a strategy such as "RecentReplay", or its key in the paper.
-        data: where the data set is; None if its name says it.
+        data: where the data set is; None if its name is enough.
     """
     results = read_results(path)
     about = _about(path)
@@ -131,8 +131,8 @@ def _load(name: str, data: str | None, path: Path) -> Dataset:
     )
 
 
-class _NothingToDo:
-    """An executor for what is on disk already; work that is left means that it is not."""
+class _NoExecutor:
+    """An executor for a run whose models are all on disk; it raises an error if one is not."""
 
     workers = 1
 
@@ -153,7 +153,7 @@ class _NothingToDo:
 def _trained(
     folder: RunFolder, experiment: Experiment, dataset: Dataset, division: Division
 ) -> Context:
-    stages = Stages(folder, _NothingToDo())
+    stages = Stages(folder, _NoExecutor())
     context = Context(experiment, division.zones, dataset.times, day=1)
     return _outcome(stages.predictors(_outcome(stages.autoencoders(context))))
 
@@ -168,7 +168,7 @@ def _outcome(steps: Generator[Progress, None, Context]) -> Context:
 
 
 def _chosen(results: Results, experiment: Experiment, key: str, zone: str) -> Configuration:
-    """The configuration that most entities of a zone chose; of equals the first of the grid."""
+    """The configuration chosen for most entities of a zone; of equals the first of the grid."""
     counts = Counter(
         json.dumps(dict(trial.configuration), sort_keys=True)
         for trial in results.trials_of(key)

@@ -39,7 +39,7 @@ def register(actions: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read a run and print or draw what it says."""
+    """Print the report on a run, and write its page."""
     from clearwatt.experiment.report.report import Report
 
     report = Report.of(options.folder)

@@ -1,1 +1,1 @@
-"""Comparing approaches: the paper's metrics and what operators feel."""
+"""The paper's experiment: approaches compared by the paper's metrics and by their live error."""

@@ -1,4 +1,4 @@
-"""Table 1: the networks the warm-up is searched over."""
+"""Table 1: the networks that the warm-up searches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Networks:
         )
 
     def check(self) -> None:
-        """Refuse values that no network can have."""
+        """Raise an error for values that no network can have."""
         self.representations(1, variational=False)
         self.representations(1, variational=True)
         for latent in self.latents:

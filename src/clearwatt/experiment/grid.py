@@ -1,4 +1,4 @@
-"""Table 2: the instances and the hyperparameters each is searched over."""
+"""Table 2: the instances, and the hyperparameters that are searched for each."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Family = Literal["penalty", "replay", "generative"]
 
 @dataclass(frozen=True)
 class Approach:
-    """An instance of the paper: its strategy and which of Table 2's rows concern it.
+    """An instance of the paper: its strategy, and the rows of Table 2 that apply to it.
 
-    Streams of one family train stacked, because their jobs are of one form.
+    Streams of one family train stacked, because their jobs have the same form.
     """
 
     strategy: str
@@ -50,7 +50,7 @@ class Configuration:
 
     @property
     def approach(self) -> Approach:
-        """The instance's."""
+        """The approach of the instance."""
         return INSTANCES[self.instance]
 
     @property
@@ -67,8 +67,8 @@ class Configuration:
         }
 
 
-LEAST_CAPACITY = 200
-"""Of a scaled novelty buffer: fewer samples say little about what is new."""
+MIN_CAPACITY = 200
+"""Least capacity of a scaled novelty buffer; fewer samples do not describe a change."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Grid:
             )
 
     def scaled_to(self, updating: int) -> Grid:
-        """The grid with its scale settled for so many updating samples."""
+        """The grid with a fixed scale, for this number of updating samples."""
         if self.capacity_scale is not None:
             return self
         return replace(self, capacity_scale=round(min(1.0, updating / Phases().updating), 4))
@@ -103,7 +103,7 @@ class Grid:
         """The candidates for the novelty capacity, scaled."""
         scale = 1.0 if self.capacity_scale is None else self.capacity_scale
         scaled = [
-            min(each, max(LEAST_CAPACITY, round(scale * each))) for each in self.novelty_capacity
+            min(each, max(MIN_CAPACITY, round(scale * each))) for each in self.novelty_capacity
         ]
         return tuple(dict.fromkeys(scaled))
 

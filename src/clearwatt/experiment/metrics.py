@@ -1,7 +1,7 @@
 """Equations 3-5 and the live error.
 
 Arrays are n, or n x d for a reconstruction: a vector's squared error is averaged over its features
-before it is averaged over time. Samples without a target (NaN) do not count.
+before it is averaged over time. Samples without a target (NaN) are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fitting_error(
 
     Args:
         targets: d(t) of the updating phase.
-        outputs: What the final model says for it.
+        outputs: Outputs of the final model for it.
         last_update: Samples of the phase up to the component's own last update, t_final - t_0;
             later ones did not influence it and do not count. None, or 0 where no update
             happened: the whole phase, as for the baselines.
@@ -51,8 +51,8 @@ def forgetting_ratio(
 
     Args:
         targets: d(t) of the warm-up.
-        final_outputs: What the final model says for it.
-        initial_outputs: What the warm-up model (Baseline_L) said.
+        final_outputs: Outputs of the final model for it.
+        initial_outputs: Outputs of the warm-up model (Baseline_L).
     """
     final = _root_mean(_squared_errors(targets, final_outputs), "forgetting ratio")
     initial = _root_mean(_squared_errors(targets, initial_outputs), "forgetting ratio")
@@ -62,7 +62,7 @@ def forgetting_ratio(
 
 
 def live_error(targets: npt.ArrayLike, forecasts: npt.ArrayLike) -> LiveError:
-    """RMSE and MAE of forecasts as they were issued."""
+    """RMSE and MAE of live forecasts."""
     squares = _squared_errors(targets, forecasts)
     errors = np.sqrt(squares)
     return LiveError(_root_mean(squares, "live error"), float(np.nanmean(errors)))

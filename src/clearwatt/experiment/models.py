@@ -31,7 +31,7 @@ class Place(NamedTuple):
     column: int
 
 
-@dataclass(frozen_instance=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TrainedNetwork:
     """A trained network with its validation error."""
 

@@ -1,6 +1,6 @@
-"""Which work makes up an experiment, cut into tasks by data and configuration alone.
+"""The tasks of an experiment, by data and configuration alone.
 
-How many workers there are changes nothing, so neither do they change any number.
+They do not depend on the number of workers, and neither do the results.
 """
 
 from __future__ import annotations
@@ -21,59 +21,59 @@ from clearwatt.experiment.updating import UpdatingTask, role_of
 from clearwatt.training.networks import Network, Predictor, Reconstructor
 
 STACK = 32
-"""Entities of a task at most, unless they share an autoencoder: what trains fastest together."""
+"""Most entities of a task with autoencoders of their own; trains fastest in one stack."""
 STREAMS = 64
-"""Streams of a task, about; an interruption costs no more than the tasks under way."""
+"""Approximate number of streams of a task; an interruption loses the tasks under way."""
 SHARING = 96
-"""Entities of a task at most that share an autoencoder, whose updates are computed in each task."""
+"""Most entities of a task that share an autoencoder; each task computes its updates again."""
 
 T = TypeVar("T")
 
 
 def choose_entities(dataset: Dataset, experiment: Experiment) -> tuple[str, ...]:
-    """The entities that take part; a number takes all kinds in turn.
+    """The entities that take part; a number is taken from all kinds in turn.
 
-    The number that a preset comes with is as many as there are, at most.
+    The number of a preset is an upper limit; another number must be available.
     """
     wanted = experiment.entities
     left_out = {dataset.entity(name).name for name in experiment.without}
     if isinstance(wanted, tuple):
         names = tuple(dataset.entity(name).name for name in wanted)
-        return _some_left([name for name in names if name not in left_out])
-    names = _some_left([name for name in dataset.names if name not in left_out])
+        return _require_some([name for name in names if name not in left_out])
+    names = _require_some([name for name in dataset.names if name not in left_out])
     if wanted == "all":
         return names
-    if wanted > len(names) and not _is_of_preset(experiment):
+    if wanted > len(names) and not _is_preset_number(experiment):
         raise DataError(
             f"{wanted} entities wanted, but {dataset.name!r} has {len(names)}; ask for fewer"
         )
     kinds: dict[str, list[str]] = {}
     for name in names:
         kinds.setdefault(dataset.entity(name).kind, []).append(name)
-    taken = set(_in_turn(kinds.values())[:wanted])
+    taken = set(_interleave(kinds.values())[:wanted])
     return tuple(name for name in names if name in taken)
 
 
-def _some_left(names: Sequence[str]) -> tuple[str, ...]:
+def _require_some(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise DataError("no entity is left; leave out fewer")
     return tuple(names)
 
 
-def _is_of_preset(experiment: Experiment) -> bool:
-    """Whether the number of entities is that of the preset it was made from."""
+def _is_preset_number(experiment: Experiment) -> bool:
+    """Whether the number of entities is that of the preset the experiment is based on."""
     source = PRESETS.get(experiment.preset or "")
     return source is not None and source.entities == experiment.entities
 
 
-def _in_turn(groups: Iterable[Sequence[str]]) -> list[str]:
+def _interleave(groups: Iterable[Sequence[str]]) -> list[str]:
     """The first of each group, then the second of each, and so on."""
     pairs = [(place, name) for group in groups for place, name in enumerate(group)]
     return [name for _, name in sorted(pairs, key=lambda pair: pair[0])]
 
 
 def roles(experiment: Experiment) -> tuple[Role, ...]:
-    """Which representations are needed; the baselines always need the plain one."""
+    """The representations that are needed; the baselines always need the plain one."""
     synchronous = any(role_of(each) == "variational" for each in experiment.configurations)
     return ("plain", "variational") if synchronous else ("plain",)
 
@@ -103,7 +103,7 @@ def predictor_tasks(context: Context) -> list[PredictorTask]:
 
 
 def upper_representation_tasks(context: Context) -> list[RepresentationTask]:
-    """Baseline_U's autoencoders, in the shapes that the warm-up chose."""
+    """The autoencoders of Baseline_U, in the shapes chosen by the warm-up."""
     shapes = [
         reconstructor(context.representations[zone, "plain"].network)
         for zone in range(len(context.zones))
@@ -116,7 +116,7 @@ def upper_representation_tasks(context: Context) -> list[RepresentationTask]:
 
 
 def upper_predictor_tasks(context: Context) -> list[PredictorTask]:
-    """Baseline_U's predictors, in the shapes that the warm-up chose."""
+    """The predictors of Baseline_U, in the shapes chosen by the warm-up."""
     shapes = {place: context.predictors[place, "plain"].network for place in places_of(context)}
     return [
         PredictorTask("everything", network, places)
@@ -127,25 +127,25 @@ def upper_predictor_tasks(context: Context) -> list[PredictorTask]:
 
 
 def updating_tasks(context: Context) -> list[UpdatingTask]:
-    """Every configuration on every entity; what trains stacked goes together."""
+    """Every configuration on every entity; a task has those whose updates train stacked."""
     tasks = []
     configurations = sorted(
         context.experiment.configurations, key=lambda each: each.approach.family
     )
     for family, group in groupby(configurations, key=lambda each: each.approach.family):
         members = list(group)
-        # Generative Replay trains an autoencoder with each predictor: half as many make a task.
+        # Generative Replay trains an autoencoder with each predictor, so a task has half as many.
         own = family == "generative"
         streams = STREAMS // 2 if own else STREAMS
-        places = _alike(context, role_of(members[0]))
-        for some in chunks(places, STACK) if own else _by_whole_zones(places):
+        places = _places_by_shape(context, role_of(members[0]))
+        for some in chunks(places, STACK) if own else _group_by_zone(places):
             size = max(1, streams // len(some))
             tasks += [UpdatingTask(each, some) for each in chunks(members, size)]
     return tasks
 
 
-def _by_whole_zones(places: Sequence[Place]) -> list[tuple[Place, ...]]:
-    """Entities of a zone together, unless they are very many; small zones side by side."""
+def _group_by_zone(places: Sequence[Place]) -> list[tuple[Place, ...]]:
+    """Groups of entities: a zone stays together up to SHARING, small zones share a group."""
     zones: dict[int, list[Place]] = {}
     for place in places:
         zones.setdefault(place.zone, []).append(place)
@@ -159,8 +159,8 @@ def _by_whole_zones(places: Sequence[Place]) -> list[tuple[Place, ...]]:
     return groups
 
 
-def _alike(context: Context, role: Role) -> list[Place]:
-    """Entities ordered so that those with networks of the same shape adjoin."""
+def _places_by_shape(context: Context, role: Role) -> list[Place]:
+    """Entities, ordered by the shape of their networks."""
 
     def shapes(place: Place) -> tuple[str, str, Place]:
         encoder = context.representations[place.zone, role].network
@@ -184,7 +184,7 @@ def _zones_by_inputs(zones: Sequence[ZonePhases]) -> list[tuple[int, list[int]]]
 
 
 def _stackable(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, ...]]:
-    """Candidates that can train in one stack go together."""
+    """Candidates, grouped by the stack that they can train in."""
     groups: dict[Network, list[Reconstructor]] = {}
     for network in networks:
         groups.setdefault(network.stack_key, []).append(network)
@@ -200,7 +200,7 @@ def _places_by_latent(context: Context, role: Role) -> list[tuple[int, list[Plac
 
 
 def chunks(values: Sequence[T], most: int) -> list[tuple[T, ...]]:
-    """Parts of at most `most`, as even as can be."""
+    """The values in parts of at most `most` and of nearly equal length."""
     count = -(-len(values) // most)
     cuts = [len(values) * i // count for i in range(count + 1)]
     return [tuple(values[a:b]) for a, b in pairwise(cuts)]

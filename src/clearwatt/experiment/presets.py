@@ -1,4 +1,4 @@
-"""Experiments of three sizes: a coffee break, a lunch break, everything; and one for real data."""
+"""Presets: experiments of three sizes, and one for real data."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
         ),
-        # A third of the epochs: on real data less live error than with 30 (docs/defaults.md).
+        # A third of the epochs: lower live error on real data than with 30 (docs/defaults.md).
         "real": Experiment(
             preset="real",
             networks=_ONE_SHAPE,

@@ -1,4 +1,4 @@
-"""The paper's three phases: warm-up, updating, test; and a data set divided into them."""
+"""The paper's three phases, and the division of a data set into them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from clearwatt.intervals import physical_limits
 
 Rows = npt.NDArray[np.int64]
 
-LEAST = 10
-"""Samples a phase of a zone must have to be of any use."""
+MIN_SAMPLES = 10
+"""Least samples of a phase, and least measurements of an entity in it."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """How many samples each phase takes; the defaults are the paper's."""
+    """Samples of each phase; the defaults are the paper's."""
 
     warmup: int = 10_000
     updating: int = 54_764
@@ -32,9 +32,10 @@ class Phases:
 
     def __post_init__(self) -> None:
         for name in ("warmup", "updating", "test"):
-            if getattr(self, name) < LEAST:
+            steps = getattr(self, name)
+            if steps < MIN_SAMPLES:
                 raise ConfigurationError(
-                    f"the {name} phase takes {getattr(self, name)} steps; give at least {LEAST}"
+                    f"the {name} phase takes {steps} steps; give at least {MIN_SAMPLES}"
                 )
 
     @classmethod
@@ -62,17 +63,17 @@ class Phases:
 
 
 class PhaseSamples(NamedTuple):
-    """The usable samples of a zone in a phase."""
+    """The samples of a zone in a phase that have complete inputs."""
 
     x: Float32Array
     """Inputs, n x d."""
     y: Float32Array
     """Power, n x entities; NaN where there is no measurement."""
     at: Rows
-    """Step of each sample on the data set's clock, n; those with incomplete inputs are left out."""
+    """Step of each sample on the data set's clock, n."""
 
-    def followed_by(self, later: PhaseSamples) -> PhaseSamples:
-        """These samples and then those of a later phase."""
+    def concatenate(self, later: PhaseSamples) -> PhaseSamples:
+        """These samples, then those of a later phase."""
         return PhaseSamples(
             x=np.concatenate([self.x, later.x]),
             y=np.concatenate([self.y, later.y]),
@@ -80,7 +81,7 @@ class PhaseSamples(NamedTuple):
         )
 
     def on_clock(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
-        """A value of each sample at its step, from the first to the last; NaN where none is."""
+        """Values of the samples (n) at every step from the first to the last; NaN in gaps."""
         spread = np.full(self.at[-1] - self.at[0] + 1, np.nan)
         spread[self.at - self.at[0]] = values
         return spread
@@ -88,7 +89,7 @@ class PhaseSamples(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ZonePhases:
-    """What may be learned from in a zone: its entities, the warm-up, the updating phase."""
+    """The samples of a zone that may be learned from: warm-up and updating phase."""
 
     name: str
     entities: tuple[str, ...]
@@ -103,7 +104,7 @@ class ZonePhases:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """A data set in three phases; the test phase is kept apart.
+    """A data set in three phases; the test phase is separate from the rest.
 
     ``phases`` are those of a zone without gaps.
     """
@@ -113,7 +114,7 @@ class Division:
     phases: Phases
 
     def fingerprint(self) -> str:
-        """Tells two data sets apart by what may be learned from; the test phase is not read."""
+        """A hash of everything that may be learned from; the test phase is not read."""
         digest = hashlib.sha256()
         for zone in self.zones:
             digest.update(repr((zone.name, zone.entities)).encode())
@@ -135,12 +136,12 @@ def scaled_limits(entity: Entity, readings: Float32Array) -> tuple[float, float]
 
 
 def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> Division:
-    """Scale by the warm-up alone and divide into phases, zone by zone.
+    """Scale a data set by its warm-up alone, and divide it into phases, zone by zone.
 
     Args:
         dataset: the data set.
-        phases: how many samples each phase takes; None for the paper's shares. Counted are samples
-            with complete inputs, so that a zone with gaps has all three phases, too.
+        phases: samples of each phase; None for the paper's shares. Only samples with complete
+            inputs count, so that a zone with gaps has all three phases, too.
         entities: which entities take part.
     """
     chosen = dataset.select(entities)
@@ -197,10 +198,10 @@ def _refuse_unmeasured(zones: Sequence[ZonePhases]) -> None:
             entity
             for zone, span in zip(zones, spans, strict=True)
             for entity, readings in zip(zone.entities, span.y.T, strict=True)
-            if np.count_nonzero(~np.isnan(readings)) < LEAST
+            if np.count_nonzero(~np.isnan(readings)) < MIN_SAMPLES
         ]
         if few:
             raise DataError(
-                f"{', '.join(few)}: fewer than {LEAST} measurements with complete inputs in the "
-                f"{name}; leave out (--without) or give other phases"
+                f"{', '.join(few)}: fewer than {MIN_SAMPLES} measurements with complete inputs in "
+                f"the {name}; leave out (--without) or give other phases"
             )

@@ -1,4 +1,4 @@
-"""What operators feel over time: the error of each day, and how long a drift keeps it high."""
+"""The error of each day, and the time for which a drift keeps it high."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clearwatt.data import Drift
 from clearwatt.experiment.records import Recovery
 
 DAYS_BEFORE = 14
-"""The level an error must come back to is that of so many days before the drift."""
-BACK = 1.5
-"""How far above that level still counts as back."""
+"""Days before a drift whose error is the normal level."""
+BACK_FACTOR = 1.5
+"""An error of at most this factor times the normal level counts as recovered."""
 
 
 def daily_rmse(errors: Float64Array, day: int) -> Float64Array:
@@ -32,12 +32,12 @@ def daily_rmse(errors: Float64Array, day: int) -> Float64Array:
 def recoveries(
     errors: Float64Array, drifts: Sequence[Drift], times: pd.DatetimeIndex, *, day: int
 ) -> tuple[Recovery, ...]:
-    """For each drift that starts within these times: steps until the error is back.
+    """Steps until the error has recovered, for each drift that starts within these times.
 
-    Back means that the root mean square of a day, counted from the drift's start, is at most
-    `BACK` times that of the two weeks before; 0 says that it never left, None that it never came
-    back. A drift with less than a day or no measurement before it has nothing to come back to, one
-    without any after it nothing to tell; they are left out.
+    Recovered means that the root mean square of a day, counted from the start of the drift, is at
+    most `BACK_FACTOR` times that of the two weeks before. 0: the error never rose; None: it never
+    recovered. A drift with less than a day or no measurement before it, or none after it, is left
+    out.
     """
     found = []
     for drift in drifts:
@@ -48,7 +48,7 @@ def recoveries(
         after = daily_rmse(errors[start:], day)
         if np.isnan(level) or np.isnan(after).all():
             continue
-        back = np.flatnonzero(after <= BACK * level)
+        back = np.flatnonzero(after <= BACK_FACTOR * level)
         steps = int(back[0]) * day if len(back) else None
         found.append(Recovery(drift.what, drift.start.isoformat(), steps))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""What a worker is given: the data it may learn from, and networks to train on them."""
+"""Tasks of workers: the data they may learn from, and the networks they train."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from clearwatt.training.networks import Predictor, Reconstructor
 from clearwatt.training.streams import drive, together
 
 Role = Literal["plain", "variational", "everything"]
-"""A zone's autoencoder, its variational one, and the one of Baseline_U that has seen it all."""
-STEP = 8e6
-"""Multiply-adds that could be done in the time a step takes however small its networks are."""
+"""The autoencoder of a zone, its variational one, and that of Baseline_U."""
+STEP_OVERHEAD = 8e6
+"""Cost of a training step without its networks, in multiply-adds."""
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What all tasks share. The test phase is not in it, so no task can read it.
+    """Inputs of all tasks. The test phase is not among them, so no task can read it.
 
-    ``times`` is the data set's clock, ``day`` is in steps of it. ``limits`` are the lowest and the
-    highest scaled power of each entity.
+    ``times`` are the times of all steps, ``day`` is the number of steps per day, and ``limits`` are
+    the lowest and the highest scaled power of each entity.
     """
 
     experiment: Experiment
@@ -46,9 +46,9 @@ class Context:
     predictors: Mapping[tuple[Place, Role], TrainedNetwork] = field(default_factory=dict)
 
     def span(self, zone: int, role: Role) -> PhaseSamples:
-        """The samples that a role's models are trained on."""
+        """The samples that the models of a role are trained on."""
         own = self.zones[zone]
-        return own.warmup.followed_by(own.updating) if role == "everything" else own.warmup
+        return own.warmup.concatenate(own.updating) if role == "everything" else own.warmup
 
     @property
     def delay(self) -> int:
@@ -62,20 +62,20 @@ class Context:
         return Clock(self.day, self.delay)
 
     def samples(self, zone: int, role: Role) -> int:
-        """How many samples that is."""
+        """Number of samples that the models of a role are trained on."""
         own = self.zones[zone]
         return len(own.warmup.at) + (len(own.updating.at) if role == "everything" else 0)
 
     def training(self, role: Role) -> Training:
-        """How a role's models are trained."""
+        """Training of the models of a role."""
         return self.experiment.baseline if role == "everything" else self.experiment.warmup
 
     def warmup(self, role: Role) -> WarmUp:
-        """The same with the seed; one that diverges must not lose the work of the others."""
+        """Warm-up of the models of a role; a candidate that diverges does not stop the others."""
         return WarmUp(self.training(role), seed=self.experiment.seed, strict=False)
 
     def updating_times(self, zone: ZonePhases) -> pd.DatetimeIndex:
-        """The clock from a zone's first sample of the updating phase to its last."""
+        """All times from the first sample of a zone's updating phase to the last."""
         at = zone.updating.at
         return self.times[at[0] : at[-1] + 1]
 
@@ -85,26 +85,26 @@ class Context:
 
 
 class Task(ABC, Generic[R]):
-    """A piece of work whose result depends on the context and itself alone."""
+    """A task whose result depends on the context and on its own fields only."""
 
     @abstractmethod
     def run(self, context: Context) -> R:
-        """Do it."""
+        """Do the task."""
 
     @abstractmethod
     def cost(self, context: Context) -> float:
-        """About how many multiply-adds it takes, to tell how long it will."""
+        """Approximate number of multiply-adds, to estimate the time it takes."""
 
 
 def perform(context: Context, task: Task[R]) -> R:
-    """Do a task on one thread: more would only cost, and might round differently."""
+    """Do a task on one thread; several would be slower and could round differently."""
     with one_thread():
         return task.run(context)
 
 
 @dataclass(frozen=True)
 class RepresentationTask(Task[list[TrainedNetwork]]):
-    """Train autoencoders of one shape, which may differ in their loss, for zones, stacked."""
+    """Train autoencoders of one shape for several zones, stacked; their losses may differ."""
 
     role: Role
     networks: tuple[Reconstructor, ...]
@@ -120,13 +120,13 @@ class RepresentationTask(Task[list[TrainedNetwork]]):
         return [TrainedNetwork.of(model) for model in drive(together(streams))]
 
     def cost(self, context: Context) -> float:
-        """That of a stack of candidates."""
+        """Cost of a stack of candidates."""
         counts = [context.samples(zone, self.role) for _, zone in self.trials]
         return stack_cost(weight_count(self.networks[0]), counts, context.training(self.role))
 
     @property
     def trials(self) -> list[tuple[Reconstructor, int]]:
-        """Which network of which zone the results are."""
+        """Network and zone of each result."""
         return [(network, zone) for network in self.networks for zone in self.zones]
 
 
@@ -152,13 +152,13 @@ class PredictorTask(Task[list[TrainedNetwork]]):
         return [TrainedNetwork.of(model) for models in trained for model in models]
 
     def cost(self, context: Context) -> float:
-        """That of a stack of entities."""
+        """Cost of a stack of entities."""
         counts = [context.samples(place.zone, self.role) for place in self.places]
         return predictors_cost(weight_count(self.network), counts, context.training(self.role))
 
 
 def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
-    """Zones with the columns of their entities; entities of a zone adjoin."""
+    """Zones with the columns of their entities; places are ordered by zone."""
     groups = groupby(places, key=lambda place: place.zone)
     return [(zone, [place.column for place in group]) for zone, group in groups]
 
@@ -169,12 +169,12 @@ def training_cost(weights: int, samples: int, training: Training) -> float:
 
 
 def predictors_cost(weights: int, counts: Sequence[int], training: Training) -> float:
-    """That of a stack of predictors, which early stopping usually ends half-way."""
+    """Multiply-adds of a stack of predictors, which early stopping usually ends half-way."""
     return stack_cost(weights, counts, training) * (1.0 if training.patience is None else 0.5)
 
 
 def stack_cost(weights: int, counts: Sequence[int], training: Training) -> float:
-    """What it takes to train networks of one shape on so many samples each, in multiply-adds."""
+    """Multiply-adds to train networks of one shape, on ``counts`` samples each."""
     together = min(len(counts), stack_of(weights))
     steps = sum(counts) / together / training.batch * training.epochs_for(weights)
-    return training_cost(weights, sum(counts), training) + STEP * steps
+    return training_cost(weights, sum(counts), training) + STEP_OVERHEAD * steps

@@ -34,7 +34,7 @@ def score_component(
     initial: npt.ArrayLike,
     steps: Sequence[int],
 ) -> ComponentScore:
-    """FE and FR of a component.
+    """FE and FR of a component, without its prediction error.
 
     Args:
         targets: of the warm-up and of the updating phase.

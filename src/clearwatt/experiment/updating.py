@@ -1,4 +1,4 @@
-"""The updating phase: instances with their configurations, streamed together, scored apart."""
+"""The updating phase: instances are streamed together and scored one by one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from clearwatt.intervals import Calibrator, replay_quantiles
 from clearwatt.training.streams import Stream, drive, together
 
 UPDATES = 10
-"""A usual number of updates of a component, to tell beforehand how long a task takes."""
+"""A typical number of updates of a component, to estimate the time of a task."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class UpdatingTask(Task[list[TrialResult]]):
         """One result per configuration and entity, in that order."""
         started = time.process_time()
         parts = [
-            _Part(context, configuration, zone, tuple(columns))
+            _ZoneStream(context, configuration, zone, tuple(columns))
             for configuration in self.configurations
             for zone, columns in by_zone(self.places)
         ]
@@ -62,7 +62,7 @@ class UpdatingTask(Task[list[TrialResult]]):
         return [_with_core_seconds(result, seconds) for result in results]
 
     def cost(self, context: Context) -> float:
-        """Weights times samples times epochs of the updates to be expected."""
+        """Weights times samples times epochs of the expected updates."""
         total = 0.0
         for configuration in self.configurations:
             role = role_of(configuration)
@@ -76,14 +76,14 @@ class UpdatingTask(Task[list[TrialResult]]):
 
     @property
     def trials(self) -> list[tuple[Configuration, Place]]:
-        """Which trials the results are."""
+        """Configuration and place of each result."""
         return [(each, place) for each in self.configurations for place in self.places]
 
 
 def updating_cost(
     context: Context, configuration: Configuration, *, encoder: int, heads: Sequence[int]
 ) -> float:
-    """Multiply-adds of a usual number of updates of a zone's networks, given by their weights."""
+    """Multiply-adds of a typical number of updates of a zone's networks of these sizes."""
     training, samples = context.experiment.update, 2 * configuration.novelty_capacity
     encoders = len(heads) if role_of(configuration) == "variational" else 1
     each = [encoder] * encoders + list(heads)
@@ -91,7 +91,7 @@ def updating_cost(
 
 
 def role_of(configuration: Configuration) -> Role:
-    """Which of the warm-up's autoencoders an instance starts from."""
+    """The autoencoder of the warm-up that an instance starts from."""
     return "variational" if configuration.strategy.synchronous else "plain"
 
 
@@ -103,7 +103,7 @@ class _Forecast(NamedTuple):
     quantiles: Float64Array
 
 
-class _Part:
+class _ZoneStream:
     """One configuration on some entities of one zone."""
 
     def __init__(
@@ -131,7 +131,7 @@ class _Part:
         self.initial_inputs = self.instance.reconstruct(self.zone.warmup.x)
 
     def stream(self) -> Stream[list[Deployment]]:
-        """The updating phase."""
+        """Stream the updating phase."""
         return self.instance.stream(self.zone.updating.x, self.new_y)
 
     def results(self, deployed: Sequence[Deployment]) -> list[TrialResult]:
@@ -257,7 +257,7 @@ class _Part:
 
 
 def _steps(own: Sequence[Deployment], component: str) -> list[int]:
-    """Of a component's updates; one that diverged was not deployed and is none."""
+    """Steps of a component's accepted updates."""
     accepted = [each.event for each in own if each.event.accepted]
     return [event.step for event in accepted if event.component == component]
 

@@ -1,4 +1,4 @@
-"""The peers, one file each: adding one means a file here and a line in `PEERS`."""
+"""The peers, one file each. To add a peer: a file here and a line in `PEERS`."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ QUICK = (
     "river-linear",
     "clear-adaptive",
 )
-"""Those that are done within a minute per entity, for a first look."""
+"""Peers that take less than a minute per entity."""
 
 
 def choose_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
-    """Peers by their keys or by what keys begin with ("lightgbm"), in the order of `PEERS`.
+    """Peers by their keys or by the first part of keys ("lightgbm"), in the order of `PEERS`.
 
     Args:
-        words: keys, beginnings of keys, "quick" for `QUICK`; None or "all" for every peer.
+        words: keys, first parts of keys, "quick" for `QUICK`; None or "all" for every peer.
     """
     if words is None:
         return PEERS
-    wanted = [each for word in words for each in _meant(word)]
+    wanted = [each for word in words for each in _matches(word)]
     return tuple(peer for peer in PEERS if peer in wanted)
 
 
-def _meant(word: str) -> list[Peer]:
+def _matches(word: str) -> list[Peer]:
     found = [
         peer
         for peer in PEERS

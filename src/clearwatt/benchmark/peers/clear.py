@@ -26,7 +26,7 @@ from clearwatt.training.streams import drive
 PRESET = "small"
 """The experiment's, with one architecture and one point of the grid."""
 UPDATES = 10
-"""A usual number of updates of a component, to tell beforehand how long it takes."""
+"""A typical number of updates of a component, to estimate the time."""
 
 
 def _experiment() -> Experiment:
@@ -60,10 +60,10 @@ class Clear(Peer):
         return f"CLeaR, {INSTANCES[self.instance].strategy}"
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Warm up on what is known at the first forecast, then stream all that comes later.
+        """Warm up on the samples known at the first forecast, then stream all later ones.
 
-        The stream may be handed over in one piece: what a measurement changes is put into service
-        a delay later (`ModelTimeline`).
+        The whole stream is given at once: a model that a measurement updated serves a delay later
+        (`ModelTimeline`).
         """
         meter, known = Meter(history), history.known()
         x, y = history.x[len(known.y) :], history.measured[len(known.y) :]
@@ -124,12 +124,12 @@ class Clear(Peer):
 
 
 def _bytes_of_intervals(history: ZoneHistory, quantiles: CalibratedQuantiles) -> int:
-    """The calibrator, and the days of samples that a new model is tried on."""
+    """Memory of the calibrator, and of the samples that a new model is tested on."""
     return quantiles.state_bytes + WINDOW_DAYS * history.day * history.sample_bytes
 
 
 def _most_held(part: Component, own: Sequence[Deployment]) -> int:
-    """Bytes of the past a component held at the most: mostly, that is just before an update."""
+    """Most bytes of the past that a component held, usually just before an update."""
     events = [each.event for each in own if each.event.component == part.name]
     if part.history is not None:  # its samples contain the buffers'
         return max([part.retained_bytes, *(event.retained_bytes for event in events)])

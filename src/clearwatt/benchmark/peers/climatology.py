@@ -1,4 +1,4 @@
-"""Climatology: the mean of all measurements of the same month and hour, learned as they come."""
+"""Climatology: the mean of all known measurements of the same month and hour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MONTHS, HOURS = 12, 24
 
 @dataclass(frozen=True)
 class Climatology(Peer):
-    """A table of means by month and hour of the day (UTC); in months never seen, by hour alone."""
+    """Means by month and hour of the day (UTC); by hour alone in months without measurements."""
 
     @property
     def key(self) -> str:
@@ -29,7 +29,7 @@ class Climatology(Peer):
         return "climatology (month, hour)"
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Add up day by day."""
+        """Update the table every day, then forecast the day."""
         meter, table = Meter(history), _Table(len(history.entities))
         power = np.empty((history.steps, len(history.entities)))
         times = history.times[history.first :]
@@ -58,7 +58,7 @@ class _Table:
         return 2 * 8 * MONTHS * HOURS
 
     def add(self, new: KnownSamples) -> None:
-        """Take in samples."""
+        """Add samples."""
         measured, cells = ~np.isnan(new.y), _cells(new.times)
         np.add.at(self._sums, cells, np.where(measured, new.y, 0.0))
         np.add.at(self._counts, cells, measured)

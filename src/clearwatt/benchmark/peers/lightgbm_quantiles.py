@@ -1,4 +1,4 @@
-"""LightGBM with one model per quantile, for those who need to know how wrong it may be."""
+"""LightGBM with one model per quantile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LightGBMQuantiles(Peer):
     """Quantile regression on a window of the last samples; the median is the forecast.
 
     Args:
-        days: between two trainings.
+        days: days between two trainings.
         window: samples of the window.
     """
 
@@ -52,11 +52,11 @@ class LightGBMQuantiles(Peer):
                 meter.trainings[column] += len(models)
                 for at, model in enumerate(models):
                     found[each.steps, column, at] = said(model, each.x)
-        found.sort(axis=2)  # models trained apart may cross
+        found.sort(axis=2)  # quantiles of separate models may cross
         quantiles = {level: found[:, :, at] for at, level in enumerate(LEVELS)}
         return Forecasts(quantiles[MEDIAN], meter.costs, quantiles)
 
     def seconds(self, history: ZoneHistory) -> float:
-        """As many models as there are levels, every so many days."""
+        """One training per level and round."""
         trainings = len(LEVELS) * history.steps / (self.days * history.day)
         return max(1.0, trainings) * 0.15 * len(history.entities)

@@ -1,4 +1,4 @@
-"""A plain network on the same inputs, three ways: never, on the new alone, on everything again."""
+"""A plain network on the same inputs: frozen, fine-tuned on new samples, or retrained."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from clearwatt.training.networks import Params, Predictor
 Learning = Literal["frozen", "fine-tuned", "retrained"]
 
 EPOCHS = Training(epochs=10, patience=None)
-"""Few: samples an hour apart are alike, so that early stopping on some of them stops far too late
-(docs/leaderboard.md)."""
-LEAST = 10
-"""Measured samples below which a training would only spoil the model."""
+"""Few epochs: samples an hour apart are similar, so early stopping on a random part of them stops
+far too late (docs/leaderboard.md)."""
+MIN_SAMPLES = 10
+"""Least measured samples for a training; fewer make the model worse."""
 
 
 @dataclass(frozen=True)
 class PlainNetwork(Peer):
-    """An MLP of each entity; those of a zone train stacked.
+    """One MLP per entity; those of a zone train stacked.
 
     Args:
-        learning: "frozen" after the warm-up, "fine-tuned" on each so many new samples, or
-            "retrained" from scratch on everything known after as many.
-        every: new samples until it learns again.
+        learning: "frozen" after the warm-up, "fine-tuned" on every batch of new samples, or
+            "retrained" from scratch on everything known.
+        every: number of new samples between two trainings.
         width: neurons of a hidden layer.
         layers: hidden layers.
         training: of a model from scratch, and of a fine-tuning.
@@ -59,9 +59,9 @@ class PlainNetwork(Peer):
         return f"{shape}, {how} every {self.every:,} samples"
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Train when enough is new, else go on with the models there are."""
+        """Train when there are enough new samples; forecast day by day."""
         meter, power = Meter(history), np.empty((history.steps, len(history.entities)))
-        models = _Models(self, history, meter)
+        models = _ModelStack(self, history, meter)
         waiting = 0
         for each in history.rounds(history.day):
             waiting += each.new
@@ -88,7 +88,7 @@ class PlainNetwork(Peer):
         )
 
 
-class _Models:
+class _ModelStack:
     """One model per entity, in a stack."""
 
     def __init__(self, peer: PlainNetwork, history: ZoneHistory, meter: Meter) -> None:
@@ -102,13 +102,13 @@ class _Models:
         return bool(self._params)
 
     def from_scratch(self, known: KnownSamples) -> None:
-        """Train new models on all that is known."""
+        """Train new models on all known samples."""
         seeds = [self._seed + column for column in range(known.y.shape[1])]
         self._params = [self._network.initialise([seed]) for seed in seeds]
         self._train(known, keep=self._peer.learning == "retrained")
 
     def fine_tune(self, new: KnownSamples) -> None:
-        """Go on training with new samples and nothing else."""
+        """Train the models on new samples only."""
         self._train(new, keep=True)
 
     def forecast(self, x: Float32Array) -> Power:
@@ -120,7 +120,7 @@ class _Models:
 
     def _train(self, samples: KnownSamples, *, keep: bool) -> None:
         sets = [(column, *samples.of(column)) for column in range(samples.y.shape[1])]
-        sets = [(column, x, y) for column, x, y in sets if len(y) >= LEAST]
+        sets = [(column, x, y) for column, x, y in sets if len(y) >= MIN_SAMPLES]
         with self._meter.learning():
             trained = train([self._job(*each) for each in sets])
         for (column, _, y), result in zip(sets, trained, strict=True):

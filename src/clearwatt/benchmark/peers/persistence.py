@@ -1,4 +1,4 @@
-"""Persistence: what was measured at the same time of an earlier day, or an earlier week."""
+"""Persistence: the measurement at the same time of an earlier day or week."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""River: models that learn from one sample at a time, as its own progressive validation does."""
+"""River: models that learn from one sample at a time."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 ModelName = Literal["linear", "arf", "hat"]
 
 RATE = 1e-3
-"""Of the linear model; at River's default of 1e-2 it diverges on some of the series here."""
+"""Learning rate of the linear model; at River's default of 1e-2 it diverges on some series."""
 
 
 class RiverModel(Protocol):
-    """What River's regressors have in common."""
+    """A regressor of River."""
 
     def learn_one(self, x: dict[str, float], y: float) -> object:
-        """Take in a sample."""
+        """Learn from a sample."""
 
     def predict_one(self, x: dict[str, float]) -> float:
-        """Forecast one."""
+        """Forecast a sample."""
 
 
 @dataclass(frozen=True)
 class River(Peer):
-    """A model of each entity, with River's default settings unless said otherwise.
+    """One model per entity, with River's default settings unless stated otherwise.
 
-    Before each forecast it learns from the measurements that have arrived since the last, which is
+    Before each forecast it learns from the measurements that became known since the last one, as in
     River's progressive validation with delayed labels.
 
     Args:
@@ -58,7 +58,7 @@ class River(Peer):
         return f"River, {names[self.model]}"
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Learn what has arrived, forecast the next, for each step."""
+        """Learn from the new samples, then forecast, step by step."""
         meter, names = Meter(history), [f"x{at}" for at in range(history.x.shape[1])]
         power = np.empty((history.steps, len(history.entities)))
         for column in range(len(history.entities)):
@@ -71,7 +71,7 @@ class River(Peer):
         return Forecasts(power, meter.costs)
 
     def seconds(self, history: ZoneHistory) -> float:
-        """By the sample."""
+        """Proportional to the number of samples."""
         each = {"linear": 1e-4, "hat": 4e-4, "arf": 4e-3}[self.model]
         return each * len(history.x) * len(history.entities)
 

@@ -1,1 +1,1 @@
-"""What a finished experiment says: the paper's two tables, its findings, and a page of pictures."""
+"""The report on a finished experiment: tables, findings, and a page with plots."""

@@ -1,4 +1,4 @@
-"""The paper's own figures: Tables 3 and 4 of *Continuous Power Forecasting*, 95 entities.
+"""The paper's figures: Tables 3 and 4 of *Continuous Power Forecasting*, 95 entities.
 
 Mean and standard deviation as printed there; the baselines' autoencoder is one model, without a
 deviation. The errors on validation data are from the tables' captions.

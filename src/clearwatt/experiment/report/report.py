@@ -1,4 +1,4 @@
-"""A report: the tables of a run and what they say about the paper's findings."""
+"""A report: the tables of a run, and which of the paper's findings hold."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Report:
         return next(table for table in self.tables if table.name == name)
 
     def to_dict(self, *, entity: str | None = None) -> dict[str, object]:
-        """Give plain values for JSON."""
+        """The report as plain values for JSON."""
         results = self.results
         shown: dict[str, object] = {
             "run": results.name,

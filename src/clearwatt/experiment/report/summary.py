@@ -1,4 +1,4 @@
-"""From a run to its tables: the paper's two, what operators feel, each kind, one entity."""
+"""The tables of a run: the paper's two, operation, intervals, each kind, one entity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clearwatt.experiment.results import Results
 from clearwatt.report.formatting import format_duration
 
 KEPT = 0.8
-"""What the 90 % interval is to hold at least in the days after an update."""
+"""Least coverage of the 90 % interval in the days after an update."""
 
 _TITLES = {
     "autoencoder": "Autoencoder: reconstruction of the inputs",
@@ -33,7 +33,7 @@ _TITLES = {
 
 
 def component_table(results: Results, component: Component) -> Table:
-    """Make one of the paper's two result tables."""
+    """One of the paper's two result tables."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in BASELINES:
         scores = [_part(each, component) for each in results.baselines if each.baseline == key]
@@ -47,11 +47,11 @@ def component_table(results: Results, component: Component) -> Table:
 
 
 def operation_table(results: Results) -> Table:
-    """Make the table of what operators feel."""
+    """The table of live errors, recovery from drifts and cost."""
     rows: dict[str, Mapping[str, Spread]] = {}
     frozen = [each.predictor.fitting_error for each in results.baselines if each.baseline == "L"]
     if frozen:
-        # A model that never changes forecasts live what it forecasts in hindsight.
+        # The live forecasts of a model that never changes are those of the final model.
         rows["L"] = {"live_rmse": Spread.of(frozen)}
     for key in results.instances:
         rows[key] = _operation_row(results.trials_of(key), day=_steps_per_day(results))
@@ -64,7 +64,7 @@ def operation_table(results: Results) -> Table:
 
 
 def interval_table(results: Results) -> Table | None:
-    """Make the table of how good intervals were; ``None`` for a run that gave none."""
+    """The table of interval scores; ``None`` for a run without intervals."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in results.instances:
         own = [trial.intervals for trial in results.trials_of(key) if trial.intervals is not None]
@@ -80,13 +80,13 @@ def interval_table(results: Results) -> Table | None:
 
 
 def kind_tables(results: Results) -> dict[str, Table]:
-    """Make the predictor's table for each kind of entity."""
+    """The table of predictors for each kind of entity."""
     kinds = dict.fromkeys(member.kind for member in results.entities)
     return {kind: component_table(_only(results, kind), "predictor") for kind in kinds}
 
 
 def entity_table(results: Results, entity: str) -> Table:
-    """Make a table of one entity, both components in each row."""
+    """The table of one entity, with both components in each row."""
     trials = results.trials_for(entity)
     metrics = tuple(
         replace(metric, key=f"{component}.{metric.key}", short=f"{short} {metric.short}")
@@ -102,11 +102,11 @@ def entity_table(results: Results, entity: str) -> Table:
     scored += [(trial.instance, trial) for trial in trials]
     rows = {key: _both(each) for key, each in scored}
     note = "AE: autoencoder, P: predictor."
-    return Table("entity", f"{entity} alone", tuple(map(_counted, metrics)), rows, note)
+    return Table("entity", f"{entity} alone", tuple(map(_whole_updates, metrics)), rows, note)
 
 
-def _counted(metric: Metric) -> Metric:
-    """Updates of one entity are a whole number."""
+def _whole_updates(metric: Metric) -> Metric:
+    """The metric; updates of one entity are whole numbers."""
     return replace(metric, decimals=0) if metric.key.endswith("updates") else metric
 
 
@@ -133,7 +133,7 @@ def _score_row(scores: Sequence[ComponentScore]) -> dict[str, Spread]:
 
 
 def _baseline_row(scores: Sequence[ComponentScore], *, shared: bool = False) -> dict[str, Spread]:
-    """Baselines are never updated; one model shared by all entities has nothing to deviate."""
+    """A row without updates; a model shared by all entities has no deviation."""
     row = _score_row(scores)
     errors = {key: row[key] for key in ("fitting_error", "prediction_error")}
     if not shared:

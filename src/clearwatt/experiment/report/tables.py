@@ -1,4 +1,4 @@
-"""Tables of mean and standard deviation over entities: rows, columns, and which figure is best."""
+"""Tables of means and standard deviations over entities, and the best of each column."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ INSTANCES = ("E", "F", "Ra", "Re", "ReD", "G")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A column: ``better`` says which end is bold, ``None`` that neither is.
+    """A column of a table. The ``better`` end is bold; ``None``: neither.
 
-    Three decimals are what the paper prints.
+    The paper prints three decimals.
     """
 
     key: str
@@ -59,9 +59,9 @@ INTERVAL_METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Mean and standard deviation of ``count`` known values.
+    """Mean and standard deviation of ``count`` values.
 
-    The deviation is that of a sample (n - 1); ``None`` where there is nothing to deviate.
+    The deviation is that of a sample (n - 1); ``None`` for a single value.
     """
 
     mean: float | None
@@ -70,7 +70,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Spread:
-        """Summarise the values that exist."""
+        """Mean and deviation of the values that are not None."""
         known = [value for value in values if value is not None]
         if not known:
             return cls(None, None, 0)
@@ -89,12 +89,12 @@ class Table:
     note: str = ""
 
     def mean(self, row: str, metric: str) -> float | None:
-        """One figure, ``None`` where the row was not run or the metric does not apply."""
+        """The mean in a cell; ``None`` if the row was not run or the metric does not apply."""
         spread = self.rows.get(row, {}).get(metric)
         return spread.mean if spread else None
 
     def best(self, metric: Metric) -> frozenset[str]:
-        """The instances with the best mean; baselines do not compete, and equals have no best."""
+        """The instances with the best mean, without baselines; none if all are equal."""
         means = {row: self.mean(row, metric.key) for row in self.rows if row in INSTANCES}
         known = {row: mean for row, mean in means.items() if mean is not None}
         if metric.better is None or len(set(known.values())) < 2:
@@ -104,5 +104,5 @@ class Table:
 
 
 def row_name(row: str) -> str:
-    """Name a row as the paper does: Baseline_U, CLeaR_E."""
+    """The name of a row in the paper: Baseline_U, CLeaR_E."""
     return f"{'Baseline' if row in BASELINES else 'CLeaR'}_{row}"
