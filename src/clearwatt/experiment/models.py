@@ -1,4 +1,4 @@
-"""Trained networks as plain to_arrays, to send between processes and to write to disk."""
+"""Trained networks as plain arrays, to send between processes and to write to disk."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TrainedNetwork:
 
 
 def to_arrays(weights: Params) -> Arrays:
-    """Weights as to_arrays, which can be sent to any process."""
+    """Weights as arrays, which can be sent to any process."""
     return {name: tensor.numpy() for name, tensor in weights.items()}
 
 
