@@ -13,8 +13,12 @@ from clearwatt.adaptive import (
     NetworkSettings,
     NoveltySettings,
 )
+from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.forecaster import ClearForecaster
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.forecaster import Change
 from clearwatt.packing import Packed
+from clearwatt.strategies import OnlineEWC
 from clearwatt.testing import forecasters
 from clearwatt.training.fleet import Training
 
@@ -34,9 +38,29 @@ def start(kind):
     return lambda x, y, at: kind.fit(x, y, at, day=24, settings=SETTINGS)
 
 
+def start_clear(x, y, at):
+    strategy = OnlineEWC()
+    networks = InstanceNetworks.for_strategy(
+        strategy, x.shape[1], latent=4, width=16, layers=1, predictor_width=8, predictor_layers=1
+    )
+    settings = ClearSettings(
+        strategy=strategy,
+        novelty_capacity=60,
+        familiarity_capacity=200,
+        precise=True,
+        update=Training(epochs=3, patience=None),
+    )
+    warm_up = WarmUp(training=Training(epochs=5, patience=None))
+    return ClearForecaster.fit(x, y, at, settings=settings, networks=networks, warm_up=warm_up)
+
+
+STARTS = {"adaptive": start(AdaptiveForecaster), "clear": start_clear}
+
+
+@pytest.mark.parametrize("kind", STARTS)
 @pytest.mark.parametrize("check", forecasters.FORECASTER_CHECKS, ids=lambda c: c.__name__)
-def test_adaptive(check):
-    check(start(AdaptiveForecaster))
+def test_every_check_holds(check, kind):
+    check(STARTS[kind])
 
 
 class Impure(AdaptiveForecaster):

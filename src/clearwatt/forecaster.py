@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Steps
-from clearwatt.files import digest_of, load_state, save_state
+from clearwatt.files import load_state, save_state
 from clearwatt.packing import Packed
 from clearwatt.training.streams import Stream, drive
 
@@ -188,21 +188,26 @@ class Forecaster(ABC):
     def unpack(cls, packed: Packed) -> Self:
         """Back from `pack`; it goes on as if it had never stopped."""
 
+    @abstractmethod
+    def digest(self) -> str:
+        """Checksum of the state; forecasters with equal digests go on alike."""
+
+    @property
+    @abstractmethod
+    def stacked(self) -> bool:
+        """Whether jobs that wait together may train together, which rounds differently."""
+
     def observe(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> tuple[Change, ...]:
         """Like `learn`, but train here. All or nothing: a failure leaves the state as it was."""
         with self.checkpoint():
-            return drive(self.learn(x, y, at))
+            return drive(self.learn(x, y, at), stacked=self.stacked)
 
     def add(
         self, name: Name, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
     ) -> tuple[Change, ...]:
         """Like `join`, but train here. All or nothing."""
         with self.checkpoint():
-            return drive(self.join(name, x, y, at))
-
-    def digest(self) -> str:
-        """Checksum of the state; forecasters with equal digests go on alike."""
-        return digest_of(*self.pack())
+            return drive(self.join(name, x, y, at), stacked=self.stacked)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything needed to go on into a folder, atomically."""

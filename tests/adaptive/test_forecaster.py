@@ -162,3 +162,19 @@ def test_a_correction_alone_is_a_setting(small):
     one = AdaptiveSettings(memory=600, networks=small.SETTINGS.networks, fast=fast)
     forecaster, start = small.started(x, y, at, settings=one), small.WARMUP
     assert forecaster.live(x[start:], y[start:], at[start:]).shape == (5 * small.DAY, 2)
+
+
+def test_a_reading_corrected_or_excluded_in_time_leaves_no_trace(small):
+    x, y, at = small.stream(50)
+    start, step = small.WARMUP, small.WARMUP + 75
+    rows = slice(start, step + 1)
+    wrong, missing = y.copy(), y.copy()
+    wrong[step, 0] += 1.0
+    missing[step, 0] = np.nan
+    right, corrected, excluded, never = (small.started(x, y, at) for _ in range(4))
+    for forecaster, power in ((right, y), (corrected, wrong), (excluded, y), (never, missing)):
+        forecaster.observe(x[rows], power[rows], at[rows])
+    corrected.correct(step, 0, float(np.float32(y[step, 0])))
+    excluded.forget([step], [0])
+    assert corrected.digest() == right.digest()
+    assert excluded.digest() == never.digest()

@@ -34,6 +34,7 @@ from clearwatt.adaptive.steps import checked_steps, columns_of
 from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array, checked_inputs, checked_targets
 from clearwatt.errors import ClearwattError, DataError, StateError
+from clearwatt.files import digest_of
 from clearwatt.forecaster import Change, Forecast, Forecaster, Name, Version
 from clearwatt.packing import Packed
 from clearwatt.training.streams import Stream, drive
@@ -268,6 +269,15 @@ class AdaptiveForecaster(Forecaster):
         values, tensors = pack_state(self.state)
         own = {"random": self.rng.bit_generator.state, "approval": self.approval}
         return Packed(values | own, tensors)
+
+    def digest(self) -> str:
+        """Checksum of the state; forecasters with equal digests go on alike."""
+        return digest_of(*self.pack())
+
+    @property
+    def stacked(self) -> bool:
+        """Jobs that wait together train together."""
+        return True
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:

@@ -7,6 +7,7 @@
 
 from clearwatt.testing.effect import check_effect_on_training
 from clearwatt.testing.executors import check_executor
+from clearwatt.testing.forecasters import FORECASTER_CHECKS, check_forecaster
 from clearwatt.testing.past import check_history_access, check_memory_bound
 from clearwatt.testing.store import (
     STORE_CHECKS,
@@ -39,6 +40,7 @@ from clearwatt.testing.writers import (
 )
 
 __all__ = [
+    "FORECASTER_CHECKS",
     "STORE_CHECKS",
     "STRATEGY_CHECKS",
     "check_all_or_nothing",
@@ -49,6 +51,7 @@ __all__ = [
     "check_events",
     "check_exclusive",
     "check_executor",
+    "check_forecaster",
     "check_history_access",
     "check_idempotence",
     "check_journal",
