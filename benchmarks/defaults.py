@@ -88,7 +88,7 @@ def live_errors(
     forecaster = AdaptiveForecaster.fit(
         x[:known], y[:known], at[:known], day=day, settings=settings, seed=seed
     )
-    issued = list(forecaster.stream(x[known:], y[known:], at[known:]))
+    issued = [each for each, _ in forecaster.follow(x[known:], y[known:], at[known:])]
     assert forecaster.held <= settings.memory
     result = [("all", np.concatenate([each.power for each in issued]))]
     experts = np.concatenate([each.experts for each in issued])

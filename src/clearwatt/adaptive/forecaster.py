@@ -160,21 +160,23 @@ class AdaptiveForecaster(Forecaster):
 
     def live(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
         """Forecasts, `n x e`, of a whole stream, each as `deployed` makes it a delay before."""
-        return np.concatenate([each.power for each in self.stream(x, y, at)])
+        return np.concatenate([each.power for each, _ in self.follow(x, y, at)])
 
-    def stream(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Iterator[Forecast]:
-        """Like `live`, a period at a time, with the forecasts of all experts."""
+    def follow(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
+    ) -> Iterator[tuple[Forecast, tuple[Change, ...]]]:
+        """Like `live`, a period at a time: forecasts of all experts, and what has changed."""
         last = -1
         for block in self._blocks(x, y, at):
             last = max(last, int(block.at[0]) - 1) if last < 0 else last
-            drive(self._take(block))
+            changes = drive(self._take(block))
             # The end of a period has recalled the rows before it.
             issued = self._issued(self.state, last)
             if len(issued.at):
                 last = int(issued.at[-1])
-                yield issued
+            yield issued, changes
         if last >= 0:
-            yield self._issued(recall(self.state), last)
+            yield self._issued(recall(self.state), last), ()
 
     def _issued(self, state: LearnerState, last: int) -> Forecast:
         """Forecasts as issued of the recalled rows after a step."""

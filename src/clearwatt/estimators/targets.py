@@ -16,7 +16,9 @@ def target_columns(
 ) -> tuple[Float64Array, bool]:
     """Targets as n x entities, and whether y was one-dimensional; NaN: not measured."""
     if y is None:
-        raise DataError("ClearRegressor requires y to be passed, but the target y is None")
+        raise DataError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
     targets: Float64Array = check_array(
         y,
         dtype=np.float64,
