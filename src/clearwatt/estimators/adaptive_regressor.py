@@ -66,6 +66,10 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
         n_features_in_: Inputs per sample.
     """
 
+    forecaster_: AdaptiveForecaster
+    events_: tuple[Event, ...]
+    _calibrator: Calibrator
+
     def __init__(
         self,
         *,
@@ -148,10 +152,10 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
             else:
                 power = deployed.forecast(inputs, steps).power
         if quantiles is None or quantiles is False:
-            power = np.clip(power, *self._limits)
-            return power[:, 0] if self._single else power
+            limited: Float64Array = np.clip(power, *self._limits)
+            return limited[:, 0] if self._single else limited
         levels = LEVELS if quantiles is True else quantiles
-        found = self._calibrator.quantiles(power, steps, levels)
+        found = self._calibrator.snapshot.quantiles(power, steps, levels)
         return found[:, 0] if self._single else found
 
     @property
@@ -246,7 +250,7 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
             low=low,
             high=high,
         )
-        self.events_: tuple[Event, ...] = ()
+        self.events_ = ()
         self.forecaster_ = forecaster
 
     def _columns(self, width: int) -> list[str]:

@@ -34,7 +34,7 @@ class Timeline:
         """The timeline of a warm-up, whose times (n) may be dates, step numbers or None."""
         if given is None or not _is_dates(given):
             return cls(steps_per_day or HOURLY, numbered=given is not None)
-        times = pd.DatetimeIndex(given)
+        times = _dates(given)
         step = DAY / steps_per_day if steps_per_day else _usual_step(times)
         if step <= pd.Timedelta(0) or DAY % step != pd.Timedelta(0):
             raise DataError(
@@ -56,7 +56,7 @@ class Timeline:
             return self._numbers(given)
         if not _is_dates(given):
             raise DataError("this model was warmed up with dates; give dates, not step numbers")
-        times = pd.DatetimeIndex(given)
+        times = _dates(given)
         try:
             offsets = (times - pd.Timestamp(self.origin)) / (DAY / self.day)
         except TypeError as error:
@@ -98,6 +98,10 @@ def _is_dates(given: npt.ArrayLike) -> bool:
         return True
     first = next(iter(np.atleast_1d(np.asarray(given))), None)
     return isinstance(first, np.datetime64 | pd.Timestamp | str)
+
+
+def _dates(given: npt.ArrayLike) -> pd.DatetimeIndex:
+    return given if isinstance(given, pd.DatetimeIndex) else pd.DatetimeIndex(np.asarray(given))
 
 
 def _usual_step(times: pd.DatetimeIndex) -> pd.Timedelta:
