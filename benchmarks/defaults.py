@@ -42,6 +42,7 @@ DEFAULT = AdaptiveSettings()
 VARIANTS: Mapping[str, AdaptiveSettings] = {
     "default": DEFAULT,
     "weekly": replace(DEFAULT, novelty=NoveltySettings(capacity=None, oldest=7.0)),
+    "novelty-3.5": replace(DEFAULT, novelty=NoveltySettings(capacity=3.5)),
     "novelty-7": replace(DEFAULT, novelty=NoveltySettings(capacity=7.0)),
     "one-kind": replace(DEFAULT, networks=NetworkSettings(groups=(NetworkGroup(),), members=9)),
     "no-windows": replace(DEFAULT, networks=NetworkSettings(windows=())),
