@@ -28,7 +28,7 @@ from clearwatt.service.times import text
 FORMAT, VERSION = "clearwatt-backup", 1
 MANIFEST = "backup.json"
 STORE, FILES = "store", "files"
-MODELS, BROUGHT, ZONES = "models", "brought", "zones"
+MODELS, IMPORTED, ZONES = "models", "brought", "zones"
 ATTEMPTS = 5
 """How often a checkpoint is copied anew because the service replaced it meanwhile."""
 
@@ -60,7 +60,7 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
         _copy_checkpoints(data_dir / ZONES, unfinished / FILES / ZONES)
         (unfinished / STORE).mkdir()
         store.backup(unfinished / STORE)
-        for name in (MODELS, BROUGHT):
+        for name in (MODELS, IMPORTED):
             _copy_folders(data_dir / name, unfinished / FILES / name)
         _write_manifest(unfinished)
         if target.exists():

@@ -124,10 +124,10 @@ def _run(
     )
     server = _Server(_uvicorn_config(app, options), feed, announce=_announcement(listener, ready))
     with _stop_on_signal(server), ExitStack() as stack:
-        stack.callback(_note, store, "stopped", "the service stopped")
+        stack.callback(_record_event, store, "stopped", "the service stopped")
         stack.callback(forecaster.close)
         stack.callback(supervisor.stop)
-        _note(store, "started", f"the service was started, release {__version__}")
+        _record_event(store, "started", f"the service was started, release {__version__}")
         supervisor.start()
         pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
@@ -182,7 +182,7 @@ def _announcement(
     return announce
 
 
-def _note(store: Store, kind: str, message: str) -> None:
+def _record_event(store: Store, kind: str, message: str) -> None:
     """Record an event of the service itself; a failure is only logged."""
     now = time.time()
     try:

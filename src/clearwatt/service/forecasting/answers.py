@@ -1,4 +1,4 @@
-"""Power forecasts as they are given: by the deployed models, or by a fallback that says so."""
+"""Power forecasts by the deployed models, or by a fallback that is marked as such."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clearwatt.service.store import Store
 from clearwatt.service.times import text
 
 NONSENSE = 3.0
-"""A forecast beyond so many times an entity's size is not one."""
+"""Forecasts beyond this multiple of an entity's size are discarded."""
 
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """What kept the model (or the fallback) from answering, in words, and for which times.
+    """Why the model (or the fallback) has no value, and for which times.
 
     ``start`` and ``end`` are the first and the last step concerned.
     """
@@ -45,7 +45,7 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
-    """What was said for an entity: times, values (unit of power) and sources, all (n).
+    """A forecast of an entity: times, values (unit of power) and sources, all (n).
 
     ``encoder`` and ``predictor`` are the versions behind the steps from the model, None if there
     are none; ``weather`` is when the oldest and the newest weather used was issued. ``quantiles``
@@ -102,10 +102,10 @@ class ZoneRequest:
     issued_at: float
     levels: tuple[float, ...] = ()
 
-    def answered(self, store: Store) -> Iterator[Forecast]:
+    def forecasts(self, store: Store) -> Iterator[Forecast]:
         """Forecasts of the entities, in their order; readings are read only for fallbacks."""
         gaps = () if self.inputs is None else tuple(_weather_gaps(self.zone, self.inputs))
-        modelled = self._modelled()
+        modelled = self._scaled_forecasts()
         quantiles = self._quantiles(modelled)
         for entity in self.entities:
             forecast = self._forecast(store, entity, modelled.get(entity.id), gaps)
@@ -129,7 +129,7 @@ class ZoneRequest:
             entity.id: said[:, at].T * scaling.power[entity.id] for at, entity in enumerate(known)
         }
 
-    def _modelled(self) -> dict[str, Float64Array]:
+    def _scaled_forecasts(self) -> dict[str, Float64Array]:
         """Scaled values (n) by the models of entities that have one, NaN without weather."""
         ready = [e.id for e in self.entities if self.deployed.versions(e.id) is not None]
         if self.inputs is None or not ready:
@@ -143,7 +143,7 @@ class ZoneRequest:
     def _forecast(
         self, store: Store, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
     ) -> Forecast:
-        missing, values = self._judged(entity, scaled, gaps)
+        missing, values = self._model_values(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
         said = np.isfinite(values)
         versions = self.deployed.versions(entity.id) if said.any() else None
@@ -168,13 +168,13 @@ class ZoneRequest:
             missing=missing,
         )
 
-    def _judged(
+    def _model_values(
         self, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
     ) -> tuple[tuple[Missing, ...], Float64Array]:
         """What is missing, and the model's values in the unit of power, NaN where it has none."""
         ends = int(self.times[0]), int(self.times[-1])
         if scaled is None or self.inputs is None or self.deployed.scaling is None:
-            reason = self.deployed.why_none(entity.id)
+            reason = self.deployed.reason_without_model(entity.id)
             return (Missing("model", reason, *ends),), np.full(len(self.times), np.nan)
         size = self.deployed.scaling.power[entity.id]
         absurd = self.inputs.complete & ~(np.abs(scaled) <= NONSENSE)

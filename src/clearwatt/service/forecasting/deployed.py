@@ -1,4 +1,4 @@
-"""The models a zone forecasts with: stacked, in single precision, never changed once made."""
+"""The models a zone forecasts with: stacked, single precision, immutable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clearwatt.clear.loop import reconstructor
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
 from clearwatt.intervals import QuantileSnapshot
-from clearwatt.service.forecasting.library import Found
+from clearwatt.service.forecasting.library import LoadedModel
 from clearwatt.service.records import IntervalSnapshot
 from clearwatt.service.scaling import read_scaling
 from clearwatt.service.status import ZoneStatus
@@ -44,11 +44,11 @@ class Bank:
     network: Network
     params: Params
 
-    def members(self) -> Iterator[tuple[str, Found]]:
+    def members(self) -> Iterator[tuple[str, LoadedModel]]:
         """Each version by its id, without copying its weights."""
         for at, version in enumerate(self.ids):
             params = {name: tensor[at : at + 1] for name, tensor in self.params.items()}
-            yield version, Found(version, Model(self.network, params))
+            yield version, LoadedModel(version, Model(self.network, params))
 
     def double(self, members: Sequence[int]) -> Params:
         """Weights of some members in the precision forecasts are computed in."""
@@ -98,7 +98,7 @@ class Widths:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deployed:
-    """What a zone forecasts with at one generation.
+    """The models of a zone at one generation.
 
     ``reasons`` says why an entity has no model, ``trouble`` why the zone has none at all;
     ``widths`` is None while nothing is known about intervals.
@@ -112,7 +112,7 @@ class Deployed:
     trouble: str | None = None
     widths: Widths | None = None
 
-    def why_none(self, entity: str) -> str:
+    def reason_without_model(self, entity: str) -> str:
         """Why an entity has no model."""
         waiting = f"{entity} has no model yet; send its history and ask for a warm-up"
         return self.reasons.get(entity) or self.trouble or waiting
@@ -148,7 +148,7 @@ class Deployed:
             result[list(rows)] = found
         return result
 
-    def models(self) -> dict[str, Found]:
+    def models(self) -> dict[str, LoadedModel]:
         """Every version in use by its id, so that the next generation need not read it again."""
         banks = (bank for block in self.blocks for bank in (block.encoders, block.predictors))
         return {version: found for bank in banks for version, found in bank.members()}
@@ -156,14 +156,14 @@ class Deployed:
 
 class _Member(NamedTuple):
     entity: str
-    encoder: Found
-    predictor: Found
+    encoder: LoadedModel
+    predictor: LoadedModel
 
 
 def deploy(
-    status: ZoneStatus, find: Callable[[str], Found], *, previous: Deployed | None = None
+    status: ZoneStatus, find: Callable[[str], LoadedModel], *, previous: Deployed | None = None
 ) -> Deployed:
-    """Make what a status says is deployed ready to forecast.
+    """Load the models that a status names.
 
     Args:
         status: where the zone stands.
@@ -188,7 +188,9 @@ def deploy(
 class _Builder:
     """Collects members and stacks those of one shape."""
 
-    def __init__(self, find: Callable[[str], Found], previous: Deployed, *, width: int) -> None:
+    def __init__(
+        self, find: Callable[[str], LoadedModel], previous: Deployed, *, width: int
+    ) -> None:
         self._find, self._width = find, width
         self._known = previous.models()
         banks = [bank for block in previous.blocks for bank in (block.encoders, block.predictors)]
@@ -233,13 +235,13 @@ class _Builder:
         frozen = MappingProxyType(self._reasons), MappingProxyType(places)
         return Deployed(generation, scaling, tuple(self._blocks), *frozen)
 
-    def _load(self, version: str) -> Found:
+    def _load(self, version: str) -> LoadedModel:
         if version not in self._known:
             # Under the id asked for: a damaged encoder is looked for once, not per entity.
             self._known[version] = self._find(version)
         return self._known[version]
 
-    def _bank(self, members: Sequence[Found]) -> Bank:
+    def _bank(self, members: Sequence[LoadedModel]) -> Bank:
         ids = tuple(member.version for member in members)
         if ids not in self._banks:
             params = stack([member.model.params for member in members])

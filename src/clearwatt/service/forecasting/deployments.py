@@ -1,4 +1,4 @@
-"""What each zone forecasts with now, loaded when first asked for and swapped when it changes."""
+"""The deployed models of each zone, loaded on first use and swapped on change."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Deployments:
             self._load(zone)
 
     def refresh(self) -> None:
-        """Look again at every zone that was asked for."""
+        """Reload every zone in use."""
         for zone in list(self._current):
             self._load(zone)
 
@@ -81,9 +81,9 @@ class Deployments:
         if previous is None or previous.generation != status.generation:
             deployed = deploy(status, self._library.find, previous=previous)
         assert deployed is not None
-        return self._widened(deployed, previous, status)
+        return self._with_intervals(deployed, previous, status)
 
-    def _widened(
+    def _with_intervals(
         self, deployed: Deployed, previous: Deployed | None, status: ZoneStatus
     ) -> Deployed:
         """With intervals as they are now; forecasts go on without if they cannot be read."""

@@ -1,4 +1,4 @@
-"""What is answered where no model can: yesterday, last week, climatology."""
+"""Fallback forecasts without a model: yesterday, last week, climatology."""
 
 from __future__ import annotations
 

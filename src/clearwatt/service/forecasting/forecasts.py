@@ -1,4 +1,4 @@
-"""Answers requests for forecasts: whoever asks, whatever is missing, while models are swapped."""
+"""Answers forecast requests, also while inputs are missing or models are swapped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Forecaster:
         self._registry = registry or Registry(store)
         self._deployments = Deployments(store, files, clock=clock)
         self._coverage = Coverage(store)
-        self._told: dict[tuple[str, Cause], int] = {}
+        self._last_event: dict[tuple[str, Cause], int] = {}
 
     def forecast(
         self, entities: Sequence[str], start: int, end: int, *, levels: Sequence[float] = ()
@@ -73,9 +73,9 @@ class Forecaster:
         found: dict[str, Forecast] = {}
         for zone, members in self._by_zone(entities).items():
             request = self._request(self._registry.zone(zone), members, (start, end), levels)
-            found |= {forecast.entity: forecast for forecast in request.answered(self._store)}
+            found |= {forecast.entity: forecast for forecast in request.forecasts(self._store)}
         self.recorder.record([forecast.vintage for forecast in found.values()])
-        self._tell(found.values())
+        self._record_fallbacks(found.values())
         if self._metrics is not None:
             self._metrics.count_forecasts(found.values(), seconds=time.perf_counter() - began)
         return [found[name] for name in entities]
@@ -123,16 +123,16 @@ class Forecaster:
             grouped.setdefault(entity.zone, []).append(entity)
         return grouped
 
-    def _tell(self, forecasts: Iterable[Forecast]) -> None:
+    def _record_fallbacks(self, forecasts: Iterable[Forecast]) -> None:
         """Leave one event per zone and cause in an interval, however many answers fell back."""
         now = self._clock()
         for forecast in forecasts:
             for missing in forecast.missing:
                 about = (forecast.zone, missing.cause)
                 interval = int(now // EVENT_INTERVAL)
-                if self._told.get(about) == interval:
+                if self._last_event.get(about) == interval:
                     continue
-                self._told[about] = interval
+                self._last_event[about] = interval
                 event = Event(
                     key=f"fallback:{forecast.zone}:{missing.cause}:{interval}",
                     kind="fallback",

@@ -1,4 +1,4 @@
-"""Versions of models as forecasts read them: whole, or else the one before."""
+"""Reads model versions; a damaged one is replaced by the one before it."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Files(Protocol):
         """Read a version; StateError if it is damaged."""
 
 
-class Found(NamedTuple):
-    """A model with the version it is, which may be an earlier one than was asked for."""
+class LoadedModel(NamedTuple):
+    """A model and its version, which may be earlier than the requested one."""
 
     version: str
     model: Model
 
 
 class Library:
-    """Reads version files; a damaged one is marked, told of, and replaced by the one before it."""
+    """Reads version files; a damaged one is marked, recorded and replaced by the one before it."""
 
     def __init__(
         self, store: Store, files: Files, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._store, self._files, self._clock = store, files, clock
 
-    def find(self, version: str) -> Found:
+    def find(self, version: str) -> LoadedModel:
         """The version, or the newest earlier one of its component that can be read."""
         wanted = self._store.version(version)
         if wanted is None:
@@ -47,7 +47,7 @@ class Library:
         damaged: list[tuple[Version, str]] = []
         for candidate in self._candidates(wanted):
             try:
-                found = Found(candidate.id, self._read(candidate))
+                found = LoadedModel(candidate.id, self._read(candidate))
             except StateError as error:
                 damaged.append((candidate, str(error)))
                 continue
