@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.experiment.finished_run import DAYS, run_document
+from tests.experiment.running import finished
 
 from clearwatt.data import Dataset, Drift, Entity, Kind
 from clearwatt.experiment.architectures import Networks
@@ -93,3 +94,10 @@ def write_run(tmp_path):
         return folder
 
     return write
+
+
+@pytest.fixture(scope="session")
+def done(grid, tiny, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    results, _ = finished(tiny, grid, out)
+    return out, results

@@ -1,13 +1,10 @@
 """Configuration: presets, files and options; a mistake is an error, never ignored."""
 
-from dataclasses import replace
-
 import pytest
 
-from clearwatt.cli.experiment import _PRESETS
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.config import Experiment, adjusted, read_file
-from clearwatt.experiment.presets import PRESETS, preset
+from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import Phases
 
 PHASES = {"warmup": 100, "updating": 200, "test": 50}
@@ -78,35 +75,9 @@ def test_a_file_that_is_not_toml_is_named(tmp_path):
         read_file(tmp_path / "absent.toml")
 
 
-def test_the_paper_preset_is_everything():
-    assert len(preset("paper").configurations) == 120
-    assert preset("paper").entities == "all"
-    for name in ("demo", "small", "real"):
-        assert len(preset(name).configurations) == len(preset(name).instances) == 6
-
-
-def test_the_preset_for_real_data_differs_from_small_in_its_updates_alone():
-    real, small = preset("real"), preset("small")
-    assert real.update.epochs < small.update.epochs
-    assert replace(real, update=small.update, preset="small") == small
-
-
-def test_the_command_offers_every_preset():
-    assert set(_PRESETS) == set(PRESETS)
-
-
-def test_an_unknown_preset_is_named():
-    with pytest.raises(ConfigurationError, match=f"'big' is unknown; .*{', '.join(PRESETS)}"):
-        preset("big")
-
-
 def test_given_capacities_are_not_scaled():
     demo = preset("demo")
     assert demo.grid.capacity_scale is None
     assert adjusted(demo, {"grid": {"alpha": [1.0]}}, "file").grid.capacity_scale is None
     given = adjusted(demo, {"grid": {"novelty_capacity": [700]}}, "file")
     assert given.grid.scaled_to(5_000).capacities == (700,)
-
-
-def test_a_preset_knows_its_name():
-    assert {name: each.preset for name, each in PRESETS.items()} == {n: n for n in PRESETS}
