@@ -5,31 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 
 from clearwatt.adaptive import AdaptiveForecaster, AdaptiveSettings
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import ConfigurationError, DataError, StateError
-from clearwatt.estimators.availability import NotWarmedUpError
-from clearwatt.estimators.targets import (
-    entity_names,
-    require_measured,
-    require_same,
-    target_columns,
-)
+from clearwatt.estimators.stream_regressor import StreamRegressor, quantile_levels
 from clearwatt.estimators.timeline import Timeline, times_of
 from clearwatt.files import load_state, save_state
 from clearwatt.forecaster import Event
-from clearwatt.intervals import LEVELS, PARTS, Calibrator, PowerLimits, checked_limits, plain_limits
+from clearwatt.intervals import PARTS, Calibrator, PowerLimits, checked_limits
 from clearwatt.packing import Packed, from_plain, tensors_below, to_plain, with_prefix
 from clearwatt.training.fleet import one_thread
 
@@ -38,7 +29,7 @@ SEASON, HOUR = "week_sin", "hour_sin"
 _CALIBRATOR = "calibrator."
 
 
-class AdaptiveRegressor(RegressorMixin, BaseEstimator):
+class AdaptiveRegressor(StreamRegressor):
     """A regressor for power that learns from every sample as it arrives.
 
     Networks learn when there is novelty, corrections every few hours, and trust mixes them with
@@ -94,12 +85,8 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
 
         If it fails, an estimator that was fitted before stays as it was.
         """
-        before = dict(vars(self))
-        try:
+        with self._restore_on_error():
             self._warm_up(X, y, at)
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     def partial_fit(
@@ -108,9 +95,7 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
         """Learn from a block of the stream, of any size; the first block is the warm-up."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, at=at)
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        targets, _ = target_columns(y, inputs, estimator=self)
-        require_same(y, targets, list(self.forecaster_.names))
+        inputs, targets = self._check_block(X, y, self.forecaster_.names)
         steps = self._steps(X, at, len(inputs))
         calibrator, events = self._calibrator.copy(), list(self.events_)
         with one_thread(), self.forecaster_.checkpoint():
@@ -137,8 +122,8 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
             at: Times of the rows, ascending; None: the index of X. Without times each row is
                 forecast by itself as the next step.
         """
-        self._require_warm_up("predict")
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        self.require_warm_up("predict")
+        inputs = self._check_inputs(X)
         given = times_of(X, at)
         if given is None and self._timeline.timed:
             raise DataError("X has no times; give at, or a data frame with a DatetimeIndex")
@@ -151,17 +136,15 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
                 power = np.concatenate(rows)
             else:
                 power = deployed.forecast(inputs, steps).power
-        if quantiles is None or quantiles is False:
-            limited: Float64Array = np.clip(power, *self._limits)
-            return limited[:, 0] if self._single else limited
-        levels = LEVELS if quantiles is True else quantiles
-        found = self._calibrator.snapshot.quantiles(power, steps, levels)
-        return found[:, 0] if self._single else found
+        levels = quantile_levels(quantiles)
+        if levels is None:
+            return self._drop_entity_axis(np.clip(power, *self._limits))
+        return self._drop_entity_axis(self._calibrator.snapshot.quantiles(power, steps, levels))
 
     @property
     def trust_(self) -> dict[str, float | Float64Array]:
         """Weight of each expert by its name: a number, or an array over entities."""
-        self._require_warm_up("trust_")
+        self.require_warm_up("trust_")
         weights = self.forecaster_.deployed.experts.weights
         names = self.forecaster_.settings.experts
         return {
@@ -171,11 +154,11 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into a folder (safetensors and JSON), atomically."""
-        self._require_warm_up("save")
+        self.require_warm_up("save")
         values, tensors = self.forecaster_.pack()
         calibrator, arrays = self._calibrator.state()
         learned = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-        own = {"estimator": self._plain(), "calibrator": calibrator}
+        own = {"estimator": self._pack(), "calibrator": calibrator}
         save_state(path, values | own, {**tensors, **with_prefix(_CALIBRATOR, learned)})
 
     @classmethod
@@ -192,10 +175,8 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
             if parameters["settings"] is not None:
                 parameters["settings"] = from_plain(AdaptiveSettings, parameters["settings"])
             model = cls(**parameters)
-            model.n_features_in_ = own["n_features_in"]
-            if own["feature_names_in"] is not None:
-                model.feature_names_in_ = np.array(own["feature_names_in"], dtype=object)
-            model._single, model._timeline = own["single"], Timeline(**own["timeline"])
+            model._unpack_fit(own)
+            model._timeline = Timeline(**own["timeline"])
             model._calibrator = Calibrator.from_state(saved.values.pop("calibrator"), arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"the state in {path} is incomplete ({error!r})") from error
@@ -205,24 +186,13 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
         model.events_ = ()
         return model
 
-    def __sklearn_tags__(self) -> Tags:
-        """Several targets are allowed, and NaN among them, but not among the inputs."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.non_deterministic = False
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether it was warmed up."""
         return hasattr(self, "forecaster_")
 
     def _warm_up(self, X: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike | None) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        names = entity_names(y)
-        targets, self._single = target_columns(y, inputs, estimator=self)
-        require_measured(targets)
-        self._limits = checked_limits(self.limits, targets.shape[1])
+        inputs, targets, names = self._check_warm_up(X, y)
         given = times_of(X, at)
         self._timeline = Timeline.of(given, self.steps_per_day)
         steps = np.arange(len(inputs)) if given is None else self._given_steps(given, inputs)
@@ -288,23 +258,8 @@ class AdaptiveRegressor(RegressorMixin, BaseEstimator):
         first = self.forecaster_.deployed.known + 1
         return np.arange(first, first + rows)
 
-    def _require_warm_up(self, what: str) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotWarmedUpError(f"{what} before fit: call fit with warm-up data first")
-
-    def _plain(self) -> dict[str, Any]:
-        parameters = self.get_params(deep=False)
-        if not isinstance(parameters["random_state"], Integral | None):
-            parameters["random_state"] = None  # a generator is used up, and cannot be saved
-        if self.limits is not None:
-            parameters["limits"] = plain_limits(self.limits)
+    def _pack(self) -> dict[str, Any]:
+        values = self._pack_fit()
         if self.settings is not None:
-            parameters["settings"] = to_plain(self.settings)
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "parameters": parameters,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": None if names is None else list(names),
-            "single": self._single,
-            "timeline": asdict(self._timeline),
-        }
+            values["parameters"]["settings"] = to_plain(self.settings)
+        return {**values, "timeline": asdict(self._timeline)}

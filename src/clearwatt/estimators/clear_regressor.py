@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 from torch import Tensor
 
 from clearwatt.arrays import Float32Array, Float64Array
@@ -23,15 +20,10 @@ from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import reconstructor
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import StateError
-from clearwatt.estimators.availability import AfterWarmUp, NotWarmedUpError
-from clearwatt.estimators.targets import (
-    entity_names,
-    require_measured,
-    require_same,
-    target_columns,
-)
+from clearwatt.estimators.availability import AfterWarmUp
+from clearwatt.estimators.stream_regressor import StreamRegressor, quantile_levels
 from clearwatt.files import Saved, load_state
-from clearwatt.intervals import LEVELS, PowerLimits, checked_limits, plain_limits
+from clearwatt.intervals import PowerLimits, checked_limits
 from clearwatt.packing import tensors_below
 from clearwatt.strategies import RecentReplay, Strategy, strategy_by_name
 from clearwatt.training.fleet import Training
@@ -43,7 +35,7 @@ from clearwatt.training.standardisation import Standardisation
 from clearwatt.training.streams import drive
 
 
-class ClearRegressor(RegressorMixin, BaseEstimator):
+class ClearRegressor(StreamRegressor):
     """A regressor that is warmed up once and then keeps learning from a stream.
 
     `fit` trains a shared autoencoder and one predictor per column of y; `partial_fit` judges new
@@ -145,22 +137,14 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
 
         If it fails, an estimator that was fitted before stays as it was.
         """
-        before = dict(vars(self))
-        try:
+        with self._restore_on_error():
             self._warm_up(X, y)
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     def _warm_up(self, X: npt.ArrayLike, y: npt.ArrayLike) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings, warmup = self._settings(seed), self._warmup(seed)
-        inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        names = entity_names(y)
-        targets, self._single = target_columns(y, inputs, estimator=self)
-        require_measured(targets)
-        self._ends = checked_limits(self.limits, targets.shape[1])
+        inputs, targets, names = self._check_warm_up(X, y)
         make = Standardisation.fit if self.scale else _identity_units
         self._x_units, self._y_units = make(inputs), make(targets)
         x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
@@ -174,9 +158,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
     @AfterWarmUp
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        targets, _ = target_columns(y, inputs, estimator=self)
-        require_same(y, targets, [part.entity for part in self.instance_.predictors])
+        entities = [part.entity for part in self.instance_.predictors]
+        inputs, targets = self._check_block(X, y, entities)
         self._observe(self._x_units.apply(inputs), self._y_units.apply(targets))
         return self
 
@@ -198,23 +181,21 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
                 start of the warm-up. By default rows are those that come next.
         """
         self.require_warm_up("predict")
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        x = self._x_units.apply(inputs)
+        x = self._x_units.apply(self._check_inputs(X))
         forecast = self.instance_.predict(x)
-        if quantiles is None or quantiles is False:
-            forecast = self._y_units.undo(forecast)
-            return forecast[:, 0] if self._single else forecast
+        levels = quantile_levels(quantiles)
+        if levels is None:
+            return self._drop_entity_axis(self._y_units.undo(forecast))
         if self._calibration is None:
             raise StateError(
                 "this model was saved by a release that gave no quantiles; fit it again to have "
                 "them, or predict without"
             )
-        levels = LEVELS if quantiles is True else quantiles
-        said = self._calibration.quantiles(forecast, levels, steps=steps)
+        scaled = self._calibration.quantiles(forecast, levels, steps=steps)
         # Clipped last, because rounding in a change of units may lead beyond a limit.
-        in_units = [self._y_units.undo(each) for each in np.moveaxis(said, 2, 0)]
-        said = np.stack([np.clip(each, *self._ends) for each in in_units], axis=2)
-        return said[:, 0] if self._single else said
+        in_units = [self._y_units.undo(each) for each in np.moveaxis(scaled, 2, 0)]
+        limited = np.stack([np.clip(each, *self._limits) for each in in_units], axis=2)
+        return self._drop_entity_axis(limited)
 
     @property
     def events_(self) -> tuple[UpdateEvent, ...]:
@@ -276,13 +257,10 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         return model
 
     def _restore(self, values: dict[str, Any]) -> None:
-        self.n_features_in_ = values["n_features_in"]
-        if values["feature_names_in"] is not None:
-            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        self._single = values["single"]
+        self._unpack_fit(values)
         self._x_units = Standardisation.from_dict(values["x_units"])
         self._y_units = Standardisation.from_dict(values["y_units"])
-        self._ends = checked_limits(self.limits, len(self._y_units.mean))
+        self._limits = checked_limits(self.limits, len(self._y_units.mean))
 
     def _observe(self, x: Float32Array, y: Float32Array) -> None:
         """Learn from a block, and calibrate with it; all or nothing."""
@@ -294,15 +272,8 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
             if self._calibration is not None:
                 self._calibration = self._calibration.after(models, x, y, updates)
 
-    def __sklearn_tags__(self) -> Tags:
-        """Several targets are fine; NaN among them is, too, but not among the inputs."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.non_deterministic = False
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
-        """Warmed up."""
+        """Whether the estimator is warmed up."""
         return hasattr(self, "instance_")
 
     def _settings(self, seed: int) -> ClearSettings:
@@ -356,26 +327,13 @@ class ClearRegressor(RegressorMixin, BaseEstimator):
         place = [part.entity for part in self.instance_.predictors].index(event.entity)
         return event.scaled(float(self._y_units.scale[place]))
 
-    def require_warm_up(self, method: str) -> None:
-        """Raise a NotWarmedUpError that names the method, unless the model is fitted."""
-        if not hasattr(self, "instance_"):
-            raise NotWarmedUpError(f"{method} before fit: call fit with warm-up data first")
-
     def _pack(self) -> dict[str, Any]:
-        parameters = self.get_params(deep=False)
-        if not isinstance(parameters["random_state"], Integral | None):
-            parameters["random_state"] = None  # a generator is used up, and cannot be saved
-        if self.limits is not None:
-            parameters["limits"] = plain_limits(self.limits)
+        values = self._pack_fit()
         objects = ("strategy", "autoencoder", "predictor")
-        given = [name for name in objects if parameters.pop(name) is not None]
-        names = getattr(self, "feature_names_in_", None)
+        given = [name for name in objects if values["parameters"].pop(name) is not None]
         return {
-            "parameters": parameters,
+            **values,
             "given": given,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": None if names is None else list(names),
-            "single": self._single,
             "x_units": self._x_units.to_dict(),
             "y_units": self._y_units.to_dict(),
         }
