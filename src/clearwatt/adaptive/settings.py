@@ -90,7 +90,7 @@ class NoveltySettings:
     """
 
     alpha: float = 1.3
-    capacity: float | None = 3.5
+    capacity: float | None = 4.0
     oldest: float | None = None
 
     def __post_init__(self) -> None:
