@@ -17,7 +17,7 @@ import uvicorn
 from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
@@ -55,7 +55,7 @@ class Web:
         self.store = store or open_store(folder / "clearwatt.db")
         self.metrics, self.learner = Metrics(), Learner()
         registry = Registry(self.store)
-        self.forecaster = Forecaster(
+        self.forecaster = ForecastService(
             self.store,
             files or ModelFiles(folder),
             registry=registry,

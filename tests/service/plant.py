@@ -19,7 +19,7 @@ from clearwatt.service.records import (
     READING,
     Entity,
     Outcome,
-    Version,
+    StoredVersion,
     WeatherIssue,
     Zone,
 )
@@ -98,10 +98,10 @@ class Plant:
         status = self.status(**changes)
         self.store.commit(Outcome(status=status, versions=tuple(versions)))
 
-    def _version(self, component: Component) -> Version:
+    def _version(self, component: Component) -> StoredVersion:
         number = self.numbers[self.key(component)] = self.numbers.get(self.key(component), -1) + 1
         identity = f"{self.key(component)}:{number}"
-        return Version(
+        return StoredVersion(
             id=identity,
             component=component.name,
             zone=self.zone.id,

@@ -13,7 +13,15 @@ import torch
 
 from clearwatt.files import load_state, save_state
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Version, Zone
+from clearwatt.service.records import (
+    Command,
+    Entity,
+    Entry,
+    Outcome,
+    ServiceEvent,
+    StoredVersion,
+    Zone,
+)
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
 from clearwatt.training.fleet import Job, Training
@@ -36,7 +44,7 @@ class Tally:
         self.position, self.total, self.trained, self.diverged = 0, 0.0, 0, 0
         self.params = NETWORK.initialise([0])
         self.due_checkpoint = False
-        self._found: tuple[list[Event], list[Version]] = ([], [])
+        self._found: tuple[list[ServiceEvent], list[StoredVersion]] = ([], [])
 
     def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
         self._found = ([], [])
@@ -70,7 +78,9 @@ class Tally:
         if command.kind == "warmup":
             yield from self._train(arguments.get("epochs", 3))
             self._found[0].append(
-                Event(f"update:{self.zone.id}:{seq}", "update", "trained", 0.0, zone=self.zone.id)
+                ServiceEvent(
+                    f"update:{self.zone.id}:{seq}", "update", "trained", 0.0, zone=self.zone.id
+                )
             )
 
     def _train(self, epochs: int) -> Stream[None]:
@@ -86,7 +96,7 @@ class Tally:
         identity = f"autoencoder:{self.zone.id}:{self.trained}"
         path = self.files.write(identity, {}, self.params)
         self._found[1].append(
-            Version(
+            StoredVersion(
                 identity,
                 "autoencoder",
                 self.zone.id,

@@ -10,13 +10,13 @@ import torch
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.service.files import Checkpoints, ModelFiles
-from clearwatt.service.records import Version
+from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import StoreFullError
 
 
 def version(number, status="superseded", *, entity="pv 1", path=None):
     identity = f"predictor:{entity}:{number}"
-    return Version(
+    return StoredVersion(
         identity, "predictor", "town", entity, number, status, 0.0, None, 0.1, path or identity
     )
 

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.service.plant import DAY, HOUR, NOW, Plant
 from tests.service.scraping import scraped, watched
 
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Receipt
 
@@ -56,7 +56,7 @@ def test_forecasts_are_counted_by_source_with_their_ages(plant):
     plant.deploy()
     plant.weather(NOW - 2 * HOUR, start=NOW - 2 * HOUR, hours=8)
     metrics = Metrics(clock=lambda: NOW + 60)
-    forecaster = Forecaster(plant.store, plant.files, metrics=metrics, clock=lambda: NOW)
+    forecaster = ForecastService(plant.store, plant.files, metrics=metrics, clock=lambda: NOW)
     forecaster.forecast(["e0", "e1"], NOW, NOW + DAY)
     forecaster.close()
     found = scraped(metrics)

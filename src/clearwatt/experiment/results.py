@@ -75,7 +75,7 @@ class ZoneRecord:
 
 
 @dataclass(frozen=True)
-class EntityRecord:
+class ExperimentEntity:
     """One entity of a run."""
 
     name: str
@@ -107,7 +107,7 @@ class Results:
     phases: Mapping[str, int]
     zones: tuple[ZoneRecord, ...]
     drifts: tuple[DriftRecord, ...]
-    entities: tuple[EntityRecord, ...]
+    entities: tuple[ExperimentEntity, ...]
     trials: tuple[TrialRecord, ...]
     baselines: tuple[BaselineRecord, ...]
     timing: Mapping[str, float] = field(default_factory=dict)

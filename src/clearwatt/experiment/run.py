@@ -18,7 +18,7 @@ from clearwatt.experiment.protocol import Division, divide, scaled_limits
 from clearwatt.experiment.records import TrialRecord
 from clearwatt.experiment.results import (
     DataRecord,
-    EntityRecord,
+    ExperimentEntity,
     Results,
     ZoneRecord,
     write_results,
@@ -140,10 +140,10 @@ def _zones(context: Context, division: Division) -> Iterator[ZoneRecord]:
         )
 
 
-def _entities(context: Context) -> Iterator[EntityRecord]:
+def _entities(context: Context) -> Iterator[ExperimentEntity]:
     for zone in context.zones:
         for name in zone.entities:
-            yield EntityRecord(name, context.kinds[name], zone.name)
+            yield ExperimentEntity(name, context.kinds[name], zone.name)
 
 
 def _timing(trials: Sequence[TrialRecord]) -> dict[str, float]:

@@ -41,7 +41,7 @@ from clearwatt.service.api.security.sessions import Sessions
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.dashboard.error_pages import ErrorPageMiddleware
 from clearwatt.service.dashboard.routes import ROUTERS as PAGES
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import Store
@@ -68,7 +68,7 @@ def create_app(
     config: ServiceConfig,
     *,
     store: Store,
-    forecaster: Forecaster,
+    forecaster: ForecastService,
     supervisor: LearnerMonitor,
     metrics: Metrics,
     registry: Registry | None = None,

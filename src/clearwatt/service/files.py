@@ -22,7 +22,7 @@ from torch import Tensor
 
 from clearwatt.errors import StateError
 from clearwatt.files import Saved, load_state, save_state
-from clearwatt.service.records import Version
+from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import StoreFullError
 
 KEPT_VERSIONS = 20
@@ -61,7 +61,7 @@ class ModelFiles:
         """Read a version by its path; a StateError says what is missing or damaged."""
         return load_state(self._below(path))
 
-    def outdated(self, versions: Iterable[Version], *, keep: int = KEPT_VERSIONS) -> set[str]:
+    def outdated(self, versions: Iterable[StoredVersion], *, keep: int = KEPT_VERSIONS) -> set[str]:
         """Paths of versions on disk that are neither in use, awaiting a decision nor new.
 
         Args:
@@ -149,9 +149,9 @@ def _file_name(identity: str) -> str:
     return f"{name[: _LONGEST_NAME - 33]}-{digest}"
 
 
-def _old(versions: Iterable[Version], keep: int) -> Iterator[str]:
+def _old(versions: Iterable[StoredVersion], keep: int) -> Iterator[str]:
     """Paths of versions that are not among the newest of their component and not in use."""
-    components: dict[tuple[str, str, str | None], list[Version]] = defaultdict(list)
+    components: dict[tuple[str, str, str | None], list[StoredVersion]] = defaultdict(list)
     for version in versions:
         components[version.component, version.zone, version.entity].append(version)
     for component in components.values():

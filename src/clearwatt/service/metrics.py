@@ -17,7 +17,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from clearwatt.service.forecasting.answers import Forecast
+from clearwatt.service.forecasting.answers import EntityForecast
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.rates import Rate
 from clearwatt.service.records import Receipt
@@ -108,7 +108,7 @@ class Metrics:
         """Count an incoming weather forecast."""
         self._issues.labels(zone).inc()
 
-    def count_forecasts(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
+    def count_forecasts(self, forecasts: Iterable[EntityForecast], *, seconds: float) -> None:
         """Count the forecasts of one request and the seconds it took."""
         answered, causes, sources = 0, Tally[tuple[str, str]](), np.zeros(len(Source), np.int64)
         for forecast in forecasts:
@@ -155,7 +155,7 @@ class _Ages(Collector):
         self._clock = clock
         self.last: dict[str, tuple[float, int | None]] = {}
 
-    def answered(self, forecast: Forecast) -> None:
+    def answered(self, forecast: EntityForecast) -> None:
         weather = None if forecast.weather is None else forecast.weather[1]
         self.last[forecast.zone] = forecast.issued_at, weather
 

@@ -123,7 +123,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServiceEvent:
     """Something the system or a person did.
 
     ``key`` is unique and follows from what happened, so that recording it twice records it once.
@@ -146,7 +146,7 @@ VersionStatus = Literal["deployed", "superseded", "refused", "awaiting", "damage
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class StoredVersion:
     """A trained model: ``id`` is "component:owner:number", ``path`` is below the data directory."""
 
     id: str
@@ -172,7 +172,7 @@ class Verdict:
     reason: str = ""
 
 
-class Series(NamedTuple):
+class StoredSeries(NamedTuple):
     """Stored readings of one entity: times (n), values (n), flags (n)."""
 
     times: npt.NDArray[np.int64]
@@ -223,8 +223,8 @@ class Outcome:
     """The result of applying journal entries; committed as one transaction."""
 
     status: ZoneStatus
-    events: tuple[Event, ...] = ()
-    versions: tuple[Version, ...] = ()
+    events: tuple[ServiceEvent, ...] = ()
+    versions: tuple[StoredVersion, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     signals: tuple[SignalDay, ...] = ()
     intervals: IntervalSnapshot | None = None

@@ -25,12 +25,12 @@ from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.dashboard.preparation import prepare
 from clearwatt.service.files import ModelFiles
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
@@ -102,7 +102,9 @@ def _run(
 ) -> None:
     """Start all parts, serve until a signal, and stop them in reverse order."""
     metrics, registry, feed = Metrics(), Registry(store), Feed(store)
-    forecaster = Forecaster(store, ModelFiles(options.data_dir), registry=registry, metrics=metrics)
+    forecaster = ForecastService(
+        store, ModelFiles(options.data_dir), registry=registry, metrics=metrics
+    )
 
     def changed(zone: str, position: int, generation: int) -> None:
         forecaster.reload(zone, generation=generation)
@@ -186,7 +188,7 @@ def _record_event(store: Store, kind: str, message: str) -> None:
     """Record an event of the service itself; a failure is only logged."""
     now = time.time()
     try:
-        store.add_event(Event(f"{kind}:{int(now * 1000)}", kind, message, now))
+        store.add_event(ServiceEvent(f"{kind}:{int(now * 1000)}", kind, message, now))
     except ClearwattError as error:
         _LOG.error("event not written", extra={"kind": kind, "reason": str(error)})
 

@@ -19,15 +19,15 @@ from clearwatt.service.records import (
     READING,
     Command,
     Entity,
-    Event,
     Flag,
     Outcome,
     Readings,
     Receipt,
+    ServiceEvent,
     SignalDay,
+    StoredVersion,
     Token,
     Verdict,
-    Version,
     Vintage,
     WeatherIssue,
     Zone,
@@ -218,7 +218,9 @@ def check_events(open_store: Opener) -> None:
         names = [f"{zone.id}-{i}" for i in range(7)]
         for i, name in enumerate(names):
             owner = (entity, other)[i % 2].id
-            event = Event(name, f"kind {i % 3}", "µ", float(i), "me", zone.id, owner, i, {"i": i})
+            event = ServiceEvent(
+                name, f"kind {i % 3}", "µ", float(i), "me", zone.id, owner, i, {"i": i}
+            )
             for _ in range(2):
                 store.add_event(event)
         newest = store.events(zone=zone.id, limit=3)
@@ -234,7 +236,7 @@ def check_events(open_store: Opener) -> None:
         assert store.events(zone=zone.id, kinds=[]) == [], "events of no kind"
         foreign, _ = _register(store)
         for place in (zone, foreign):
-            store.add_event(Event(f"{place.id}-all", "settings", "", 9.0, zone=place.id))
+            store.add_event(ServiceEvent(f"{place.id}-all", "settings", "", 9.0, zone=place.id))
         shared = store.events(entity=other.id, shared=True)
         assert [event.key for event in shared] == [f"{zone.id}-all", *names[5::-2]], (
             f"of an entity and its whole zone: {shared}"
@@ -356,15 +358,15 @@ def _register(store: Store) -> tuple[Zone, list[Entity]]:
     return zone, found
 
 
-def _version(zone: Zone, entity: Entity, number: int) -> Version:
+def _version(zone: Zone, entity: Entity, number: int) -> StoredVersion:
     identity = f"predictor:{entity.id}:{number}"
     path = f"models/{number}"
-    return Version(
+    return StoredVersion(
         identity, "predictor", zone.id, entity.id, number, "deployed", 1.5, START, 0.25, path
     )
 
 
-def _status(zone: Zone, entity: Entity, version: Version) -> ZoneStatus:
+def _status(zone: Zone, entity: Entity, version: StoredVersion) -> ZoneStatus:
     status = EntityStatus("learning", version.id, spark=(1.0, None, 0.5), exclusions=((0, STEP),))
     shared = ReconstructionStatus(ComponentStatus(0.5, 3, 4, 60, 1), None)
     return ZoneStatus(
@@ -377,11 +379,11 @@ def _status(zone: Zone, entity: Entity, version: Version) -> ZoneStatus:
     )
 
 
-def _outcome(zone: Zone, entity: Entity, version: Version, *more: Version) -> Outcome:
+def _outcome(zone: Zone, entity: Entity, version: StoredVersion, *more: StoredVersion) -> Outcome:
     key = f"update:{version.id}"
     return Outcome(
         status=_status(zone, entity, version),
-        events=(Event(key, "update", "it learned", 1.0, zone=zone.id, entity=entity.id),),
+        events=(ServiceEvent(key, "update", "it learned", 1.0, zone=zone.id, entity=entity.id),),
         versions=(version, *more),
         verdicts=(
             Verdict(entity.number, START, Flag.QUARANTINED, "stuck"),

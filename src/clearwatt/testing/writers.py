@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from clearwatt.service.records import READING, Entity, Event, Readings, Zone
+from clearwatt.service.records import READING, Entity, Readings, ServiceEvent, Zone
 from clearwatt.service.store import ConflictError, Store
 
 Opener = Callable[[], Store]
@@ -98,7 +98,7 @@ def _batch(number: int, batch: int, batches: int = 1) -> Readings:
 def _write(store: Store, zone: str, number: int) -> None:
     for batch in range(BATCHES):
         store.add_readings(_batch(number, batch), at=1.0)
-        store.add_event(Event(f"{zone}:{number}:{batch}", "test", "", 1.0, zone=zone))
+        store.add_event(ServiceEvent(f"{zone}:{number}:{batch}", "test", "", 1.0, zone=zone))
 
 
 def _write_all(open_store: Opener, zone: str, numbers: list[int], ready: Barrier) -> None:

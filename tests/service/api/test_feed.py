@@ -7,7 +7,7 @@ import pytest
 
 from clearwatt.service.api import feed as feeds
 from clearwatt.service.api.feed import Feed
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 from clearwatt.service.store import open_store
 
 
@@ -26,7 +26,7 @@ def quick(monkeypatch):
 
 def record(store, *keys):
     for key in keys:
-        store.add_event(Event(key, "update", f"this is {key}", at=1_717_000_000.0))
+        store.add_event(ServiceEvent(key, "update", f"this is {key}", at=1_717_000_000.0))
 
 
 async def heard(news, count):

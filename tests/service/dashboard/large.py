@@ -11,7 +11,7 @@ import numpy as np
 from safetensors.numpy import save as pack
 from tests.service.plant import DAY, NOW, SIZE, STEP, Plant
 
-from clearwatt.service.records import Entity, Event, Outcome, SignalDay, Zone
+from clearwatt.service.records import Entity, Outcome, ServiceEvent, SignalDay, Zone
 from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors
 
 ZONES, MEMBERS = 100, 100
@@ -63,7 +63,7 @@ def _add_updates(plant: Plant) -> None:
             "before": f"predictor:e0:{number - 1}",
             "after": f"predictor:e0:{number}",
         }
-        event = Event(
+        event = ServiceEvent(
             f"update:predictor:e0:{number}",
             "update",
             f"update {number}",

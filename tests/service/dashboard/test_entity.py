@@ -13,7 +13,7 @@ from tests.service.plant import NOW, STEP, Plant
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import Comparison, Side
 from clearwatt.service.api.security.auth import create_token
-from clearwatt.service.records import Entity, Event, Flag, Outcome, Verdict
+from clearwatt.service.records import Entity, Flag, Outcome, ServiceEvent, Verdict
 from clearwatt.service.times import text
 
 EVIL = "<script>alert('x')</script>"
@@ -76,7 +76,7 @@ def update(plant, *, kind="update", held_back=None, reason=None, number=3):
     details = {**asdict(event), **versions}
     key = f"update:predictor:e0:{number}"
     plant.store.add_event(
-        Event(
+        ServiceEvent(
             key, kind, event.explanation, NOW, zone="north", entity="e0", time=NOW, details=details
         )
     )
@@ -102,7 +102,7 @@ def test_an_entity_without_anything_has_a_page_too(web, plant):
 
 def test_names_stay_text(web, plant):
     plant.store.add_entities([Entity("odd", "north", "consumer", name=EVIL, unit="<b>kW")])
-    plant.store.add_event(Event("k", "hold", EVIL, NOW, EVIL, "north", "odd"))
+    plant.store.add_event(ServiceEvent("k", "hold", EVIL, NOW, EVIL, "north", "odd"))
     shown = page(web, "/entities/odd")
     number = plant.store.events(limit=1)[0].seq
     for each in (shown, page(web, f"/entities/odd/events/{number}")):
@@ -198,7 +198,9 @@ def test_a_refused_update_says_why(web, plant):
 
 def test_an_event_of_the_whole_zone_is_on_the_page_and_that_of_another_entity_is_not(web, plant):
     for key, entity in (("zone", None), ("other", "e1")):
-        plant.store.add_event(Event(key, "hold", f"held {key}", NOW, zone="north", entity=entity))
+        plant.store.add_event(
+            ServiceEvent(key, "hold", f"held {key}", NOW, zone="north", entity=entity)
+        )
     whole, other = (event.seq for event in reversed(plant.store.events(limit=2)))
     assert f"/entities/e0/events/{whole}" in page(web)
     assert f"/entities/e0/events/{other}" not in page(web)

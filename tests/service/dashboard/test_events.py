@@ -8,7 +8,7 @@ import pytest
 from tests.service.application import Web
 
 from clearwatt.service.dashboard.events import GROUPS, SHOWN
-from clearwatt.service.records import Entity, Event, Zone
+from clearwatt.service.records import Entity, ServiceEvent, Zone
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -24,7 +24,7 @@ def web(tmp_path):
 
 def record(web, key, *, kind="update", entity="e1", at=1_717_000_000.0, **fields):
     message = fields.pop("message", f"this is {key}")
-    web.store.add_event(Event(key, kind, message, at, zone="north", entity=entity, **fields))
+    web.store.add_event(ServiceEvent(key, kind, message, at, zone="north", entity=entity, **fields))
 
 
 def rows(web, **query):

@@ -12,7 +12,7 @@ import numpy as np
 from clearwatt.clear.instance import Instance
 from clearwatt.files import digest_of, load_state
 from clearwatt.service.files import Checkpoints, ModelFiles
-from clearwatt.service.records import Entry, Event, WeatherIssue
+from clearwatt.service.records import Entry, ServiceEvent, WeatherIssue
 from clearwatt.service.store import Store, open_store
 
 TIMING = {"started", "stopped", "learner restarted", "fallback", "full", "damaged"}
@@ -55,14 +55,14 @@ def _content(entry: Entry) -> tuple[Any, ...]:
     return (content.kind, content.entity, dict(content.arguments), content.actor)
 
 
-def _events(store: Store) -> Iterator[Event]:
+def _events(store: Store) -> Iterator[ServiceEvent]:
     after = 0
     while page := store.events(after=after, limit=1000):
         yield from (event for event in page if event.kind not in TIMING)
         after = page[-1].seq
 
 
-def _event(event: Event) -> tuple[str, tuple[Any, ...]]:
+def _event(event: ServiceEvent) -> tuple[str, tuple[Any, ...]]:
     details = {name: value for name, value in event.details.items() if name != "seconds"}
     return event.key, (event.kind, event.zone, event.entity, event.time, event.actor, details)
 

@@ -14,7 +14,7 @@ from tests.service.plant import DAY, HOUR, NOW, SIZE, STEP, Plant
 from clearwatt.errors import DataError
 from clearwatt.service.forecasting.deployments import RECHECK, RETRY
 from clearwatt.service.forecasting.fallback import Source
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store import StoreUnavailableError
@@ -32,12 +32,12 @@ def plant(tmp_path: Path):
 
 @pytest.fixture
 def forecaster(plant: Plant):
-    made = Forecaster(plant.store, plant.files, clock=lambda: NOW + 7.5)
+    made = ForecastService(plant.store, plant.files, clock=lambda: NOW + 7.5)
     yield made
     made.close()
 
 
-def ask(forecaster: Forecaster, *entities: str, start: int = NOW, end: int = NOW + DAY):
+def ask(forecaster: ForecastService, *entities: str, start: int = NOW, end: int = NOW + DAY):
     return forecaster.forecast(entities or ("e0", "e1", "e2"), start, end)
 
 
@@ -46,7 +46,7 @@ def test_forecasts_are_the_instances_own(tmp_path, synchronous):
     plant = Plant(tmp_path, synchronous=synchronous)
     plant.deploy()
     issue = plant.weather()
-    forecaster = Forecaster(plant.store, plant.files)
+    forecaster = ForecastService(plant.store, plant.files)
     expected = SIZE * plant.instance.predict(plant.inputs(issue, TIMES))
     for column, forecast in enumerate(ask(forecaster)):
         np.testing.assert_array_equal(forecast.times, TIMES)
@@ -343,7 +343,7 @@ def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
     service = Service(tmp_path, World.of(hours=400, strategy=strategy))
     service.history(300)
     service.catch_up()
-    forecaster = Forecaster(service.store, service.files)
+    forecaster = ForecastService(service.store, service.files)
     state, hours = service.learning.state, service.world.times[300:320]
     inputs = state.scaling.inputs("north", state.weather.frame(), instants(hours))
     expected = state.scaling.restore_power(state.instance.predict(inputs), state.columns)

@@ -10,12 +10,12 @@ from clearwatt.errors import DataError, StateError
 from clearwatt.service.records import (
     READING,
     Entity,
-    Event,
     IntervalSnapshot,
     Outcome,
+    ServiceEvent,
     SignalDay,
+    StoredVersion,
     Token,
-    Version,
     Vintage,
     WeatherIssue,
     Zone,
@@ -41,10 +41,12 @@ def fill(store):
     store.add_readings(batch(farm.number, 0), at=1.0)
     times = np.arange(3, dtype=np.int64)
     store.add_weather(WeatherIssue("north", 7, times, np.ones((3, 2), np.float32)), at=2.0)
-    version = Version(
+    version = StoredVersion(
         "predictor:farm:0", "predictor", "north", "farm", 0, "deployed", 1.0, 3, 0.5, ""
     )
-    event = Event("update:0", "update", "µ\t\\N 'quoted'\n", 1.5, zone="north", details={"a": [1]})
+    event = ServiceEvent(
+        "update:0", "update", "µ\t\\N 'quoted'\n", 1.5, zone="north", details={"a": [1]}
+    )
     day = SignalDay("north", 0, bytes(range(256)))
     status = ZoneStatus("north", 1, 1, "learning")
     snapshot = IntervalSnapshot("north", 3, (1,), bytes(range(256)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clearwatt import testing
-from clearwatt.service.records import Receipt, Series
+from clearwatt.service.records import Receipt, StoredSeries
 from clearwatt.service.store import open_store
 from clearwatt.service.store.sqlite import SqliteStore
 
@@ -36,7 +36,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], Any]]] = [
     ("check_vintages", "vintages", lambda found: found[:1]),
     ("check_tokens", "tokens", lambda found: []),
     ("check_concurrent_writers", "journal", lambda found: found[1:]),
-    ("check_killed_writer", "readings", lambda found: Series(*(part[:-1] for part in found))),
+    ("check_killed_writer", "readings", lambda found: StoredSeries(*(part[:-1] for part in found))),
     ("check_exclusive", "exclusive", lambda found: nullcontext()),
 ]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.service.plant import HOUR, NOW, Plant
 from tests.service.scraping import scraped, watched
 
-from clearwatt.service.records import Event, Outcome, Zone
+from clearwatt.service.records import Outcome, ServiceEvent, Zone
 from clearwatt.service.status import EntityStatus
 from clearwatt.service.store import StoreUnavailableError
 
@@ -58,7 +58,7 @@ def test_what_the_learner_has_not_taken_in_waits(plant):
 def test_events_are_counted_from_the_start_of_the_service_on(plant, monkeypatch):
     monkeypatch.setattr("clearwatt.service.views.gauges._PAGE", 2)
     refused = [
-        Event(f"update:predictor:e0:{k}", "refused", "worse", at=0.0, zone="north")
+        ServiceEvent(f"update:predictor:e0:{k}", "refused", "worse", at=0.0, zone="north")
         for k in range(5)
     ]
     plant.store.add_event(refused[0])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearwatt.service.records import Entity, Event, Outcome, Version, Zone
+from clearwatt.service.records import Entity, Outcome, ServiceEvent, StoredVersion, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.thresholds import ThresholdChange, threshold_steps
@@ -29,7 +29,7 @@ def store(tmp_path):
 def version(identity, *, threshold, time):
     component, owner, number = identity.split(":")
     entity = owner if component == "predictor" else None
-    return Version(
+    return StoredVersion(
         identity, component, "north", entity, int(number), "superseded", 0.0, time, threshold, ""
     )
 
@@ -37,7 +37,7 @@ def version(identity, *, threshold, time):
 def changed(kind, before, after, *, time, threshold=None, entity="e"):
     details = {"before": before, "after": after, "threshold_after": threshold}
     key = f"{kind}:{after}:{time}"
-    return Event(key, kind, "", 0.0, zone="north", entity=entity, time=time, details=details)
+    return ServiceEvent(key, kind, "", 0.0, zone="north", entity=entity, time=time, details=details)
 
 
 def test_an_entity_that_never_updated_has_the_threshold_of_its_first_model(store):

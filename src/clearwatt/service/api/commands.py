@@ -10,7 +10,7 @@ from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.base import Accepted
 from clearwatt.service.api.schemas.commands import Item
 from clearwatt.service.api.security.auth import Caller
-from clearwatt.service.records import Command, CommandKind, Flag, Version, VersionStatus
+from clearwatt.service.records import Command, CommandKind, Flag, StoredVersion, VersionStatus
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store import ConflictError
 from clearwatt.service.times import text
@@ -64,7 +64,7 @@ def command_readings(
     ]
 
 
-def find_version(app: AppContext, version: str) -> Version:
+def find_version(app: AppContext, version: str) -> StoredVersion:
     """A version by id, or UnknownIdError."""
     found = app.store.version(version)
     if found is None:

@@ -13,7 +13,7 @@ from clearwatt.service.api.feed import Feed
 from clearwatt.service.api.security.auth import Caller, TokenBook, is_local
 from clearwatt.service.api.security.sessions import Sessions
 from clearwatt.service.config import ServiceConfig
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.registry import Registry
@@ -39,7 +39,7 @@ class AppContext:
 
     config: ServiceConfig
     store: Store
-    forecaster: Forecaster
+    forecaster: ForecastService
     learner: LearnerMonitor
     metrics: Metrics
     registry: Registry

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from clearwatt.errors import ClearwattError
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 from clearwatt.service.store import Store
 
 BEAT = 10.0
@@ -37,7 +37,7 @@ class News:
     """Zones whose status changed, and events, oldest first; both empty: a heartbeat."""
 
     zones: tuple[str, ...] = ()
-    events: tuple[Event, ...] = ()
+    events: tuple[ServiceEvent, ...] = ()
 
     def after(self, number: int) -> News:
         """The news without events up to a number."""
@@ -120,7 +120,7 @@ class Feed:
                 await asyncio.wait_for(self._woken.wait(), POLL)
             await asyncio.sleep(GATHER)
 
-    def _hand_out(self, events: tuple[Event, ...]) -> None:
+    def _hand_out(self, events: tuple[ServiceEvent, ...]) -> None:
         self._woken.clear()
         with self._lock:
             zones, self._zones = tuple(sorted(self._zones)), set()
@@ -137,7 +137,7 @@ class Feed:
         found = self._store.events(limit=1)
         return found[0].seq if found else 0
 
-    def _events(self, after: int) -> tuple[Event, ...]:
+    def _events(self, after: int) -> tuple[ServiceEvent, ...]:
         return tuple(self._store.events(after=after, limit=PAGE))
 
     def _call(self, function: Callable[[], None]) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from clearwatt.service.api.schemas.fleet import FleetEntity, FleetPage, FleetQuery
-from clearwatt.service.views.overview import FleetMember, FleetState
+from clearwatt.service.views.overview import EntityOverview, FleetState
 
 
 class Selection(NamedTuple):
     """A page of matching entities, their total, and counts over the whole fleet."""
 
-    page: Sequence[FleetMember]
+    page: Sequence[EntityOverview]
     total: int
     everyone: int
     alerts: int
@@ -32,7 +32,7 @@ class Selection(NamedTuple):
         )
 
 
-def select(members: Sequence[FleetMember], query: FleetQuery) -> Selection:
+def select(members: Sequence[EntityOverview], query: FleetQuery) -> Selection:
     """Filter, sort and page the members of a fleet."""
     found = [member for member in members if _fits(member, query)]
     found.sort(key=_name)
@@ -49,7 +49,7 @@ def select(members: Sequence[FleetMember], query: FleetQuery) -> Selection:
     )
 
 
-def _fits(member: FleetMember, query: FleetQuery) -> bool:
+def _fits(member: EntityOverview, query: FleetQuery) -> bool:
     entity = member.entity
     return (
         query.zone in (None, entity.zone)
@@ -60,7 +60,7 @@ def _fits(member: FleetMember, query: FleetQuery) -> bool:
     )
 
 
-def _name(member: FleetMember) -> tuple[str, str]:
+def _name(member: EntityOverview) -> tuple[str, str]:
     return (member.entity.name or member.entity.id).casefold(), member.entity.id
 
 
@@ -69,7 +69,7 @@ def _sort_value(value: float | None) -> float:
     return -1.0 if value is None else float(value)
 
 
-_KEYS: dict[str, Callable[[FleetMember], Any]] = {
+_KEYS: dict[str, Callable[[EntityOverview], Any]] = {
     "name": _name,
     "zone": lambda member: member.entity.zone,
     "error": lambda member: _sort_value(member.status.live.rmse_day),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
 from clearwatt.service.forecasting.coverage import Inputs
-from clearwatt.service.forecasting.deployed import Deployed
+from clearwatt.service.forecasting.deployed import DeployedZone
 from clearwatt.service.forecasting.fallback import Source, substitute
 from clearwatt.service.records import Entity, Vintage, Zone
 from clearwatt.service.store import Store
@@ -44,7 +44,7 @@ class Missing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Forecast:
+class EntityForecast:
     """A forecast of an entity: times, values (unit of power) and sources, all (n).
 
     ``encoder`` and ``predictor`` are the versions behind the steps from the model, None if there
@@ -97,12 +97,12 @@ class ZoneRequest:
     zone: Zone
     entities: tuple[Entity, ...]
     times: npt.NDArray[np.int64]
-    deployed: Deployed
+    deployed: DeployedZone
     inputs: Inputs | None
     issued_at: float
     levels: tuple[float, ...] = ()
 
-    def forecasts(self, store: Store) -> Iterator[Forecast]:
+    def forecasts(self, store: Store) -> Iterator[EntityForecast]:
         """Forecasts of the entities, in their order; readings are read only for fallbacks."""
         gaps = () if self.inputs is None else tuple(_weather_gaps(self.zone, self.inputs))
         modelled = self._scaled_forecasts()
@@ -142,7 +142,7 @@ class ZoneRequest:
 
     def _forecast(
         self, store: Store, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
-    ) -> Forecast:
+    ) -> EntityForecast:
         missing, values = self._model_values(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
         said = np.isfinite(values)
@@ -153,7 +153,7 @@ class ZoneRequest:
             if instead.reason:
                 lost = self.times[sources == Source.NONE]
                 missing += (Missing("readings", instead.reason, int(lost[0]), int(lost[-1])),)
-        return Forecast(
+        return EntityForecast(
             entity=entity.id,
             zone=self.zone.id,
             unit=entity.unit,
@@ -195,8 +195,8 @@ class ZoneRequest:
 
 
 def _with_quantiles(
-    forecast: Forecast, levels: tuple[float, ...], quantiles: Float64Array | None
-) -> Forecast:
+    forecast: EntityForecast, levels: tuple[float, ...], quantiles: Float64Array | None
+) -> EntityForecast:
     """A forecast with its quantiles, which say nothing about what a fallback answers."""
     if quantiles is None:
         return forecast

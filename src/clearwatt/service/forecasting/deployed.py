@@ -97,7 +97,7 @@ class Widths:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Deployed:
+class DeployedZone:
     """The models of a zone at one generation.
 
     ``reasons`` says why an entity has no model, ``trouble`` why the zone has none at all;
@@ -161,8 +161,8 @@ class _Member(NamedTuple):
 
 
 def deploy(
-    status: ZoneStatus, find: Callable[[str], LoadedModel], *, previous: Deployed | None = None
-) -> Deployed:
+    status: ZoneStatus, find: Callable[[str], LoadedModel], *, previous: DeployedZone | None = None
+) -> DeployedZone:
     """Load the models that a status names.
 
     Args:
@@ -171,9 +171,9 @@ def deploy(
         previous: what was deployed so far; what it has in common is not read or copied again.
     """
     if not status.scaling:
-        return Deployed(status.generation)
+        return DeployedZone(status.generation)
     scaling = read_scaling(status.scaling)
-    builder = _Builder(find, previous or Deployed(-1), width=len(scaling.columns(status.zone)))
+    builder = _Builder(find, previous or DeployedZone(-1), width=len(scaling.columns(status.zone)))
     entities = list(status.entities.items())
     for start in range(0, len(entities), BLOCK):
         members = []
@@ -189,7 +189,7 @@ class _Builder:
     """Collects members and stacks those of one shape."""
 
     def __init__(
-        self, find: Callable[[str], LoadedModel], previous: Deployed, *, width: int
+        self, find: Callable[[str], LoadedModel], previous: DeployedZone, *, width: int
     ) -> None:
         self._find, self._width = find, width
         self._known = previous.models()
@@ -226,14 +226,14 @@ class _Builder:
                 )
             )
 
-    def done(self, generation: int, scaling: Scaling) -> Deployed:
+    def done(self, generation: int, scaling: Scaling) -> DeployedZone:
         places = {
             entity: (at, member)
             for at, block in enumerate(self._blocks)
             for member, entity in enumerate(block.entities)
         }
         frozen = MappingProxyType(self._reasons), MappingProxyType(places)
-        return Deployed(generation, scaling, tuple(self._blocks), *frozen)
+        return DeployedZone(generation, scaling, tuple(self._blocks), *frozen)
 
     def _load(self, version: str) -> LoadedModel:
         if version not in self._known:

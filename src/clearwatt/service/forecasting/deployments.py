@@ -9,7 +9,7 @@ from dataclasses import replace
 from threading import Lock
 
 from clearwatt.errors import ClearwattError, StateError
-from clearwatt.service.forecasting.deployed import Deployed, Widths, deploy
+from clearwatt.service.forecasting.deployed import DeployedZone, Widths, deploy
 from clearwatt.service.forecasting.library import Files, Library
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 class Deployments:
     """The deployed models of every zone that was asked for.
 
-    Whoever has got a `Deployed` goes on with it; a swap is the assignment of the next one.
+    Whoever has got a `DeployedZone` goes on with it; a swap is the assignment of the next one.
     """
 
     def __init__(
@@ -34,17 +34,17 @@ class Deployments:
     ) -> None:
         self._store = store
         self._library = Library(store, files, clock=clock)
-        self._current: dict[str, Deployed] = {}
+        self._current: dict[str, DeployedZone] = {}
         self._due: dict[str, float] = {}
         self._locks: dict[str, Lock] = {}
         self._guard = Lock()
 
-    def of(self, zone: str) -> Deployed:
+    def of(self, zone: str) -> DeployedZone:
         """What a zone forecasts with; nothing, and why, while it cannot be read."""
         if time.monotonic() > self._due.get(zone, 0.0):
             self._load(zone, unless_done=True)
         trouble = "the models cannot be read now; the log says why"
-        return self._current.get(zone) or Deployed(_UNKNOWN, trouble=trouble)
+        return self._current.get(zone) or DeployedZone(_UNKNOWN, trouble=trouble)
 
     def reload(self, zone: str, *, generation: int | None = None) -> None:
         """Swap in what the learner has committed for a zone, if anyone has asked for it.
@@ -72,11 +72,11 @@ class Deployments:
                 self._due[zone] = time.monotonic() + RETRY
                 _log.warning("models not loaded", extra={"zone": zone, "reason": str(error)})
 
-    def _newest(self, zone: str) -> Deployed:
+    def _newest(self, zone: str) -> DeployedZone:
         previous = self._current.get(zone)
         status = self._store.statuses([zone]).get(zone)
         if status is None:
-            return previous or Deployed(_UNKNOWN)
+            return previous or DeployedZone(_UNKNOWN)
         deployed = previous
         if previous is None or previous.generation != status.generation:
             deployed = deploy(status, self._library.find, previous=previous)
@@ -84,8 +84,8 @@ class Deployments:
         return self._with_intervals(deployed, previous, status)
 
     def _with_intervals(
-        self, deployed: Deployed, previous: Deployed | None, status: ZoneStatus
-    ) -> Deployed:
+        self, deployed: DeployedZone, previous: DeployedZone | None, status: ZoneStatus
+    ) -> DeployedZone:
         """With intervals as they are now; forecasts go on without if they cannot be read."""
         known = None if previous is None else previous.widths
         revision = status.intervals

@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.errors import DataError
-from clearwatt.service.forecasting.answers import Cause, Forecast, ZoneRequest
+from clearwatt.service.forecasting.answers import Cause, EntityForecast, ZoneRequest
 from clearwatt.service.forecasting.coverage import Coverage
-from clearwatt.service.forecasting.deployed import Deployed
+from clearwatt.service.forecasting.deployed import DeployedZone
 from clearwatt.service.forecasting.deployments import Deployments
 from clearwatt.service.forecasting.library import Files
 from clearwatt.service.forecasting.recorder import Recorder
-from clearwatt.service.records import Entity, Event, Zone
+from clearwatt.service.records import Entity, ServiceEvent, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import Store
 from clearwatt.service.times import text
 
-__all__ = ["Forecast", "Forecaster"]
+__all__ = ["EntityForecast", "ForecastService"]
 
 EVENT_INTERVAL = 3600
 """Seconds in which one event per zone and cause tells of fallbacks."""
@@ -30,11 +30,11 @@ EVENT_INTERVAL = 3600
 class ForecastObserver(Protocol):
     """Receives every answer, such as `clearwatt.service.metrics.Metrics`."""
 
-    def count_forecasts(self, forecasts: Iterable[Forecast], *, seconds: float) -> None:
+    def count_forecasts(self, forecasts: Iterable[EntityForecast], *, seconds: float) -> None:
         """Count the forecasts of one request and the seconds it took."""
 
 
-class Forecaster:
+class ForecastService:
     """Forecasts by what is deployed; safe to call from several threads.
 
     It reads models, weather and readings and changes none of them. Its owner says when the learner
@@ -60,7 +60,7 @@ class Forecaster:
 
     def forecast(
         self, entities: Sequence[str], start: int, end: int, *, levels: Sequence[float] = ()
-    ) -> list[Forecast]:
+    ) -> list[EntityForecast]:
         """Forecast entities for the steps of their zones with start <= time < end, in their order.
 
         With levels each comes with quantiles, where these are known.
@@ -70,7 +70,7 @@ class Forecaster:
             DataError: there is no step in the range.
         """
         began = time.perf_counter()
-        found: dict[str, Forecast] = {}
+        found: dict[str, EntityForecast] = {}
         for zone, members in self._by_zone(entities).items():
             request = self._request(self._registry.zone(zone), members, (start, end), levels)
             found |= {forecast.entity: forecast for forecast in request.forecasts(self._store)}
@@ -92,7 +92,7 @@ class Forecaster:
         """Forget what is kept of a zone's weather."""
         self._coverage.changed(zone)
 
-    def deployed(self, zone: str) -> Deployed:
+    def deployed(self, zone: str) -> DeployedZone:
         """What a zone forecasts with now."""
         return self._deployments.of(zone)
 
@@ -123,7 +123,7 @@ class Forecaster:
             grouped.setdefault(entity.zone, []).append(entity)
         return grouped
 
-    def _record_fallbacks(self, forecasts: Iterable[Forecast]) -> None:
+    def _record_fallbacks(self, forecasts: Iterable[EntityForecast]) -> None:
         """Leave one event per zone and cause in an interval, however many answers fell back."""
         now = self._clock()
         for forecast in forecasts:
@@ -133,7 +133,7 @@ class Forecaster:
                 if self._last_event.get(about) == interval:
                     continue
                 self._last_event[about] = interval
-                event = Event(
+                event = ServiceEvent(
                     key=f"fallback:{forecast.zone}:{missing.cause}:{interval}",
                     kind="fallback",
                     message=f"a fallback answers for {forecast.entity}: {missing.reason}",

@@ -11,7 +11,7 @@ from clearwatt.clear.component import Model
 from clearwatt.clear.model_saving import unpack_model
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.files import Saved
-from clearwatt.service.records import Event, Version
+from clearwatt.service.records import ServiceEvent, StoredVersion
 from clearwatt.service.store import Store
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class Library:
         wanted = self._store.version(version)
         if wanted is None:
             raise StateError(f"version {version} is not known; restore the store from a backup")
-        damaged: list[tuple[Version, str]] = []
+        damaged: list[tuple[StoredVersion, str]] = []
         for candidate in self._candidates(wanted):
             try:
                 found = LoadedModel(candidate.id, self._read(candidate))
@@ -56,14 +56,14 @@ class Library:
         self._report(damaged, None)
         raise StateError(f"{version} is damaged and no earlier version can be read")
 
-    def _read(self, version: Version) -> Model:
+    def _read(self, version: StoredVersion) -> Model:
         saved = self._files.read(version.path)
         try:
             return unpack_model(saved.values, saved.tensors, None)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"{version.path} is no model ({error!r})") from error
 
-    def _candidates(self, wanted: Version) -> Iterator[Version]:
+    def _candidates(self, wanted: StoredVersion) -> Iterator[StoredVersion]:
         yield wanted
         others = self._store.versions(zone=wanted.zone, entity=wanted.entity)
         served = [
@@ -75,11 +75,11 @@ class Library:
         ]
         yield from sorted(served, key=lambda version: version.number, reverse=True)
 
-    def _report(self, damaged: list[tuple[Version, str]], used: str | None) -> None:
+    def _report(self, damaged: list[tuple[StoredVersion, str]], used: str | None) -> None:
         instead = f"{used} is used instead" if used else "a fallback answers instead"
         for version, reason in damaged:
             _log.error("damaged version", extra={"version": version.id, "reason": reason})
-            event = Event(
+            event = ServiceEvent(
                 key=f"damaged:{version.id}",
                 kind="damaged",
                 message=f"{version.id} cannot be read: {reason}; {instead}",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Condition, Thread
 
-from clearwatt.service.records import Event, Vintage
+from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
 INTERVAL = 1.0
@@ -41,7 +41,7 @@ class Recorder:
     ) -> None:
         self._store, self._interval, self._capacity = store, interval, capacity
         self._vintages: deque[Vintage] = deque()
-        self._events: deque[Event] = deque()
+        self._events: deque[ServiceEvent] = deque()
         self._last: dict[str, bytes] = {}
         self._steps = self._written = self._lost = 0
         self._closing = self._failing = False
@@ -56,7 +56,7 @@ class Recorder:
                 self._take(vintage)
             self._changed.notify()
 
-    def note(self, event: Event) -> None:
+    def note(self, event: ServiceEvent) -> None:
         """Record an event; returns at once."""
         with self._changed:
             self._events.append(event)

@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 from clearwatt.errors import ClearwattError
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 from clearwatt.service.store import Store, StoreFullError
 
 _LOG = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Outages:
         seconds = time.time() - since
         what = "the disk was full" if kind == "full" else "the database did not answer"
         self._store.add_event(
-            Event(
+            ServiceEvent(
                 key=f"{kind}:learner:{int(since * 1000)}",
                 kind=kind,
                 message=f"learning waited {seconds:.0f} s because {what}; nothing was lost",

@@ -15,7 +15,7 @@ from typing import Any
 from clearwatt.errors import ClearwattError
 from clearwatt.service.learner.process import LearnerConfig, main
 from clearwatt.service.learner.rounds import Heartbeat
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 
 Changed = Callable[[str, int, int], None]
 """Called with a zone, its position and its generation after each commit of the learner's."""
@@ -67,12 +67,12 @@ class Supervisor:
     """
 
     def __init__(
-        self, config: LearnerConfig, *, changed: Changed, record: Callable[[Event], None]
+        self, config: LearnerConfig, *, changed: Changed, record: Callable[[ServiceEvent], None]
     ) -> None:
         self._config, self._changed, self._record = config, changed, record
         self._stopping = threading.Event()
         self._woken = threading.Event()
-        self._learner: _Process | None = None
+        self._learner: _LearnerProcess | None = None
         self._restarts = 0
         self._beat: tuple[float, Heartbeat] | None = None
         self._watcher = threading.Thread(target=self._watch, daemon=True, name="watch-learner")
@@ -141,7 +141,7 @@ class Supervisor:
 
     def _live(self) -> int | None:
         """One learner's life; returns its exit code."""
-        learner = self._learner = _Process(self._config)
+        learner = self._learner = _LearnerProcess(self._config)
         self._woken.set()  # what came before it was there, "stop" included
         with suppress(EOFError, OSError):
             while True:
@@ -176,7 +176,7 @@ class Supervisor:
         what = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         _LOG.error("learner died", extra={"how": what, "retry_s": wait})
         now = time.time()
-        event = Event(
+        event = ServiceEvent(
             key=f"learner restarted:{int(now * 1000)}",
             kind="learner restarted",
             message=f"the learner died ({what}) and is started again; forecasts went on",
@@ -189,7 +189,7 @@ class Supervisor:
             _LOG.error("event not written", exc_info=error)
 
 
-class _Process:
+class _LearnerProcess:
     """A learner's process and the pipe to it."""
 
     def __init__(self, config: LearnerConfig) -> None:

@@ -56,13 +56,13 @@ class Updater:
         workers = check_updater(name, workers, address)
         self._queue: SimpleQueue[tuple[tuple[Job, ...], Future[Results]] | None] = SimpleQueue()
         self._closing = threading.Event()
-        places: list[_Place] = [_Process() for _ in range(workers)]
+        backends: list[_TrainingBackend] = [_WorkerProcess() for _ in range(workers)]
         if name == "ray":
-            places = [_Cluster(workers, address, self._closing)] * workers
-        self._places = places
+            backends = [_Cluster(workers, address, self._closing)] * workers
+        self._backends = backends
         self._threads = [
-            threading.Thread(target=self._work, args=(place,), daemon=True, name="updater")
-            for place in places
+            threading.Thread(target=self._work, args=(backend,), daemon=True, name="updater")
+            for backend in backends
         ]
         for thread in self._threads:
             thread.start()
@@ -84,21 +84,21 @@ class Updater:
     def close(self) -> None:
         """Give up whatever is trained or waits; workers are gone when it returns."""
         self._closing.set()
-        for place in self._places:
-            place.give_up()
+        for backend in self._backends:
+            backend.give_up()
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
             thread.join()
 
-    def _work(self, place: _Place) -> None:
+    def _work(self, backend: _TrainingBackend) -> None:
         while (item := self._queue.get()) is not None:
             jobs, future = item
             if self._closing.is_set():
                 future.set_exception(UpdaterClosedError("the updater was closed"))
             elif future.set_running_or_notify_cancel():
-                _settle(future, place, jobs)
-        place.end()
+                _settle(future, backend, jobs)
+        backend.end()
 
 
 def check_updater(name: str, workers: int | None = None, address: str | None = None) -> int:
@@ -116,9 +116,9 @@ def check_updater(name: str, workers: int | None = None, address: str | None = N
     return workers
 
 
-def _settle(future: Future[Results], place: _Place, jobs: tuple[Job, ...]) -> None:
+def _settle(future: Future[Results], backend: _TrainingBackend, jobs: tuple[Job, ...]) -> None:
     try:
-        trained = place.train(jobs)
+        trained = backend.train(jobs)
     except Exception as error:
         future.set_exception(error)
     else:
@@ -131,7 +131,7 @@ def _train(niceness: int, jobs: tuple[Job, ...]) -> Results:
     return train(jobs)
 
 
-class _Place(Protocol):
+class _TrainingBackend(Protocol):
     """Where jobs are trained."""
 
     def train(self, jobs: tuple[Job, ...]) -> Results:
@@ -144,7 +144,7 @@ class _Place(Protocol):
         """Let go of everything; may be called more than once."""
 
 
-class _Process:
+class _WorkerProcess:
     """A process of this machine, replaced when it dies."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class _Process:
 
     def train(self, jobs: tuple[Job, ...]) -> Results:
         for attempt in range(1, ATTEMPTS + 1):
-            worker = self._hired()
+            worker = self._ensure_worker()
             worker.begin(0, jobs, self._spec)
             _, outcome = worker.finish()
             if outcome is not None:
@@ -183,7 +183,7 @@ class _Process:
                 self._worker.end()
             self._worker = None
 
-    def _hired(self) -> Worker:
+    def _ensure_worker(self) -> Worker:
         with self._lock:
             if not self._open:
                 raise UpdaterClosedError("the updater was closed during the training")

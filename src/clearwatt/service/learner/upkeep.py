@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from clearwatt.service.files import Checkpoints, ModelFiles
-from clearwatt.service.records import Outcome, Version
+from clearwatt.service.records import Outcome, StoredVersion
 from clearwatt.service.store import Store
 
 IDLE_CHECKPOINT = 300.0
@@ -74,7 +74,7 @@ class Upkeep:
         self._files.remove(outdated & self._outdated)
         self._outdated, self._new_versions = outdated - self._outdated, False
 
-    def _versions(self) -> Iterator[Version]:
+    def _versions(self) -> Iterator[StoredVersion]:
         offset = 0
         while page := self._store.versions(zone=self._zone, limit=_PAGE, offset=offset):
             yield from page

@@ -23,7 +23,7 @@ from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
 from clearwatt.service.learner.updater import UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
-from clearwatt.service.records import Command, Entity, Entry, Event, Outcome, Zone
+from clearwatt.service.records import Command, Entity, Entry, Outcome, ServiceEvent, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 from clearwatt.training.fleet import Job, Trained
@@ -307,8 +307,8 @@ class ZoneLearner:
             self._status = outcome.status
             self.context.tell(outcome.status)
 
-    def _event(self, key: str, kind: str, message: str) -> Event:
-        return Event(key, kind, message, time.time(), zone=self.zone.id)
+    def _event(self, key: str, kind: str, message: str) -> ServiceEvent:
+        return ServiceEvent(key, kind, message, time.time(), zone=self.zone.id)
 
 
 def _warms_up(entry: Entry) -> bool:

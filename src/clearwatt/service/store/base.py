@@ -15,16 +15,16 @@ from clearwatt.service.records import (
     Command,
     Entity,
     Entry,
-    Event,
     IntervalSnapshot,
     Outcome,
     Readings,
     Receipt,
-    Series,
+    ServiceEvent,
     SignalDay,
     StoredReading,
+    StoredSeries,
+    StoredVersion,
     Token,
-    Version,
     VersionStatus,
     Vintage,
     WeatherIssue,
@@ -145,7 +145,7 @@ class Store(ABC):
 
     # Reading back.
 
-    def readings(self, entity: int, *, start: int, end: int) -> Series:
+    def readings(self, entity: int, *, start: int, end: int) -> StoredSeries:
         """Readings with start <= time < end, by time."""
         with self.reading() as session:
             return readings.series(session, entity, start=start, end=end)
@@ -187,7 +187,7 @@ class Store(ABC):
         with self.reading() as session:
             return outcomes.intervals(session, zone)
 
-    def add_event(self, event: Event) -> None:
+    def add_event(self, event: ServiceEvent) -> None:
         """Record an event that is not the learner's."""
         with self.writing() as session:
             events.record(session, [event])
@@ -204,7 +204,7 @@ class Store(ABC):
         before: int | None = None,
         limit: int = 100,
         shared: bool = False,
-    ) -> list[Event]:
+    ) -> list[ServiceEvent]:
         """Events with their numbers (``seq``): the newest first, or oldest first if ``after``.
 
         ``start`` and ``end`` bound the wall clock; ``after`` and ``before`` the number. With
@@ -222,14 +222,14 @@ class Store(ABC):
         status: VersionStatus | None = None,
         limit: int = 1000,
         offset: int = 0,
-    ) -> list[Version]:
+    ) -> list[StoredVersion]:
         """Versions, the newest first; an entity's include the shared ones of its zone."""
         with self.reading() as session:
             return outcomes.versions(
                 session, zone=zone, entity=entity, status=status, limit=limit, offset=offset
             )
 
-    def version(self, version: str) -> Version | None:
+    def version(self, version: str) -> StoredVersion | None:
         """One version by id."""
         with self.reading() as session:
             return outcomes.version(session, version)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.counters import locked_counter, set_counter
 from clearwatt.service.store.session import Insert, Row, Session
@@ -46,7 +46,7 @@ class Wanted:
         return [(sql, value) for sql, value in every if value is not None]
 
 
-def record(session: Session, events: Sequence[Event]) -> None:
+def record(session: Session, events: Sequence[ServiceEvent]) -> None:
     """Number and keep the events whose key is not known yet."""
     if not events:
         return
@@ -62,7 +62,7 @@ def record(session: Session, events: Sequence[Event]) -> None:
         set_counter(session, "events", last + len(new))
 
 
-def find(session: Session, wanted: Wanted) -> list[Event]:
+def find(session: Session, wanted: Wanted) -> list[ServiceEvent]:
     """Events, the newest first, or the oldest first if ``after`` is given."""
     found = wanted.conditions()
     conditions, values = [sql for sql, _ in found], [value for _, value in found]
@@ -76,7 +76,7 @@ def find(session: Session, wanted: Wanted) -> list[Event]:
     return [_event(row) for row in rows]
 
 
-def _row(event: Event) -> Row:
+def _row(event: ServiceEvent) -> Row:
     return (
         event.seq,
         event.key,
@@ -91,6 +91,6 @@ def _row(event: Event) -> Row:
     )
 
 
-def _event(row: Row) -> Event:
+def _event(row: Row) -> ServiceEvent:
     key, kind, message, at, actor, zone, entity, time, details, seq = row
-    return Event(key, kind, message, at, actor, zone, entity, time, json.loads(details), seq)
+    return ServiceEvent(key, kind, message, at, actor, zone, entity, time, json.loads(details), seq)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.errors import DataError
-from clearwatt.service.records import Event, Readings, Receipt
+from clearwatt.service.records import Readings, Receipt, ServiceEvent
 from clearwatt.service.store import events, journal
 from clearwatt.service.store.content import dump_readings
 from clearwatt.service.store.readings import (
@@ -101,12 +101,12 @@ def _additions(
 
 def _corrections(
     corrected: Readings, members: dict[int, Member], heads: dict[str, int], *, at: float
-) -> Iterator[Event]:
+) -> Iterator[ServiceEvent]:
     """An event per entity; it never says the values."""
     for number in np.unique(corrected["entity"]).tolist():
         times = corrected["time"][corrected["entity"] == number]
         entity, zone = members[number]
-        yield Event(
+        yield ServiceEvent(
             key=f"correction:{zone}:{heads[zone]}:{entity}",
             kind="correction",
             message=f"{len(times)} stored readings of {entity} were replaced by other values",

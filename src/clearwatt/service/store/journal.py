@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clearwatt.errors import DataError
-from clearwatt.service.records import Command, Entry, Event, WeatherIssue
+from clearwatt.service.records import Command, Entry, ServiceEvent, WeatherIssue
 from clearwatt.service.store import events
 from clearwatt.service.store.content import (
     dump_command,
@@ -183,8 +183,8 @@ def _checked(session: Session, issue: WeatherIssue) -> WeatherIssue:
     return issue
 
 
-def _replaced(issue: WeatherIssue, *, seq: int, before: int, at: float) -> Event:
-    return Event(
+def _replaced(issue: WeatherIssue, *, seq: int, before: int, at: float) -> ServiceEvent:
+    return ServiceEvent(
         key=f"weather:{issue.zone}:{seq}",
         kind="correction",
         message=f"the weather issue of zone {issue.zone} was sent again with other content",

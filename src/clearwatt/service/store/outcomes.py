@@ -11,7 +11,7 @@ from clearwatt.service.records import (
     IntervalSnapshot,
     Outcome,
     SignalDay,
-    Version,
+    StoredVersion,
     VersionStatus,
 )
 from clearwatt.service.status import ZoneStatus
@@ -114,7 +114,7 @@ def versions(
     status: VersionStatus | None,
     limit: int,
     offset: int,
-) -> list[Version]:
+) -> list[StoredVersion]:
     """Versions, the newest first; an entity's include the shared ones of its zone."""
     shared = "entity IS NULL AND zone = (SELECT e.zone FROM entities e WHERE e.id = ?)"
     every: list[tuple[str, tuple[object, ...]]] = [
@@ -127,13 +127,13 @@ def versions(
     values = [value for _, group in chosen for value in group]
     order = "ORDER BY at DESC, number DESC, id LIMIT ? OFFSET ?"
     rows = session.rows(f"{VERSIONS} {where} {order}", *values, limit, offset)
-    return [Version(*row) for row in rows]
+    return [StoredVersion(*row) for row in rows]
 
 
-def version(session: Session, identity: str) -> Version | None:
+def version(session: Session, identity: str) -> StoredVersion | None:
     """One version by id."""
     rows = session.rows(f"{VERSIONS} WHERE id = ?", identity)
-    return Version(*rows[0]) if rows else None
+    return StoredVersion(*rows[0]) if rows else None
 
 
 def mark_version(session: Session, identity: str, status: VersionStatus) -> None:
@@ -142,7 +142,7 @@ def mark_version(session: Session, identity: str, status: VersionStatus) -> None
         raise DataError(f"there is no version {identity!r}")
 
 
-def _put(session: Session, version: Version) -> None:
+def _put(session: Session, version: StoredVersion) -> None:
     if version.status in ("deployed", "awaiting"):
         session.run(
             "UPDATE versions SET status = 'superseded' WHERE zone = ? AND component = ? "
@@ -155,7 +155,7 @@ def _put(session: Session, version: Version) -> None:
     session.insert_row(PUT_VERSION, *_row(version))
 
 
-def _row(version: Version) -> Row:
+def _row(version: StoredVersion) -> Row:
     return (
         version.id,
         version.component,

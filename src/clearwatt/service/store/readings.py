@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.service.records import Flag, Readings, Series, StoredReading, Verdict
+from clearwatt.service.records import Flag, Readings, StoredReading, StoredSeries, Verdict
 from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Insert, Session
 
@@ -101,7 +101,7 @@ def extend(session: Session, readings: Readings, known: Mapping[int, Extent]) ->
     return grown
 
 
-def series(session: Session, entity: int, *, start: int, end: int) -> Series:
+def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeries:
     """Readings of one entity with start <= time < end, by time."""
     first, last = extents(session, [entity]).get(entity, (0, -1))
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
@@ -116,7 +116,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> Series:
         end,
     )
     times, values, flags = zip(*rows, strict=True) if rows else ((), (), ())
-    return Series(
+    return StoredSeries(
         np.array(times, dtype=np.int64),
         np.array(values, dtype=np.float64),
         np.array(flags, dtype=np.uint8),

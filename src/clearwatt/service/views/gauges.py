@@ -10,7 +10,7 @@ from threading import Lock
 from clearwatt.errors import ClearwattError
 from clearwatt.service.forecasting.recorder import Recorder
 from clearwatt.service.learner.supervisor import Health
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
 
@@ -136,7 +136,7 @@ class StatusGauges:
         for zone, count in self._refused.items():
             sheet.add("clearwatt_promotions_refused_total", count, _label("zone", zone))
 
-    def _count(self, events: Sequence[Event]) -> int:
+    def _count(self, events: Sequence[ServiceEvent]) -> int:
         self._events.update(event.kind for event in events)
         self._refused.update(event.zone or "" for event in events if event.kind == "refused")
         self._last_event = events[-1].seq if events else self._last_event

@@ -40,7 +40,7 @@ class Alert(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FleetMember:
+class EntityOverview:
     """An entity with its status and alerts; ``search_text`` is what a search matches."""
 
     entity: Entity
@@ -67,7 +67,7 @@ class ZoneView:
 
     zone: Zone
     status: ZoneStatus
-    members: tuple[FleetMember, ...]
+    members: tuple[EntityOverview, ...]
 
 
 class _CacheKey(NamedTuple):
@@ -93,7 +93,7 @@ class Overview:
             self._update(health)
             return [view for _, view in self._views.values()]
 
-    def members(self, health: Health) -> list[FleetMember]:
+    def members(self, health: Health) -> list[EntityOverview]:
         """The entities of all zones."""
         return [member for view in self.zones(health) for member in view.members]
 
@@ -136,7 +136,7 @@ def view_of(
         alerts = tuple(_alerts(own, zone, error=error, quiet_days=quiet_days))
         state = _state(own, alerts, updating=zone.id in health.updating)
         search_text = f"{entity.id}\n{entity.name}".casefold()
-        members.append(FleetMember(entity, own, state, alerts, search_text))
+        members.append(EntityOverview(entity, own, state, alerts, search_text))
     return ZoneView(zone, replace(status, error=error), tuple(members))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from safetensors.numpy import load as unpack
 
 from clearwatt.arrays import Float64Array
-from clearwatt.service.records import Entity, Flag, Series, SignalDay
+from clearwatt.service.records import Entity, Flag, SignalDay, StoredSeries
 from clearwatt.service.store import Store
 
 Times = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ def signals_of(store: Store, entity: Entity, *, start: int, end: int) -> Signals
     )
 
 
-def _usable(readings: Series) -> tuple[Times, Float64Array]:
+def _usable(readings: StoredSeries) -> tuple[Times, Float64Array]:
     usable = np.isin(readings.flags, [Flag.ACCEPTED, Flag.RELEASED, Flag.LATE])
     return readings.times[usable], readings.values[usable]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from clearwatt.service.records import Component, Entity, Event
+from clearwatt.service.records import Component, Entity, ServiceEvent
 from clearwatt.service.store import Store
 
 MOST_EVENTS = 1000
@@ -43,11 +43,11 @@ def threshold_steps(
     return steps
 
 
-def _is_predictor(event: Event) -> bool:
+def _is_predictor(event: ServiceEvent) -> bool:
     return str(event.details.get("after")).startswith("predictor:")
 
 
-def _after(store: Store, event: Event) -> Iterator[ThresholdChange]:
+def _after(store: Store, event: ServiceEvent) -> Iterator[ThresholdChange]:
     """The threshold after a change."""
     if event.kind == "update":
         value = event.details.get("threshold_after")

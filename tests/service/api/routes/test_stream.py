@@ -10,7 +10,7 @@ from tests.service.application import Web, listening
 from clearwatt.service.api import feed as feeds
 from clearwatt.service.api.feed import Feed
 from clearwatt.service.api.security.auth import create_token
-from clearwatt.service.records import Event
+from clearwatt.service.records import ServiceEvent
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,9 @@ def messages(lines):
 
 
 def record(web, key):
-    web.store.add_event(Event(key, "update", "<b>\nbold</b>", at=1_717_000_000.0, entity="e1"))
+    web.store.add_event(
+        ServiceEvent(key, "update", "<b>\nbold</b>", at=1_717_000_000.0, entity="e1")
+    )
 
 
 def test_changes_and_events_arrive_as_they_happen(web):

@@ -12,7 +12,7 @@ from tests.service.learner.apply.test_zone_learning import played
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
 from clearwatt.intervals import LEVELS
-from clearwatt.service.forecasting.forecasts import Forecaster
+from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 
 
@@ -27,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, world: World) -> Service:
 
 
 def forecast(service: Service, world: World, **options):
-    forecaster = Forecaster(service.store, service.files)
+    forecaster = ForecastService(service.store, service.files)
     start = int(world.times[len(world.power)])
     try:
         return forecaster.forecast(["e0", "e1"], start, start + 24 * STEP, **options)

@@ -9,7 +9,7 @@ from pydantic import Field
 from clearwatt.service.api.schemas.base import Id, Outgoing, Page, Stamp
 from clearwatt.service.api.schemas.entities import Kind
 from clearwatt.service.times import optional_text
-from clearwatt.service.views.overview import AlertKind, FleetMember, FleetState
+from clearwatt.service.views.overview import AlertKind, EntityOverview, FleetState
 
 Sort = Literal[
     "alerts",
@@ -70,7 +70,7 @@ class FleetEntity(Outgoing):
     last_update: Stamp | None
 
     @classmethod
-    def of(cls, member: FleetMember) -> FleetEntity:
+    def of(cls, member: EntityOverview) -> FleetEntity:
         """The answer for a member of the fleet."""
         entity, status = member.entity, member.status
         component = status.component

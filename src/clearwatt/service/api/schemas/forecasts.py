@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from clearwatt.intervals import LEVELS
 from clearwatt.service.api.schemas.base import Id, Outgoing, Stamp, Time, TimeRange, numbers
-from clearwatt.service.forecasting.answers import Forecast
+from clearwatt.service.forecasting.answers import EntityForecast
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.records import Vintage
 from clearwatt.service.times import optional_text, text, texts
@@ -85,7 +85,7 @@ class ForecastAnswer(Outgoing):
     )
 
     @classmethod
-    def of(cls, forecast: Forecast, times: list[str]) -> ForecastAnswer:
+    def of(cls, forecast: EntityForecast, times: list[str]) -> ForecastAnswer:
         """A forecast in columns; ``times`` is its times as text, shared by many forecasts."""
         weather = forecast.weather
         return cls(
@@ -119,7 +119,7 @@ class ForecastList(Outgoing):
     forecasts: list[ForecastAnswer]
 
     @classmethod
-    def of(cls, forecasts: Sequence[Forecast]) -> ForecastList:
+    def of(cls, forecasts: Sequence[EntityForecast]) -> ForecastList:
         """The forecasts in order; entities of a zone share one array of times."""
         arrays = {id(each.times): each.times for each in forecasts}
         stamps = {key: texts(times) for key, times in arrays.items()}

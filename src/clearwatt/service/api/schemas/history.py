@@ -16,7 +16,7 @@ from clearwatt.service.api.schemas.base import (
     Stamp,
     TimeRange,
 )
-from clearwatt.service.records import Event, StoredReading, Version
+from clearwatt.service.records import ServiceEvent, StoredReading, StoredVersion
 from clearwatt.service.times import optional_text, text
 
 VersionState = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
@@ -57,7 +57,7 @@ class EventAnswer(Outgoing):
     details: dict[str, Any]
 
     @classmethod
-    def of(cls, event: Event) -> EventAnswer:
+    def of(cls, event: ServiceEvent) -> EventAnswer:
         """The answer for an event."""
         return cls(
             seq=event.seq,
@@ -109,7 +109,7 @@ class VersionAnswer(Outgoing):
     event: str | None = Field(description="Key of the event of its training")
 
     @classmethod
-    def of(cls, version: Version) -> VersionAnswer:
+    def of(cls, version: StoredVersion) -> VersionAnswer:
         """The answer for a version, without its path, which is internal."""
         return cls(
             id=version.id,

@@ -13,7 +13,14 @@ from clearwatt.clear.model_saving import pack_version
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.learner.apply.status import zone_status
 from clearwatt.service.learner.apply.zone_state import ZoneState
-from clearwatt.service.records import Event, Flag, Outcome, Verdict, Version, VersionStatus
+from clearwatt.service.records import (
+    Flag,
+    Outcome,
+    ServiceEvent,
+    StoredVersion,
+    Verdict,
+    VersionStatus,
+)
 
 _NOT_DEPLOYED = {True: "awaiting", False: "refused"}
 
@@ -23,8 +30,8 @@ class OutcomeBuilder:
 
     def __init__(self, state: ZoneState, files: ModelFiles) -> None:
         self.state, self.files = state, files
-        self.events: list[Event] = []
-        self.versions: list[Version] = []
+        self.events: list[ServiceEvent] = []
+        self.versions: list[StoredVersion] = []
         self.verdicts: list[Verdict] = []
 
     def build(self) -> Outcome:
@@ -54,7 +61,7 @@ class OutcomeBuilder:
     ) -> None:
         """Add an event of the zone."""
         self.events.append(
-            Event(
+            ServiceEvent(
                 key=key,
                 kind=kind,
                 message=message,
@@ -124,7 +131,7 @@ class OutcomeBuilder:
         entity = None if component.entity is None else str(component.entity)
         size = self.state.power_size(entity) if entity and component.name == "predictor" else 1.0
         self.versions.append(
-            Version(
+            StoredVersion(
                 id=version,
                 component=component.name,
                 zone=self.state.zone.id,
