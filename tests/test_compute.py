@@ -10,25 +10,10 @@ from pathlib import Path
 import pytest
 
 from clearwatt.compute import ATTEMPTS, executor
-from clearwatt.errors import ClearwattError, ConfigurationError, DataError, MissingExtraError
-from clearwatt.testing import check_executor
+from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraError
 from clearwatt.testing.executors import die, pid, power
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.mark.parametrize("name", ["serial", "processes"])
-def test_executor_conforms(name, tmp_path):
-    with executor(name, workers=2) as compute:
-        check_executor(compute, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_ray_conforms(tmp_path):
-    pytest.importorskip("ray", reason="Ray is an extra")
-    with executor("ray", workers=2) as compute:
-        check_executor(compute, tmp_path)
 
 
 def test_work_that_always_kills_its_worker_is_given_up():
@@ -116,36 +101,6 @@ def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"clearwatt\[ray\]"), executor("ray"):
         pass
-
-
-class _Broken:
-    """An executor with one fault."""
-
-    workers = 1
-
-    def __init__(self, fault: str) -> None:
-        self._fault = fault
-
-    def map(self, work, shared, items):
-        for position, item in enumerate(items):
-            try:
-                result = work(shared, item)
-            except DataError:
-                if self._fault == "hides errors":
-                    continue
-                raise
-            if self._fault == "loses a result" and position == 3:
-                continue
-            yield position, result + (self._fault == "wrong result")
-
-    def close(self) -> None:
-        pass
-
-
-@pytest.mark.parametrize("fault", ["loses a result", "wrong result", "hides errors"])
-def test_the_conformance_check_finds_a_fault(fault, tmp_path):
-    with pytest.raises(AssertionError):
-        check_executor(_Broken(fault), tmp_path)
 
 
 def _alive(process: int) -> bool:

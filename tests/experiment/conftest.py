@@ -1,12 +1,11 @@
 """A small grid of two zones, and small experiments on it."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.experiment.finished_run import DAYS, run_document
+from tests.experiment.finished_run import run_document, write_run_folder
 from tests.experiment.running import finished
 
 from clearwatt.data import Dataset, Drift, Entity, Kind
@@ -80,18 +79,7 @@ def write_run(tmp_path):
     """Write a run's folder from a document, with the series that trials and baselines name."""
 
     def write(document=None, name="run"):
-        folder = tmp_path / name
-        (folder / "series").mkdir(parents=True)
-        document = document or run_document()
-        (folder / "run.json").write_text("{}", encoding="utf-8")
-        (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
-        for each in [*document["trials"], *document["baselines"]]:
-            if "series" not in each:
-                continue
-            daily = [None, *(0.1 + day / 100 for day in range(1, DAYS))]
-            series = json.dumps({"live_rmse": daily})
-            (folder / each["series"]).write_text(series, encoding="utf-8")
-        return folder
+        return write_run_folder(tmp_path / name, document or run_document())
 
     return write
 

@@ -1,5 +1,6 @@
 """A finished run whose figures are the paper's own means, so that what a report says is known."""
 
+import json
 from datetime import datetime, timedelta
 
 from clearwatt.experiment.report import paper
@@ -113,3 +114,17 @@ def run_document(instances=INSTANCES, entities=tuple(KINDS)):
         "baselines": [baseline(key, e) for key in "LU" for e in entities],
         "timing": {"seconds": 12.0},
     }
+
+
+def write_run_folder(folder, document):
+    """Write a run's folder with the series that trials and baselines name."""
+    (folder / "series").mkdir(parents=True)
+    (folder / "run.json").write_text("{}", encoding="utf-8")
+    (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
+    for each in [*document["trials"], *document["baselines"]]:
+        if "series" not in each:
+            continue
+        daily = [None, *(0.1 + day / 100 for day in range(1, DAYS))]
+        series = json.dumps({"live_rmse": daily})
+        (folder / each["series"]).write_text(series, encoding="utf-8")
+    return folder

@@ -1,10 +1,7 @@
 """The built-in networks: hand-written gradients, Fisher information, shapes, inference."""
 
-from itertools import pairwise
-
 import pytest
 import torch
-from torch import nn
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.training.networks import (
@@ -12,7 +9,6 @@ from clearwatt.training.networks import (
     Predictor,
     VariationalAutoencoder,
     select,
-    stack,
 )
 
 NETWORKS = [
@@ -33,13 +29,6 @@ def case(network, members=3, rows=20, seed=0):
 
     noise = draw(network.noise_width) if network.noise_width else None
     return params, draw(network.inputs), draw(network.outputs), noise
-
-
-def sequential(*widths):
-    layers = []
-    for pair in pairwise(widths):
-        layers += [nn.Linear(*pair), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
@@ -108,14 +97,6 @@ def test_aligned_weights_are_the_same_function_and_stay_so(network):
         torch.testing.assert_close(tensor, params[name], rtol=0, atol=0)
 
 
-def test_initialisation_is_pytorchs_own():
-    torch.manual_seed(5)
-    module = sequential(4, 9, 9, 1)
-    network = Predictor(inputs=4, width=9, layers=2)
-    x = torch.randn(6, 4)
-    torch.testing.assert_close(network.forward(network.initialise([5]), x[None])[0], module(x))
-
-
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
 def test_a_member_depends_on_its_own_seed_only(network):
     both, alone = network.initialise([3, 8]), network.initialise([8])
@@ -176,14 +157,6 @@ def test_networks_are_equal_by_value():
     assert Predictor(4, 9, 2) == Predictor(4, 9, 2)
     assert hash(Autoencoder(7, 11)) == hash(Autoencoder(7, 11))
     assert Predictor(4, 9, 2) != Predictor(4, 9, 3)
-
-
-def test_select_undoes_stack():
-    network = NETWORKS[2]
-    members = [network.initialise([seed]) for seed in (1, 2)]
-    for position, member in enumerate(members):
-        taken = select(stack(members), position)
-        assert all(torch.equal(taken[name], tensor) for name, tensor in member.items())
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,15 @@
-"""The command line as its users meet it: figures on stdout, one sentence when something is off."""
+"""``clearwatt data``: figures on stdout, one sentence about what is wrong with a data set."""
 
-import argparse
-import hashlib
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.cli.checksums import digests
 
-from clearwatt import __version__
 from clearwatt.cli import main
-from clearwatt.cli.main import build_parser
-
-ROOT = Path(__file__).parents[1]
-CLEARWATT = [sys.executable, "-m", "clearwatt"]
-
-
-def digests(folder: Path) -> dict[str, str]:
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
 
 
 def replaced(old: str, new: str) -> Callable[[str], str]:
@@ -272,160 +257,3 @@ def test_describe_prints_and_draws(csv_folder, tmp_path, capsys):
     assert str(page) in capsys.readouterr().out
     assert main(["data", "describe", str(csv_folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
-
-
-class TestSimulate:
-    SMALL = ("--entities", "4", "--steps", "800")
-
-    def run(self, out: Path, capsys, *more: str) -> dict[str, object]:
-        assert main(["simulate", "--out", str(out), *self.SMALL, "--json", *more]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    def test_same_seed_same_checksums(self, tmp_path, capsys):
-        first = self.run(tmp_path / "a", capsys, "--seed", "7")
-        second = self.run(tmp_path / "b", capsys, "--seed", "7")
-        other = self.run(tmp_path / "c", capsys, "--seed", "8")
-        assert first["sha256"] == second["sha256"]
-        assert first["sha256"] == digests(tmp_path / "a")
-        assert first["sha256"]["power.parquet"] != other["sha256"]["power.parquet"]
-        assert first["entities"] == 4
-        assert first["steps"] == 800
-
-    def test_prints_a_summary_and_a_checksum_per_file(self, tmp_path, capsys):
-        assert main(["simulate", "--out", str(tmp_path / "a"), *self.SMALL]) == 0
-        out = capsys.readouterr().out
-        for name, digest in digests(tmp_path / "a").items():
-            assert f"{digest}  {tmp_path / 'a' / name}" in out
-
-    def test_drifts_can_be_switched_off_and_scaled(self, tmp_path, capsys):
-        drifts = ["soiling", "degradation"]
-        self.run(tmp_path / "all", capsys)
-        self.run(tmp_path / "less", capsys, "--without", *drifts, "--scale", "tariff=0.5")
-        logged = pd.read_csv(tmp_path / "all" / "drift.csv")["what"]
-        left = pd.read_csv(tmp_path / "less" / "drift.csv")["what"]
-        assert set(logged) - set(left) == set(drifts) & set(logged)
-
-    def test_the_same_command_twice_is_no_mistake(self, tmp_path, capsys):
-        first = self.run(tmp_path / "a", capsys, "--seed", "7")
-        written = (tmp_path / "a" / "power.parquet").stat().st_mtime_ns
-        assert self.run(tmp_path / "a", capsys, "--seed", "7") == first
-        assert (tmp_path / "a" / "power.parquet").stat().st_mtime_ns == written
-
-    def test_refuses_to_overwrite_another_data_set(self, tmp_path, capsys):
-        self.run(tmp_path / "a", capsys)
-        before = digests(tmp_path / "a")
-        assert main(["simulate", "--out", str(tmp_path / "a"), *self.SMALL, "--seed", "1"]) == 2
-        assert "--overwrite" in capsys.readouterr().err
-        assert digests(tmp_path / "a") == before
-        self.run(tmp_path / "a", capsys, "--seed", "1", "--overwrite")
-        assert digests(tmp_path / "a") != before
-
-    def test_refuses_a_folder_of_other_things_before_simulating(self, tmp_path, capsys):
-        (tmp_path / "thesis.tex").write_text("years of work")
-        assert main(["simulate", "--out", str(tmp_path), "--overwrite"]) == 2
-        assert "thesis.tex" in capsys.readouterr().err
-
-    @pytest.mark.parametrize(
-        ("options", "says"),
-        [
-            (["--entities", "0"], "entities"),
-            (["--steps", "1000000000000"], "before the end of 2100"),
-            (["--entities", "few"], "invalid int value: 'few'"),
-            (["--seed", "-1"], "seed"),
-            (["--without", "rapture"], "'rapture'"),
-            (["--scale", "outage"], "DRIFT=FACTOR"),
-            (["--scale", "outage=-1"], "outage"),
-            (["--scale", "outage=2", "--without", "outage"], "both"),
-            (["--colour", "red"], "--colour"),
-        ],
-    )
-    def test_mistakes_are_told_in_one_sentence(self, options, says, tmp_path, capsys):
-        try:
-            code = main(["simulate", "--out", str(tmp_path / "a"), *options])
-        except SystemExit as stopped:
-            code = stopped.code
-        err = capsys.readouterr().err
-        assert code == 2
-        assert err.startswith("clearwatt: ")
-        assert err.count("\n") == 1
-        assert says in err
-        assert not (tmp_path / "a").exists()
-
-
-def test_version():
-    done = subprocess.run([*CLEARWATT, "--version"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"clearwatt {__version__}\n")
-
-
-def test_a_full_disk_is_told_in_one_sentence():
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*CLEARWATT, "data", "list"], stdout=full, stderr=subprocess.PIPE, check=False
-        )
-    assert done.returncode == 2
-    assert re.fullmatch(rb"clearwatt: [^\n]*[Nn]o space left[^\n]*\n", done.stderr)
-
-
-def test_a_file_where_a_folder_should_go(tmp_path, capsys):
-    (tmp_path / "file").write_text("x")
-    out = str(tmp_path / "file" / "grid")
-    assert main(["simulate", "--out", out, "--entities", "1", "--steps", "200"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_closed_pipe_is_quiet():
-    read, write = os.pipe()
-    os.close(read)
-    with os.fdopen(write, "w") as closed:
-        done = subprocess.run(
-            [*CLEARWATT, "data", "list"], stdout=closed, stderr=subprocess.PIPE, check=False
-        )
-    assert done.stderr == b""
-    assert done.returncode == 141
-
-
-def test_ctrl_c_ends_with_130(csv_folder):
-    about = csv_folder / "ABOUT.md"
-    about.unlink()
-    os.mkfifo(about)  # reading it blocks, so that the command is surely under way
-    running = subprocess.Popen(
-        [*CLEARWATT, "data", "check", str(csv_folder)], stderr=subprocess.PIPE, text=True
-    )
-    with about.open("w"):  # returns once the command has opened the other end
-        running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert err == "clearwatt: interrupted\n"
-
-
-def commands(
-    parser: argparse.ArgumentParser, name: str = "clearwatt"
-) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Yield every command that can be run, by its full name."""
-    nested = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    if not nested:
-        yield name, parser
-    for action in nested:
-        for part, child in action.choices.items():
-            yield from commands(child, f"{name} {part}")
-
-
-def test_every_command_and_option_is_documented():
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    for name, parser in commands(build_parser()):
-        assert f"## `{name}" in page, f"docs/cli.md has no section '## `{name} …`'"
-        section = page.split(f"## `{name}", 1)[1].split("\n## ", 1)[0]
-        for action in parser._actions:
-            shown = action.option_strings[-1] if action.option_strings else str(action.metavar)
-            if shown != "--help":
-                assert shown in section, f"docs/cli.md does not document {name} {shown}"
-
-
-def test_every_documented_option_exists():
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    known = {"--help", "--version"}
-    for _, parser in commands(build_parser()):
-        known.update(option for action in parser._actions for option in action.option_strings)
-    assert set(re.findall(r"--[a-z][a-z-]+", page)) <= known

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "calibrate_simulator.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "calibrate_simulator.py"
 
 
 @pytest.mark.slow

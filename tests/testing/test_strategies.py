@@ -240,16 +240,6 @@ def test_check_strategy_stops_at_the_first_failure() -> None:
         testing.check_strategy(ForgottenPenalty())
 
 
-def test_a_recent_strategy_may_not_ask_for_everything() -> None:
-    @dataclass(frozen=True)
-    class AsksForAll(RecentReplay):
-        def objective(self, update: Update) -> Objective:
-            return Objective(update.past.everything())
-
-    with pytest.raises(AssertionError, match=r"'recent' but touched past\.everything"):
-        testing.check_history_access(AsksForAll())
-
-
 def test_checks_leave_the_strategy_as_it_was() -> None:
     strategy = CountsOnItself()
     testing.check_seeded_repeatability(strategy)

@@ -14,8 +14,8 @@ def output(capsys, *words):
     return capsys.readouterr().out
 
 
-def test_the_terminal_shows_three_tables_and_five_findings(write_run, capsys):
-    out = output(capsys, write_run())
+def test_the_terminal_shows_three_tables_and_five_findings(run_folder, capsys):
+    out = output(capsys, run_folder)
     assert "CLeaR_G     0.046 (0.005)  0.046 (0.025)" in out
     for title in ("Autoencoder: ", "Predictor: ", "In operation"):
         assert title in out
@@ -23,43 +23,42 @@ def test_the_terminal_shows_three_tables_and_five_findings(write_run, capsys):
     assert out.count(": holds (") == 5
 
 
-def test_markdown_has_the_tables_and_the_findings(write_run, capsys):
-    out = output(capsys, write_run(), "--format", "markdown")
+def test_markdown_has_the_tables_and_the_findings(run_folder, capsys):
+    out = output(capsys, run_folder, "--format", "markdown")
     assert out.count("\n### ") + out.startswith("### ") == 3
     assert "| CLeaR\\_G | **0.011** (0.001) | 0.011 (0.001) |" in out
     assert "- Every instance beats Baseline\\_L in FE: holds" in out
 
 
-def test_latex_has_a_table_each(write_run, capsys):
-    out = output(capsys, write_run(), "--format", "latex")
+def test_latex_has_a_table_each(run_folder, capsys):
+    out = output(capsys, run_folder, "--format", "latex")
     assert out.count(r"\begin{table}") == out.count(r"\end{table}") == 3
 
 
-def test_csv_can_be_read_back(write_run, capsys):
-    out = output(capsys, write_run(), "--format", "csv")
+def test_csv_can_be_read_back(run_folder, capsys):
+    out = output(capsys, run_folder, "--format", "csv")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert {line["row"] for line in lines} >= {"Baseline_U", "CLeaR_ReD"}
 
 
 @pytest.mark.parametrize("words", [("--json",), ("--format", "json")])
-def test_json_has_tables_kinds_and_findings(write_run, capsys, words):
-    document = json.loads(output(capsys, write_run(), *words))
+def test_json_has_tables_kinds_and_findings(run_folder, capsys, words):
+    document = json.loads(output(capsys, run_folder, *words))
     assert document["tables"]["predictor"]["CLeaR_G"]["fitting_error"]["paper_mean"] == 0.046
     assert set(document["kinds"]) == {"generator", "consumer", "residual"}
     assert {finding["verdict"] for finding in document["findings"]} == {"holds"}
 
 
-def test_one_entity_is_added(write_run, capsys):
-    folder = write_run()
-    assert "pv_01 alone" in output(capsys, folder, "--entity", "pv_01")
-    document = json.loads(output(capsys, folder, "--entity", "pv_01", "--json"))
+def test_one_entity_is_added(run_folder, capsys):
+    assert "pv_01 alone" in output(capsys, run_folder, "--entity", "pv_01")
+    document = json.loads(output(capsys, run_folder, "--entity", "pv_01", "--json"))
     assert document["entity"]["name"] == "pv_01"
     assert "predictor.fitting_error" in document["entity"]["rows"]["CLeaR_E"]
 
 
-def test_the_page_is_written_beside_the_tables(write_run, tmp_path, capsys):
+def test_the_page_is_written_beside_the_tables(run_folder, tmp_path, capsys):
     page = tmp_path / "report.html"
-    out = output(capsys, write_run(), "--html", page, "--entity", "household_01")
+    out = output(capsys, run_folder, "--html", page, "--entity", "household_01")
     assert f"pictures are in {page}" in out
     assert "selected>household_01<" in page.read_text(encoding="utf-8")
 
@@ -72,11 +71,11 @@ def test_the_page_is_written_beside_the_tables(write_run, tmp_path, capsys):
     ],
 )
 def test_mistakes_are_told_in_one_sentence_and_nothing_is_written(
-    write_run, tmp_path, capsys, words, says
+    run_folder, tmp_path, capsys, words, says
 ):
     page = tmp_path / "page.html"
     try:
-        code = main(["experiment", "report", str(write_run()), "--html", str(page), *words])
+        code = main(["experiment", "report", str(run_folder), "--html", str(page), *words])
     except SystemExit as stopped:
         code = stopped.code
     out, err = capsys.readouterr()
