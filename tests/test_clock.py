@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.clock import Clock, overdue, steps_per_day, steps_within
+from clearwatt.clock import Clock, is_overdue, steps_per_day, steps_within
 from clearwatt.errors import ConfigurationError
 
 DAY = 24
@@ -75,5 +75,5 @@ def test_durations_become_steps():
 
 def test_readings_are_overdue_beyond_their_lateness():
     np.testing.assert_array_equal(
-        overdue(AT, newest=13, lateness=2), [True, True, True, True, False, False, False]
+        is_overdue(AT, newest=13, lateness=2), [True, True, True, True, False, False, False]
     )

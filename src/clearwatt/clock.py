@@ -92,7 +92,7 @@ def steps_within(duration: timedelta, step: timedelta) -> int:
     return -(-duration // step)
 
 
-def overdue(times: Steps, *, newest: int, lateness: int) -> BoolArray:
+def is_overdue(times: Steps, *, newest: int, lateness: int) -> BoolArray:
     """Which times (n) lie more than ``lateness`` before the newest reading, all in one unit."""
     return np.asarray(times < newest - lateness, np.bool_)
 

@@ -345,7 +345,7 @@ class _Ray:
         # just ending aborts this process (ray-project/ray issue 54260). Closing is safe.
         while pending:
             (done,), _ = self._ray.wait(list(pending), num_returns=1)
-            with self._named():
+            with self._convert_errors():
                 result = self._ray.get(done)
             yield pending.pop(done), result
 
@@ -353,7 +353,7 @@ class _Ray:
         self._ray.shutdown()
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         """Convert Ray's own failures to ClearwattError; errors of the work pass unchanged."""
         errors = self._ray.exceptions
         try:

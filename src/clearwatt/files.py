@@ -106,14 +106,14 @@ def load_state(path: str | os.PathLike[str]) -> Saved:
         name, digest = manifest["tensors"]["file"], manifest["tensors"]["sha256"]
         content = (folder / Path(name).name).read_bytes()
     except (KeyError, TypeError) as error:
-        raise _damaged(folder, f"its {MANIFEST} names no tensors") from error
+        raise _damage_error(folder, f"its {MANIFEST} names no tensors") from error
     except OSError as error:
         # A state saved after this manifest was read has replaced the tensors.
         if _manifest(folder).get("tensors") != manifest["tensors"]:
             return load_state(folder)
-        raise _damaged(folder, f"{name} cannot be read ({error.strerror})") from error
+        raise _damage_error(folder, f"{name} cannot be read ({error.strerror})") from error
     if hashlib.sha256(content).hexdigest() != digest:
-        raise _damaged(folder, f"{name} is truncated or altered (its checksum differs)")
+        raise _damage_error(folder, f"{name} is truncated or altered (its checksum differs)")
     return Saved(manifest["values"], parse_tensors(content), folder)
 
 
@@ -123,7 +123,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise StateError(f"{folder} holds no saved state ({MANIFEST} is missing)") from error
     except (OSError, ValueError) as error:
-        raise _damaged(folder, f"{MANIFEST} is truncated or not JSON") from error
+        raise _damage_error(folder, f"{MANIFEST} is truncated or not JSON") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise StateError(f"{folder / MANIFEST} is not a ClearWatt state; choose another folder")
     if manifest.get("version") != VERSION:
@@ -132,7 +132,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
             f"version {VERSION}; load it with the release that wrote it"
         )
     if not isinstance(manifest.get("values"), dict):
-        raise _damaged(folder, f"{MANIFEST} is incomplete")
+        raise _damage_error(folder, f"{MANIFEST} is incomplete")
     return manifest
 
 
@@ -158,5 +158,5 @@ def _plain(value: object) -> object:
     )
 
 
-def _damaged(folder: Path, what: str) -> StateError:
+def _damage_error(folder: Path, what: str) -> StateError:
     return StateError(f"the state in {folder} is damaged: {what}; restore it from a backup")

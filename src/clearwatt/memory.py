@@ -41,11 +41,11 @@ def replay_indices(
     if policy != "random":
         edges = edges[-1 - _checked_recent(recent_updates) :]
     if policy == "decay":
-        return _decayed(edges, budget, rng)
-    return _uniform(int(edges[0]), int(edges[-1]), budget, rng)
+        return _sample_with_decay(edges, budget, rng)
+    return _sample_uniformly(int(edges[0]), int(edges[-1]), budget, rng)
 
 
-def _uniform(start: int, stop: int, budget: int, rng: np.random.Generator) -> Int64Array:
+def _sample_uniformly(start: int, stop: int, budget: int, rng: np.random.Generator) -> Int64Array:
     """Up to `budget` of start..stop-1, drawn with equal probability."""
     if stop - start <= budget:
         return np.arange(start, stop, dtype=np.int64)
@@ -53,11 +53,11 @@ def _uniform(start: int, stop: int, budget: int, rng: np.random.Generator) -> In
     return start + np.sort(chosen).astype(np.int64)
 
 
-def _decayed(edges: Int64Array, budget: int, rng: np.random.Generator) -> Int64Array:
+def _sample_with_decay(edges: Int64Array, budget: int, rng: np.random.Generator) -> Int64Array:
     sizes = np.diff(edges)
     shares = _shares(sizes, budget)
     parts = [
-        _uniform(int(start), int(start + size), int(share), rng)
+        _sample_uniformly(int(start), int(start + size), int(share), rng)
         for start, size, share in zip(edges[:-1], sizes, shares, strict=True)
     ]
     return np.concatenate([np.empty(0, np.int64), *parts])

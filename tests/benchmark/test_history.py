@@ -42,7 +42,7 @@ def test_a_round_lasts_so_many_steps_of_the_clock_also_across_a_gap(hills):
 
 
 def test_lagged_power_is_that_of_the_clock(hills):
-    lagged = hills.lagged(DAY)[:, 0]
+    lagged = hills.lagged_power(DAY)[:, 0]
     power = dict(zip(hills.at.tolist(), hills.measured[:, 0].tolist(), strict=True))
     for step, at in enumerate(hills.at.tolist()):
         assert lagged[step] == pytest.approx(power.get(at - DAY, np.nan), nan_ok=True)
@@ -50,7 +50,7 @@ def test_lagged_power_is_that_of_the_clock(hills):
 
 def test_power_that_is_not_known_yet_is_refused(coast):
     with pytest.raises(ConfigurationError, match="23 steps before is not known yet"):
-        coast.lagged(DAY - 1)
+        coast.lagged_power(DAY - 1)
 
 
 def test_a_warm_up_shorter_than_the_delay_is_refused(coast):

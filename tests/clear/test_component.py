@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from clearwatt.clear.buffers import SampleRows
-from clearwatt.clear.component import ClearSettings, Component, Model, aligned
+from clearwatt.clear.component import ClearSettings, Component, Model, align_memory
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import Batch, FineTune, OnlineEWC, Retrain
 from clearwatt.testing.scenario import models, start
@@ -75,8 +75,8 @@ def test_judging_compares_with_the_threshold():
 
 def test_due_counts_what_the_buffer_already_holds():
     component = absorbed(started(capacity=4), range(50, 55), [1, 0, 1, 0, 1])
-    assert component.due(np.array([False, False])) is None
-    assert component.due(np.array([False, True, True])) == 2
+    assert component.verdicts_until_full(np.array([False, False])) is None
+    assert component.verdicts_until_full(np.array([False, True, True])) == 2
 
 
 def test_an_update_re_estimates_the_threshold_on_both_buffers():
@@ -156,7 +156,7 @@ def test_past_is_refused_to_those_who_declare_none():
 def test_weights_from_anywhere_in_memory_are_put_where_torch_puts_its_own():
     buffer = torch.arange(40.0)
     tensors = {"a": buffer[1:17], "b": buffer[:8]}
-    found = aligned(tensors)
+    found = align_memory(tensors)
     assert all(tensor.data_ptr() % 64 == 0 for tensor in found.values())
     assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
     assert found["b"] is tensors["b"]

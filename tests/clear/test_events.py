@@ -78,7 +78,7 @@ def test_the_explanation_holds_the_facts(events):
 
 def test_the_explanation_names_the_unit_of_what_has_one(events):
     (event, *_) = of(events, "predictor", 1)
-    said = event.explained("kW")
+    said = event.explain("kW")
     assert f"threshold {event.threshold_before:.4g} to {event.threshold_after:.4g} kW;" in said
     assert f"{event.novelty_error_before:.4g} to {event.novelty_error_after:.4g} kW," in said
     assert said.count("kW") == (2 if event.familiarity_error_before is None else 3)

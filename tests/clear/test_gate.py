@@ -42,14 +42,14 @@ def started(strategy, *, gate: Gate | None = HALF, learning_rate: float = 1e-3) 
 
 def test_every_kth_sample_is_held_back():
     gate = Gate(share=0.1)
-    held = np.flatnonzero(gate.held_back(10 * FEWEST + 5))
+    held = np.flatnonzero(gate.held_back_mask(10 * FEWEST + 5))
     assert held.tolist() == list(range(9, 10 * FEWEST, 10))
 
 
 def test_nothing_is_held_back_from_a_window_too_small_to_compare():
     gate = Gate(share=0.1)
-    assert not gate.held_back(10 * FEWEST - 1).any()
-    assert gate.held_back(10 * FEWEST).sum() == FEWEST
+    assert not gate.held_back_mask(10 * FEWEST - 1).any()
+    assert gate.held_back_mask(10 * FEWEST).sum() == FEWEST
 
 
 def test_only_held_back_samples_count():

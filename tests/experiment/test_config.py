@@ -3,7 +3,7 @@
 import pytest
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.experiment.config import Experiment, adjusted, read_file
+from clearwatt.experiment.config import Experiment, read_file, replace_values
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import Phases
 
@@ -19,15 +19,15 @@ def test_values_replace_the_presets_and_leave_the_rest():
         "entities": ["a", "b"],
         "phases": PHASES,
     }
-    changed = adjusted(demo, values, "file")
+    changed = replace_values(demo, values, "file")
     assert changed.seed == 7
     assert changed.grid.alpha == (1.0, 2.5)
     assert changed.grid.novelty_capacity == demo.grid.novelty_capacity
     assert (changed.warmup.epochs, changed.warmup.patience) == (3, demo.warmup.patience)
     assert changed.entities == ("a", "b")
     assert changed.phases == Phases(100, 200, 50)
-    assert adjusted(demo, {"entities": "all"}, "file").entities == "all"
-    assert adjusted(demo, {"entities": 12}, "file").entities == 12
+    assert replace_values(demo, {"entities": "all"}, "file").entities == "all"
+    assert replace_values(demo, {"entities": 12}, "file").entities == 12
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_values_replace_the_presets_and_leave_the_rest():
 )
 def test_mistakes_are_named(values, says):
     with pytest.raises(ConfigurationError, match=says):
-        adjusted(Experiment(), values, "file")
+        replace_values(Experiment(), values, "file")
 
 
 def test_a_file_that_is_not_toml_is_named(tmp_path):
@@ -78,6 +78,6 @@ def test_a_file_that_is_not_toml_is_named(tmp_path):
 def test_given_capacities_are_not_scaled():
     demo = preset("demo")
     assert demo.grid.capacity_scale is None
-    assert adjusted(demo, {"grid": {"alpha": [1.0]}}, "file").grid.capacity_scale is None
-    given = adjusted(demo, {"grid": {"novelty_capacity": [700]}}, "file")
+    assert replace_values(demo, {"grid": {"alpha": [1.0]}}, "file").grid.capacity_scale is None
+    given = replace_values(demo, {"grid": {"novelty_capacity": [700]}}, "file")
     assert given.grid.scaled_to(5_000).capacities == (700,)

@@ -4,7 +4,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from clearwatt.errors import DataError
-from clearwatt.report.page import FigureChoice, PageFigures, environment, indented, write_page
+from clearwatt.report.page import FigureChoice, PageFigures, environment, indent_cell, write_page
 from clearwatt.report.plots import Panel
 from clearwatt.report.tables import TextTable
 
@@ -42,7 +42,7 @@ def test_facts_are_escaped():
 
 
 def test_leading_blanks_become_em_spaces():
-    assert indented("    <") == "&emsp;&emsp;&lt;"
+    assert indent_cell("    <") == "&emsp;&emsp;&lt;"
 
 
 def test_boxes_register_their_figures():

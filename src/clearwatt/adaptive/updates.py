@@ -84,7 +84,7 @@ class Update:
         used = np.ones(len(at), np.bool_)
         if settings.gate is not None:
             for side in self._sides:
-                used[side[settings.gate.held_back(len(side))]] = False
+                used[side[settings.gate.held_back_mask(len(side))]] = False
         ages = (request.boundary - at[used]) / day
         self.jobs: list[Job] = architecture.jobs(
             architecture.decayed(request.deployed.params),

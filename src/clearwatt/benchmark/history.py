@@ -161,7 +161,7 @@ class ZoneHistory:
             yield ForecastRound(steps, self.x[start:stop], self._samples(count), count - before)
             start, before = stop, count
 
-    def lagged(self, lag: int) -> Float32Array:
+    def lagged_power(self, lag: int) -> Float32Array:
         """Power so many clock steps before each sample, n x entities; NaN: not measured."""
         if lag < self.delay:
             raise ConfigurationError(

@@ -103,11 +103,11 @@ class Meter:
         finally:
             self._seconds += time.process_time() - started
 
-    def trained(self, column: int) -> None:
+    def count_training(self, column: int) -> None:
         """Count a training of the model of one entity."""
         self.trainings[column] += 1
 
-    def holds(self, column: int, size: int) -> None:
+    def count_bytes(self, column: int, size: int) -> None:
         """Record the bytes of past data kept for one entity; the maximum counts."""
         self.held_bytes[column] = max(self.held_bytes[column], size)
 

@@ -40,7 +40,7 @@ __all__ = [
     "Model",
     "ModelVersion",
     "SampleView",
-    "aligned",
+    "align_memory",
 ]
 
 RECENT_READINGS = 96
@@ -77,7 +77,7 @@ class Component:
         self.entity = entity
         self.sample_width = sample_width
         self.network = model.network
-        self.params = aligned(model.params)
+        self.params = align_memory(model.params)
         self.settings = settings
         self.rng = rng
         self.threshold = float("nan")
@@ -128,7 +128,7 @@ class Component:
             output = self.network.forward(self.verdict_params, seen[None])[0]
         return detection.is_novel(_errors(data, output), self.threshold)
 
-    def due(self, novel: npt.NDArray[np.bool_]) -> int | None:
+    def verdicts_until_full(self, novel: npt.NDArray[np.bool_]) -> int | None:
         """Number of verdicts until the novelty buffer is full; None: these do not fill it."""
         room = self.settings.novelty_capacity - len(self.novelty)
         return detection.run_to_trigger(novel, room)
@@ -218,7 +218,7 @@ class Component:
         before = self._both(request.deployed)
         if trained.diverged:
             return Assessment(request, trained, self.params, before, before, reason=DIVERGED)
-        params, gate = aligned(trained.params), self.settings.gate
+        params, gate = align_memory(trained.params), self.settings.gate
         after = self._both(request.window, params)
         if gate is None:
             return Assessment(request, trained, params, before, after)
@@ -272,7 +272,11 @@ class Component:
             torch.equal(tensor, waiting.params[name]) for name, tensor in params.items()
         ):
             self.candidate = None
-        self.params, self.threshold, self.state = aligned(params), threshold, aligned(state)
+        self.params, self.threshold, self.state = (
+            align_memory(params),
+            threshold,
+            align_memory(state),
+        )
 
     def _candidate(self, found: Assessment) -> ModelVersion:
         after, threshold = np.concatenate(found.after), self.threshold
@@ -295,7 +299,7 @@ class Component:
         gate = self.settings.gate
         if gate is None:
             return update
-        held = [gate.held_back(len(part.rows)) for part in samples]
+        held = [gate.held_back_mask(len(part.rows)) for part in samples]
         novelty, familiarity = (
             part.at(torch.from_numpy(np.flatnonzero(~mask)))
             for part, mask in zip((update.novelty, update.familiarity), held, strict=True)
@@ -322,7 +326,7 @@ class Component:
     @property
     def window(self) -> SampleRows:
         """The samples in both buffers, novel ones first."""
-        return _joined(self.novelty.samples, self.familiarity.samples)
+        return _concatenate(self.novelty.samples, self.familiarity.samples)
 
     @property
     def held(self) -> SampleRows:
@@ -364,14 +368,14 @@ class Component:
             self.history.close()
 
 
-def _joined(first: SampleRows, second: SampleRows) -> SampleRows:
+def _concatenate(first: SampleRows, second: SampleRows) -> SampleRows:
     targets = None
     if first.targets is not None and second.targets is not None:
         targets = np.concatenate([first.targets, second.targets])
     return SampleRows(np.concatenate([first.rows, second.rows]), targets)
 
 
-def aligned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def align_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors at memory addresses that are multiples of 64, as torch allocates them.
 
     Rounding of matrix products can depend on alignment. Tensors from a file or another process

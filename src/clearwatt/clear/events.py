@@ -61,9 +61,9 @@ class UpdateEvent:
     @property
     def explanation(self) -> str:
         """Why the update happened and what it changed, as text."""
-        return self.explained()
+        return self.explain()
 
-    def explained(self, unit: str = "") -> str:
+    def explain(self, unit: str = "") -> str:
         """The explanation with the unit of errors and thresholds, where they have one."""
         unit = f" {unit}" if unit else ""
         who = self.component if self.entity is None else f"{self.component} of {self.entity}"

@@ -202,7 +202,7 @@ class ClearForecaster(Forecaster):
     ) -> Stream[tuple[Change, ...]]:
         """Learn from samples that have become known; see `Forecaster.learn`."""
         steps = np.asarray(at, np.int64)
-        rows, power = self._scaled(x, y)
+        rows, power = self._scale(x, y)
         late = int(np.searchsorted(steps, self.book.known, side="right"))
         changes: list[Change] = []
         for part, passed in ((slice(0, late), True), (slice(late, None), False)):
@@ -338,7 +338,7 @@ class ClearForecaster(Forecaster):
     def _parts(self) -> tuple[Component, ...]:
         return (*self.instance.autoencoders, *self.instance.predictors)
 
-    def _scaled(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float32Array, Float32Array]:
+    def _scale(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float32Array, Float32Array]:
         scales = self.book.scales
         rows = checked_inputs(x, len(scales.inputs.mean)).astype(np.float64)
         power = checked_targets(y, len(rows), self.names).astype(np.float64)

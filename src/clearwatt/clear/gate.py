@@ -91,7 +91,7 @@ class Gate:
                 f"share is {self.share}; hold back more than 0 and at most 0.5 of the samples"
             )
 
-    def held_back(self, samples: int) -> BoolArray:
+    def held_back_mask(self, samples: int) -> BoolArray:
         """Mask of the samples to hold back: every k-th, or none if there are too few."""
         held = np.zeros(samples, np.bool_)
         every = round(1 / self.share)
@@ -111,7 +111,7 @@ class Gate:
         ``usual`` is the mean error of the deployed model at its deployment.
         """
         sides = [
-            _side(before, after, self.held_back(len(before)), usual=expected)
+            _side(before, after, self.held_back_mask(len(before)), usual=expected)
             for before, after, expected in zip(deployed, candidate, (0.0, usual), strict=True)
         ]
         return Comparison(self.margin, *sides)

@@ -35,7 +35,7 @@ class InputStore:
         values: Float32Array = self.values[np.searchsorted(self.rows, rows)]
         return values
 
-    def needed(self, by: Iterable[Int64Array]) -> tuple[Int64Array, Float32Array]:
+    def select(self, by: Iterable[Int64Array]) -> tuple[Int64Array, Float32Array]:
         """Row numbers and inputs of the rows that any of these arrays of row numbers contains."""
         held = self.rows
         first = int(held[0]) if len(held) else self.next_row
@@ -48,7 +48,7 @@ class InputStore:
 
     def keep(self, by: Iterable[Int64Array]) -> None:
         """Drop every row that none of these arrays of row numbers contains."""
-        rows, values = self.needed(by)
+        rows, values = self.select(by)
         if len(rows) < len(self):
             self.restore(rows, values, next_row=self.next_row)
 

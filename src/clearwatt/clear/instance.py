@@ -92,7 +92,7 @@ class Instance:
         instance = cls.bare(
             settings, x.shape[1], autoencoder=autoencoder, predictors=predictors, names=names
         )
-        x, y = instance._checked(x, y)
+        x, y = instance._check(x, y)
         rows = instance.inputs.append(x)
         for component in instance.autoencoders:
             instance._start_autoencoder(component, rows)
@@ -178,7 +178,7 @@ class Instance:
         `rollback_on_error`. Samples get row numbers from ``inputs.next_row`` on, unless the
         strategy never updates.
         """
-        inputs, targets = self._checked(x, y)
+        inputs, targets = self._check(x, y)
         deployed: list[Deployment] = []
         if self.settings.strategy.updates:
             block = self._block(inputs)
@@ -201,7 +201,7 @@ class Instance:
         samples measured for its entity. Samples get new row numbers. ``step`` does not change,
         and the events have this step.
         """
-        inputs, targets = self._checked(x, y)
+        inputs, targets = self._check(x, y)
         deployed: list[Deployment] = []
         if self.settings.strategy.updates:
             block = self._block(inputs)
@@ -390,7 +390,7 @@ class Instance:
         self.inputs.keep(part.held.rows for part in parts)
         self._prune_at = 2 * len(self.inputs) + PRUNE_SLACK
 
-    def _checked(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float32Array, Float32Array]:
+    def _check(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float32Array, Float32Array]:
         inputs = checked_inputs(x, self.inputs.width)
         names = [part.entity for part in self.predictors]
         return inputs, checked_targets(y, len(inputs), names)

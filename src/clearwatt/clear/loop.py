@@ -84,7 +84,7 @@ def run(component: Component, source: ComponentInput, trigger: Signal) -> Stream
     position, end = 0, len(source.samples.rows)
     while position < end:
         novel = source.judge(component, position)
-        due = component.due(novel)
+        due = component.verdicts_until_full(novel)
         taken = due or len(novel)
         component.absorb(source.samples.at(slice(position, position + taken)), novel[:taken])
         position += taken
@@ -130,7 +130,7 @@ class AutoencoderInput:
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class EncoderTimeline:
     """The encoders deployed during a block, and the latents (n x z) they compute.
 
     Encoder i is deployed from ``starts[i]`` on. With asynchronous updates, the timeline is the
@@ -159,25 +159,27 @@ class Timeline:
         return bisect_right(self.starts, position) - 1
 
 
-def represent(component: Component, block: InputBlock, inputs: InputStore) -> Stream[Timeline]:
+def represent(
+    component: Component, block: InputBlock, inputs: InputStore
+) -> Stream[EncoderTimeline]:
     """Run the autoencoder over a block; returns which encoder was deployed when."""
     network, first = reconstructor(component.network), component.params
     source = AutoencoderInput(network, block, inputs, dtype=component.settings.dtype)
     deployed = yield from run(component, source, "reconstruction")
-    return Timeline(network, block, first, deployed, source.latents)
+    return EncoderTimeline(network, block, first, deployed, source.latents)
 
 
-def represent_now(component: Component, block: InputBlock) -> Timeline:
+def represent_now(component: Component, block: InputBlock) -> EncoderTimeline:
     """The timeline of a block under the deployed encoder, which does not learn from it."""
     network = reconstructor(component.network)
     latents = encode(network, component.verdict_params, block.x)
-    return Timeline(network, block, component.params, [], latents)
+    return EncoderTimeline(network, block, component.params, [], latents)
 
 
 class PredictorInput:
     """The samples of a block as a predictor sees them: latents of the measured ones."""
 
-    def __init__(self, timeline: Timeline, y: Float32Array, inputs: InputStore) -> None:
+    def __init__(self, timeline: EncoderTimeline, y: Float32Array, inputs: InputStore) -> None:
         self._measured = np.flatnonzero(~np.isnan(y))
         self.samples = SampleRows(timeline.block.rows[self._measured], y[self._measured])
         self._targets = torch.from_numpy(y[self._measured])[:, None]
@@ -206,7 +208,11 @@ class PredictorInput:
 
 
 def run_predictors(
-    predictors: Sequence[Component], timeline: Timeline, y: Float32Array, *, inputs: InputStore
+    predictors: Sequence[Component],
+    timeline: EncoderTimeline,
+    y: Float32Array,
+    *,
+    inputs: InputStore,
 ) -> Stream[list[Deployment]]:
     """Run each predictor over its column of y (n x entities); encoder updates come first."""
     sources = [PredictorInput(timeline, column, inputs) for column in y.T]

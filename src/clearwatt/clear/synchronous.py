@@ -63,7 +63,10 @@ class Pair:
         novel_x = self.autoencoder.judge(Batch(torch.from_numpy(x), None), output)
         known_latents = latents[torch.from_numpy(measured)]
         novel_y = self.predictor.judge(Batch(known_latents, torch.from_numpy(targets)[:, None]))
-        due_x, due_y = self.autoencoder.due(novel_x), self.predictor.due(novel_y)
+        due_x, due_y = (
+            self.autoencoder.verdicts_until_full(novel_x),
+            self.predictor.verdicts_until_full(novel_y),
+        )
         ends: dict[Signal, int] = {}
         if due_x:
             ends["reconstruction"] = due_x
@@ -99,7 +102,7 @@ class Pair:
             step=step,
             trigger=trigger,
             also_novel=novel_x,
-            generated=None if generated is None else self._encoded(generated, encoder),
+            generated=None if generated is None else self._encode(generated, encoder),
             deployed=None if settings.gate is None else self._view(self.autoencoder.params),
         )
         (trained,) = yield (request.job,)
@@ -137,7 +140,7 @@ class Pair:
     def _view(self, encoder: Params) -> SampleView:
         return latent_view(self._network, encoder, self.inputs)
 
-    def _encoded(self, generated: Batch, encoder: Params) -> Batch:
+    def _encode(self, generated: Batch, encoder: Params) -> Batch:
         return Batch(encode(self._network, encoder, generated.inputs.numpy()), generated.targets)
 
     @property

@@ -65,7 +65,7 @@ def run_benchmark(options: argparse.Namespace) -> None:
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
 
-    benchmark = configured(options)
+    benchmark = benchmark_from(options)
     with progress(f"loading {options.data}"):
         dataset = load_dataset(options.data)
     with executor(
@@ -77,7 +77,7 @@ def run_benchmark(options: argparse.Namespace) -> None:
     _print(board, options)
 
 
-def configured(options: argparse.Namespace) -> Benchmark:
+def benchmark_from(options: argparse.Namespace) -> Benchmark:
     """The benchmark that the options describe."""
     from clearwatt.benchmark.peers import choose_peers
     from clearwatt.benchmark.run import Benchmark

@@ -72,7 +72,7 @@ def run_experiment(options: argparse.Namespace) -> None:
     from clearwatt.experiment.results import RESULTS, read_document, read_results
     from clearwatt.experiment.run import run
 
-    experiment = configured(options)
+    experiment = experiment_from(options)
     delay = None if options.delay is None else delay_option(options)
     with progress(f"loading {experiment.data}"):
         dataset = load_dataset(experiment.data)
@@ -103,19 +103,19 @@ def run_experiment(options: argparse.Namespace) -> None:
     )
 
 
-def configured(options: argparse.Namespace) -> Experiment:
+def experiment_from(options: argparse.Namespace) -> Experiment:
     """The preset, with the values of the file and then those of the options."""
-    from clearwatt.experiment.config import adjusted, read_file
+    from clearwatt.experiment.config import read_file, replace_values
     from clearwatt.experiment.presets import preset
 
     values = read_file(options.config) if options.config else {}
     written = values.pop("preset", "demo")
     base = preset(options.preset or str(written))
-    experiment = adjusted(base, values, str(options.config))
+    experiment = replace_values(base, values, str(options.config))
     given = {name: getattr(options, name) for name in ("data", "instances", "without", "seed")}
     given["entities"] = entity_choice(options.entities)
     chosen = {name: value for name, value in given.items() if value is not None}
-    return adjusted(experiment, chosen, "options")
+    return replace_values(experiment, chosen, "options")
 
 
 _COLUMNS: Mapping[str, Callable[[TrialRecord], float | None]] = {

@@ -15,7 +15,7 @@ from clearwatt.data.catalogue import CATALOGUE
 from clearwatt.data.features import Scaling, fit_scaling
 from clearwatt.data.load import SIMULATED
 from clearwatt.errors import ConfigurationError, DataError, StateError
-from clearwatt.experiment.config import Experiment, adjusted
+from clearwatt.experiment.config import Experiment, replace_values
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.protocol import Division, divide
@@ -82,7 +82,7 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
     results = read_results(path)
     about = _about(path)
     key = _instance_key(instance, results)
-    experiment = adjusted(Experiment(), about["experiment"], str(path / RUN))
+    experiment = replace_values(Experiment(), about["experiment"], str(path / RUN))
     dataset = _load(about["data"]["name"], data, path)
     names = [each.name for each in results.entities]
     division = divide(dataset, experiment.phases, names)
@@ -91,7 +91,7 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
             f"{dataset.name!r} is not what {path} was run on; give its data set with --data"
         )
     identity = digest(about["experiment"], about["data"], about["versions"])
-    context = _trained(RunFolder(path, identity), experiment, dataset, division)
+    context = _read_models(RunFolder(path, identity), experiment, dataset, division)
     zones = tuple(
         _warm_zone(at, context, dataset, configuration=_chosen(results, experiment, key, zone.name))
         for at, zone in enumerate(context.zones)
@@ -150,7 +150,7 @@ class _NoExecutor:
         pass
 
 
-def _trained(
+def _read_models(
     folder: RunFolder, experiment: Experiment, dataset: Dataset, division: Division
 ) -> Context:
     stages = Stages(folder, _NoExecutor())

@@ -42,8 +42,8 @@ class Dataset:
 
     def __post_init__(self) -> None:
         check_dataset(self.power, weather=self.weather, entities=self.entities, drifts=self.drifts)
-        weather = {zone: _protected(frame) for zone, frame in self.weather.items()}
-        object.__setattr__(self, "power", _protected(self.power))
+        weather = {zone: _read_only(frame) for zone, frame in self.weather.items()}
+        object.__setattr__(self, "power", _read_only(self.power))
         object.__setattr__(self, "weather", MappingProxyType(weather))
         entities = tuple(replace(entity, kind=Kind(entity.kind)) for entity in self.entities)
         object.__setattr__(self, "entities", entities)
@@ -142,7 +142,7 @@ class Dataset:
         )
 
 
-def _protected(frame: pd.DataFrame) -> pd.DataFrame:
+def _read_only(frame: pd.DataFrame) -> pd.DataFrame:
     """A read-only float32 copy with UTC times; values that are read-only already are shared."""
     values = frame.to_numpy(dtype=np.float32)
     if values.flags.writeable:

@@ -95,8 +95,8 @@ class GroupStatistics:
             "subtype": self.subtype,
             "entities": len(self.members),
             "capacity": self.capacity,
-            "capacity_factor": _named(self.capacity_factors),
-            "load_factor": _named(self.load_factors),
+            "capacity_factor": _spread_values(self.capacity_factors),
+            "load_factor": _spread_values(self.load_factors),
             "missing_share": self.missing_share,
             "flagged_share": self.flagged_share,
         }
@@ -125,5 +125,5 @@ class WeatherStatistics:
         }
 
 
-def _named(spread: tuple[float, float, float] | None) -> dict[str, float] | None:
+def _spread_values(spread: tuple[float, float, float] | None) -> dict[str, float] | None:
     return dict(zip(("min", "mean", "max"), spread, strict=True)) if spread else None

@@ -13,7 +13,7 @@ from clearwatt.experiment.protocol import PhaseSamples
 from clearwatt.experiment.records import BaselineKey, BaselineRecord, ComponentScore
 from clearwatt.experiment.recovery import daily_rmse
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone
-from clearwatt.experiment.trial import measured_rmse, rounded
+from clearwatt.experiment.trial import measured_rmse, round_daily
 
 BASELINES: Mapping[BaselineKey, Role] = {"L": "plain", "U": "everything"}
 
@@ -49,7 +49,7 @@ class BaselineTask(Task[list[BaselineRecord]]):
                             "autoencoder": representation.validation_rmse,
                             "predictor": head.validation_rmse,
                         },
-                        daily=rounded(daily_rmse(errors, context.day)),
+                        daily=round_daily(daily_rmse(errors, context.day)),
                     )
                 )
         return records

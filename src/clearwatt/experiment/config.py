@@ -111,7 +111,7 @@ def read_file(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path} is not TOML: {error}") from error
 
 
-def adjusted(experiment: Experiment, values: Mapping[str, object], where: str) -> Experiment:
+def replace_values(experiment: Experiment, values: Mapping[str, object], where: str) -> Experiment:
     """The experiment with some values replaced, tables within tables.
 
     Capacities that are given are not scaled.

@@ -222,7 +222,7 @@ def read_document(folder: Path) -> Json:
     """The results of a finished run as they are on disk."""
     path = folder / RESULTS
     if not path.is_file():
-        raise DataError(_why_absent(folder))
+        raise DataError(_absence(folder))
     document = _load(path)
     if document.get("format") != FORMAT or document.get("version") != VERSION:
         raise DataError(
@@ -242,7 +242,7 @@ def _load(path: Path) -> Json:
     return document
 
 
-def _why_absent(folder: Path) -> str:
+def _absence(folder: Path) -> str:
     if not folder.is_dir():
         return f"{folder} does not exist; give the folder that 'clearwatt experiment run' wrote"
     if not (folder / RUN).is_file():

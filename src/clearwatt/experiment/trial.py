@@ -55,7 +55,7 @@ def measured_rmse(targets: npt.ArrayLike, outputs: npt.ArrayLike) -> float | Non
     return _finite(lambda: prediction_error(targets, outputs))
 
 
-def rounded(values: npt.NDArray[np.floating[Any]]) -> DailyError:
+def round_daily(values: npt.NDArray[np.floating[Any]]) -> DailyError:
     """Values with six digits; None in place of NaN."""
     return tuple(
         float(f"{value:.6g}") if math.isfinite(value) else None for value in values.tolist()

@@ -29,7 +29,7 @@ from clearwatt.experiment.records import (
 )
 from clearwatt.experiment.recovery import daily_rmse, recoveries
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone, training_cost
-from clearwatt.experiment.trial import TrialResult, rounded, score_component
+from clearwatt.experiment.trial import TrialResult, round_daily, score_component
 from clearwatt.intervals import Calibrator, replay_quantiles
 from clearwatt.training.streams import Stream, drive, together
 
@@ -202,7 +202,7 @@ class _ZoneStream:
                 event_seconds=tuple(each.event.seconds for each in own),
             ),
             intervals=self._intervals(index, forecast, drifts),
-            daily=rounded(daily_rmse(errors, context.day)),
+            daily=round_daily(daily_rmse(errors, context.day)),
         )
         return TrialResult(self.configuration, trial, _candidate(encoder), _candidate(head))
 

@@ -99,11 +99,11 @@ def environment(package: str = "clearwatt.report") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["indented"] = indented
+    made.filters["indent_cell"] = indent_cell
     return made
 
 
-def indented(cell: str) -> Markup:
+def indent_cell(cell: str) -> Markup:
     """A cell with its leading blanks as em spaces; HTML would drop the blanks."""
     text = cell.lstrip(" ")
     return Markup("&emsp;") * ((len(cell) - len(text)) // 2) + escape(text)

@@ -38,7 +38,7 @@ class RunFolder:
         """
         _check_owner(path, about)
         path.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        with _lock(path):
             for leftover in path.rglob(".*.part"):
                 leftover.unlink()
             write_json(path / RUN, {"format": FORMAT, "version": VERSION, **about})
@@ -121,7 +121,7 @@ def _difference(there: object, here: object, name: str = "") -> str | None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock(path: Path) -> Iterator[None]:
     """Lock the folder against a second run; the lock of a killed run ends with it."""
     with (path / LOCK).open("w") as lock:
         try:

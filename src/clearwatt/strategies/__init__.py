@@ -66,8 +66,8 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
 
 def strategy_by_name(name: str, parameters: Mapping[str, object] | None = None) -> Strategy:
     """Make a built-in approach by name ("RandomReplay" or "random-replay")."""
-    by_name = {_folded(known): kind for known, kind in STRATEGIES.items()}
-    kind = by_name.get(_folded(name))
+    by_name = {_normalise(known): kind for known, kind in STRATEGIES.items()}
+    kind = by_name.get(_normalise(name))
     if kind is None:
         raise ConfigurationError(
             f"strategy {name!r} is unknown; choose one of {', '.join(STRATEGIES)}"
@@ -81,5 +81,5 @@ def strategy_by_name(name: str, parameters: Mapping[str, object] | None = None) 
     return kind(**given)
 
 
-def _folded(name: str) -> str:
+def _normalise(name: str) -> str:
     return name.replace("-", "").replace("_", "").replace(" ", "").lower()

@@ -67,7 +67,7 @@ class GenerativeReplay(Strategy):
             return {}
         data = _subset(warmup.data.inputs, self.fit_samples, warmup.rng)
         latents = warmup.network.encode(warmup.params, data[None])[0]
-        return self._fitted(latents, seen=warmup.data.size, rng=warmup.rng)
+        return self._fit(latents, seen=warmup.data.size, rng=warmup.rng)
 
     def generate(self, archive: Archive, count: int, rng: np.random.Generator) -> Batch:
         """Inputs and targets made from the same latents."""
@@ -93,9 +93,9 @@ class GenerativeReplay(Strategy):
         generated = draw_latents(update.state, count, update.rng)
         past = network.decode(update.params, generated[None])[0]
         latents = network.encode(params, torch.cat([past, recent])[None])[0]
-        return self._fitted(latents, seen=seen + len(present), rng=update.rng)
+        return self._fit(latents, seen=seen + len(present), rng=update.rng)
 
-    def _fitted(self, latents: Tensor, *, seen: int, rng: np.random.Generator) -> State:
+    def _fit(self, latents: Tensor, *, seen: int, rng: np.random.Generator) -> State:
         seed = int(rng.integers(2**31))
         state = fit_density(latents, self.density, components=self.components, seed=seed)
         return state | {"seen": torch.tensor([seen])}

@@ -29,7 +29,7 @@ def fit_density(
     z = latents.double().numpy()
     width = z.shape[1]
     if density == "prior":
-        return _packed(np.ones(1), np.zeros((1, width)), np.eye(width)[None])
+        return _pack(np.ones(1), np.zeros((1, width)), np.eye(width)[None])
     if density == "gaussian" or len(z) < 2 * components:
         return _gaussian(z)
     try:
@@ -54,7 +54,7 @@ def _gaussian(z: Float64Array) -> dict[str, Tensor]:
     covariance = np.atleast_2d(np.cov(z, rowvar=False))
     ridge = _RIDGE * max(1.0, float(covariance.diagonal().max()))
     factor = np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
-    return _packed(np.ones(1), z.mean(0)[None], factor[None])
+    return _pack(np.ones(1), z.mean(0)[None], factor[None])
 
 
 def _mixture(z: Float64Array, components: int, seed: int) -> dict[str, Tensor]:
@@ -63,14 +63,14 @@ def _mixture(z: Float64Array, components: int, seed: int) -> dict[str, Tensor]:
     centre, factor = whole["means"][0].double(), whole["factors"][0].double()
     white = torch.linalg.solve_triangular(factor, (torch.from_numpy(z) - centre).T, upper=False).T
     found = fit_mixture(white, components, np.random.default_rng(seed))
-    return _packed(
+    return _pack(
         found.weights.numpy(),
         (centre + found.means @ factor.T).numpy(),
         (factor @ found.factors).numpy(),
     )
 
 
-def _packed(
+def _pack(
     weights: npt.ArrayLike, means: npt.ArrayLike, factors: npt.ArrayLike
 ) -> dict[str, Tensor]:
     return {

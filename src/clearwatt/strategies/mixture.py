@@ -38,10 +38,10 @@ def fit_mixture(z: Tensor, components: int, rng: np.random.Generator) -> Mixture
     """
     features = _features(z)
     shares = _nearest(z, _spread_out(z, components, rng))
-    mixture = _maximised(shares, features, width=z.shape[1])
+    mixture = _maximise(shares, features, width=z.shape[1])
     for _ in range(STEPS):
         shares = (features @ _coefficients(mixture).T).softmax(dim=1)
-        mixture = _maximised(shares, features, width=z.shape[1])
+        mixture = _maximise(shares, features, width=z.shape[1])
     return mixture
 
 
@@ -64,7 +64,7 @@ def _coefficients(mixture: Mixture) -> Tensor:
     )
 
 
-def _maximised(shares: Tensor, features: Tensor, *, width: int) -> Mixture:
+def _maximise(shares: Tensor, features: Tensor, *, width: int) -> Mixture:
     """The mixture of highest likelihood, given what share of each sample (n x k) is whose."""
     sums = shares.T @ features
     counts = sums[:, -1:].clamp(min=torch.finfo(sums.dtype).tiny)

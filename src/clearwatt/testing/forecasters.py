@@ -66,7 +66,7 @@ def sample_stream() -> SampleStream:
     return SampleStream(np.concatenate([weather, calendar], axis=1), power, at)
 
 
-def started(start: Start, stream: SampleStream) -> Forecaster:
+def warm_up(start: Start, stream: SampleStream) -> Forecaster:
     """A forecaster after the warm-up."""
     return start(*stream.part(0, WARM_UP))
 
@@ -88,7 +88,7 @@ def check_forecaster(start: Start) -> None:
 def check_pure_forecasts(start: Start) -> None:
     """The same call twice gives the same bytes; a look far ahead changes nothing."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     follow(forecaster, stream, [WARM_UP, WARM_UP + 5 * DAY])
     before, deployed = forecaster.digest(), forecaster.deployed
     near = stream.part(WARM_UP + 5 * DAY, WARM_UP + 7 * DAY)
@@ -112,11 +112,11 @@ def check_pure_forecasts(start: Start) -> None:
 def check_any_cut(start: Start) -> None:
     """However samples are cut into blocks, the state is the same to the last bit."""
     stream = sample_stream()
-    whole = started(start, stream)
+    whole = warm_up(start, stream)
     follow(whole, stream, [WARM_UP, LENGTH])
-    odd = started(start, stream)
+    odd = warm_up(start, stream)
     follow(odd, stream, [*range(WARM_UP, LENGTH, 17), LENGTH])
-    single = started(start, stream)
+    single = warm_up(start, stream)
     stop = WARM_UP + 9 * DAY + 5
     follow(single, stream, [*range(WARM_UP, stop), LENGTH])
     for name, other in (("17 rows", odd), ("one row, then all", single)):
@@ -129,10 +129,10 @@ def check_any_cut(start: Start) -> None:
 def check_resume(start: Start) -> None:
     """Packed, unpacked and continued equals never stopped, to the last bit."""
     stream = sample_stream()
-    whole = started(start, stream)
+    whole = warm_up(start, stream)
     follow(whole, stream, [WARM_UP, LENGTH])
     for stop in (WARM_UP, WARM_UP + 11 * DAY + 3, WARM_UP + 25 * DAY):
-        resumed = started(start, stream)
+        resumed = warm_up(start, stream)
         follow(resumed, stream, [WARM_UP, stop] if stop > WARM_UP else [WARM_UP])
         resumed = type(resumed).unpack(_through_bytes(resumed.pack()))
         follow(resumed, stream, [stop, LENGTH])
@@ -145,7 +145,7 @@ def check_resume(start: Start) -> None:
 def check_deployed_resume(start: Start) -> None:
     """A Deployed value that was packed and unpacked forecasts the same bytes."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     follow(forecaster, stream, [WARM_UP, WARM_UP + 8 * DAY + 2])
     deployed = forecaster.deployed
     restored = type(deployed).unpack(_through_bytes(deployed.pack()))
@@ -162,8 +162,8 @@ def check_known_only(start: Start) -> None:
     cut = WARM_UP + 9 * DAY + 7
     garbled = stream.y.copy()
     garbled[cut:] = 1e3 * np.random.default_rng(1).normal(size=garbled[cut:].shape)
-    forecaster = started(start, stream)
-    other = started(start, stream)
+    forecaster = warm_up(start, stream)
+    other = warm_up(start, stream)
     for low in range(WARM_UP, cut, 5):
         high = min(low + 5, cut)
         follow(forecaster, stream, [low, high])
@@ -186,7 +186,7 @@ def check_late_readings(start: Start) -> None:
     late = stream.part(LATE, LATE + DAY)
     digests = []
     for cuts in ([0, DAY], [0, 7, DAY]):
-        forecaster = started(start, stream)
+        forecaster = warm_up(start, stream)
         follow(forecaster, stream._replace(y=gap), [WARM_UP, LATE + 2 * DAY])
         unaware = forecaster.digest()
         follow(forecaster, late, cuts)
@@ -200,7 +200,7 @@ def check_late_readings(start: Start) -> None:
 def check_corrections(start: Start) -> None:
     """A corrected reading is held with its new value, an excluded one is no longer held."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     name, step = forecaster.names[0], WARM_UP + 3 * DAY
     follow(forecaster, stream, [WARM_UP, step + 1])
     before = forecaster.digest()
@@ -221,7 +221,7 @@ def check_corrections(start: Start) -> None:
 def check_join(start: Start) -> None:
     """An entity can join; the others forecast as before, and it is forecast and learned."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     stop = WARM_UP + 10 * DAY
     follow(forecaster, stream, [WARM_UP, stop])
     ahead = stream.part(stop, stop + DAY)
@@ -243,7 +243,7 @@ def check_join(start: Start) -> None:
 def check_memory(start: Start) -> None:
     """No more samples are held than the memory allows."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     for low in range(WARM_UP, LENGTH, 50):
         follow(forecaster, stream, [low, min(low + 50, LENGTH)])
         assert forecaster.held <= forecaster.memory, (
@@ -256,7 +256,7 @@ def check_memory(start: Start) -> None:
 def check_jobs_elsewhere(start: Start) -> None:
     """Jobs that are trained elsewhere give the same state."""
     stream = sample_stream()
-    here, elsewhere = started(start, stream), started(start, stream)
+    here, elsewhere = warm_up(start, stream), warm_up(start, stream)
     samples = stream.part(WARM_UP, LENGTH)
     follow(here, stream, [WARM_UP, LENGTH])
     learning = elsewhere.learn(*samples)
@@ -279,7 +279,7 @@ def check_jobs_elsewhere(start: Start) -> None:
 def check_failed_block(start: Start) -> None:
     """A block that fails leaves the state as it was."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     follow(forecaster, stream, [WARM_UP, WARM_UP + DAY])
     before = forecaster.digest()
 
@@ -299,7 +299,7 @@ def check_failed_block(start: Start) -> None:
 def check_events(start: Start) -> None:
     """Every change has an event that explains itself, and versions can be activated again."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     first = forecaster.versions
     changes = follow(forecaster, stream, [WARM_UP, LENGTH])
     assert changes, "a stream that drifts causes no event"
@@ -322,7 +322,7 @@ def check_events(start: Start) -> None:
 def check_approval(start: Start) -> None:
     """With approval, a trained version waits; it is in service once it is activated."""
     stream = sample_stream()
-    forecaster = started(start, stream)
+    forecaster = warm_up(start, stream)
     forecaster.approval = True
     first = [version.number for version in forecaster.versions]
     follow(forecaster, stream, [WARM_UP, LENGTH])

@@ -26,10 +26,10 @@ from clearwatt.testing.scenario import (
     CAPACITY,
     STREAM,
     WARM_UP,
+    component_samples,
     models,
     observe,
     scenario,
-    seen_by,
     start,
 )
 from clearwatt.training.fleet import one_thread
@@ -166,7 +166,7 @@ def _update_once(strategy: Strategy, component: ComponentName, touched: list[str
     """Call a strategy as the loop does at an update, with a past that records its use."""
     data, (autoencoder, head, *_) = scenario(), models(strategy)
     model = autoencoder if component == "autoencoder" else head
-    known = seen_by(component, autoencoder, data.warm_x, data.warm_y)
+    known = component_samples(component, autoencoder, data.warm_x, data.warm_y)
     rng = np.random.default_rng(0)
     state = strategy.initial_state(WarmUpResult(component, model.network, model.params, known, rng))
     sealed = strategy.access is Access.NONE
@@ -175,8 +175,8 @@ def _update_once(strategy: Strategy, component: ComponentName, touched: list[str
         network=model.network,
         params=model.params,
         state=state,
-        novelty=seen_by(component, autoencoder, data.x[-CAPACITY:], data.y[-CAPACITY:]),
-        familiarity=seen_by(component, autoencoder, data.x[:CAPACITY], data.y[:CAPACITY]),
+        novelty=component_samples(component, autoencoder, data.x[-CAPACITY:], data.y[-CAPACITY:]),
+        familiarity=component_samples(component, autoencoder, data.x[:CAPACITY], data.y[:CAPACITY]),
         past=_SealedPast(touched) if sealed else _RecentPast(touched, known),
         capacity=CAPACITY,
         rng=rng,

@@ -110,7 +110,9 @@ def observe(
     return instance
 
 
-def seen_by(component: ComponentName, model: Model, x: Float32Array, y: Float32Array) -> Batch:
+def component_samples(
+    component: ComponentName, model: Model, x: Float32Array, y: Float32Array
+) -> Batch:
     """Inputs (n x d) and the first entity's measured targets as a component sees them.
 
     Args:

@@ -117,8 +117,8 @@ def test_quantiles_of_our_own_ascend_and_hold_what_they_say(forecasts, history):
 
 
 def test_one_that_peeks_a_single_step_ahead_would_be_found(coast):
-    ahead = replace(coast, delay=coast.delay - 1).lagged(coast.delay - 1)
-    again = replace(disturbed(coast), delay=coast.delay - 1).lagged(coast.delay - 1)
+    ahead = replace(coast, delay=coast.delay - 1).lagged_power(coast.delay - 1)
+    again = replace(disturbed(coast), delay=coast.delay - 1).lagged_power(coast.delay - 1)
     assert np.nanmax(np.abs(again - ahead)[: coast.first + STEP + 1]) > 1
 
 

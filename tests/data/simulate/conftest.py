@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from clearwatt.data.simulate.drift import Changes, grid_changes, resolve_factors
+from clearwatt.data.simulate.drift import DriftEffects, grid_changes, resolve_factors
 from clearwatt.data.simulate.site import Site, SiteClock
 from clearwatt.data.simulate.world import World, create_world
 
@@ -21,8 +21,8 @@ def year() -> World:
 
 
 @pytest.fixture(scope="session")
-def undisturbed() -> Changes:
-    return Changes(YEAR, {})
+def undisturbed() -> DriftEffects:
+    return DriftEffects(YEAR, {})
 
 
 @pytest.fixture

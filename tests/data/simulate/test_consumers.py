@@ -3,7 +3,7 @@ import pytest
 
 from clearwatt.data.schema import Kind
 from clearwatt.data.simulate.consumers import CONSUMERS, consumer_load
-from clearwatt.data.simulate.drift import Change, Changes
+from clearwatt.data.simulate.drift import DriftEffects, SimulatedDrift
 from clearwatt.data.simulate.entity_specs import SUBTYPES
 
 
@@ -49,8 +49,8 @@ def test_a_tariff_empties_the_evening_and_fills_the_night(year):
     household = CONSUMERS["household_block"]
 
     def load(strength):
-        change = Change("tariff", "x", 0, 0, None, 0.4, strength, "")
-        return consumer_load("x", household, year, Changes(steps, {"tariff": change}))
+        change = SimulatedDrift("tariff", "x", 0, 0, None, 0.4, strength, "")
+        return consumer_load("x", household, year, DriftEffects(steps, {"tariff": change}))
 
     before, after, hour = load(0.0), load(0.4), year.clock.hour
     assert after[np.abs(hour - 18.5) < 1].mean() < 0.85 * before[np.abs(hour - 18.5) < 1].mean()

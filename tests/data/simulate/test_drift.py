@@ -2,7 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearwatt.data.simulate.drift import Change, Changes, entity_changes, resolve_factors
+from clearwatt.data.simulate.drift import (
+    DriftEffects,
+    SimulatedDrift,
+    entity_changes,
+    resolve_factors,
+)
 from clearwatt.data.simulate.entity_specs import entity_specs
 from clearwatt.data.simulate.rules import DRIFT_NAMES, RULES
 from clearwatt.errors import ConfigurationError
@@ -10,7 +15,7 @@ from clearwatt.errors import ConfigurationError
 
 def change(**overrides):
     given = {"start": 10, "ramp": 4, "end": None, "nominal": 0.5, "strength": 0.5} | overrides
-    return Change(what="tariff", entity="x", description="", **given)
+    return SimulatedDrift(what="tariff", entity="x", description="", **given)
 
 
 def test_a_change_grows_over_its_ramp_and_stays():
@@ -33,8 +38,8 @@ def test_the_log_tells_from_and_to():
 
 
 def test_a_drift_that_does_not_strike_is_zero():
-    assert (Changes(5, {}).effect("tariff") == 0).all()
-    assert Changes(5, {}).nominal("tariff") == 0
+    assert (DriftEffects(5, {}).effect("tariff") == 0).all()
+    assert DriftEffects(5, {}).nominal("tariff") == 0
 
 
 def test_factors_default_to_one_and_scale_the_strength_only():

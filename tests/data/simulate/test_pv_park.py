@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from clearwatt.data.simulate.drift import Change, Changes
+from clearwatt.data.simulate.drift import DriftEffects, SimulatedDrift
 from clearwatt.data.simulate.pv_park import pv_park
 
 
 def struck(year, what, strength, start=0):
     steps = len(year.clock.times)
-    change = Change(what, "pv", start, 0, None, strength, strength, "")
-    return Changes(steps, {what: change})
+    change = SimulatedDrift(what, "pv", start, 0, None, strength, strength, "")
+    return DriftEffects(steps, {what: change})
 
 
 def test_an_undisturbed_park_yields_what_german_parks_yield(year, undisturbed):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from clearwatt.data.schema import Kind
-from clearwatt.data.simulate.drift import Change, Changes
+from clearwatt.data.simulate.drift import DriftEffects, SimulatedDrift
 from clearwatt.data.simulate.entity_specs import SUBTYPES
 from clearwatt.data.simulate.residual import SUBSTATIONS, residual_load
 
@@ -33,9 +33,11 @@ def test_rooftop_panels_hollow_out_sunny_noons(year, undisturbed):
 )
 def test_adoption_grows_over_the_span(year, undisturbed, what, hour, month):
     steps = len(year.clock.times)
-    change = Change(what, "x", 0, steps, None, 0.0, 0.3, "")
+    change = SimulatedDrift(what, "x", 0, steps, None, 0.0, 0.3, "")
     before = residual_load("x", SUBSTATIONS["residential"], year, undisturbed)
-    after = residual_load("x", SUBSTATIONS["residential"], year, Changes(steps, {what: change}))
+    after = residual_load(
+        "x", SUBSTATIONS["residential"], year, DriftEffects(steps, {what: change})
+    )
     added = after - before
     assert added.min() >= -1e-12
     at = np.asarray(year.clock.local.month == month) & (np.abs(year.clock.hour - hour) < 1)

@@ -57,7 +57,7 @@ class Adaptive(Peer):
             quantiles = calibrate(history, levels=self.levels, fitted=fitted, live=live)
         for column in range(len(history.entities)):
             meter.trainings[column] = 1 + int(forecaster.trainings[column])
-            meter.holds(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)
+            meter.count_bytes(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)
         return Forecasts(live[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: ZoneHistory) -> float:

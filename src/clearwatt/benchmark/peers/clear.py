@@ -93,8 +93,8 @@ class Clear(Peer):
         for column, own in enumerate(owned):
             meter.trainings[column] = 2 + len(own)
             parts = (instance.autoencoder_of(column), instance.predictors[column])
-            held = sum(_most_held(part, own) for part in parts)
-            meter.holds(column, held + _bytes_of_intervals(history, quantiles))
+            held = sum(_peak_bytes(part, own) for part in parts)
+            meter.count_bytes(column, held + _bytes_of_intervals(history, quantiles))
         return Forecasts(power[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: ZoneHistory) -> float:
@@ -128,7 +128,7 @@ def _bytes_of_intervals(history: ZoneHistory, quantiles: CalibratedQuantiles) ->
     return quantiles.state_bytes + WINDOW_DAYS * history.day * history.sample_bytes
 
 
-def _most_held(part: Component, own: Sequence[Deployment]) -> int:
+def _peak_bytes(part: Component, own: Sequence[Deployment]) -> int:
     """Most bytes of the past that a component held, usually just before an update."""
     events = [each.event for each in own if each.event.component == part.name]
     if part.history is not None:  # its samples contain the buffers'

@@ -38,7 +38,7 @@ class Climatology(Peer):
                 table.add(each.known.last(each.new))
             power[each.steps] = table.means(times[each.steps])
         for column in range(len(history.entities)):
-            meter.holds(column, table.bytes_per_entity)
+            meter.count_bytes(column, table.bytes_per_entity)
         return Forecasts(power, meter.costs)
 
     def seconds(self, history: ZoneHistory) -> float:

@@ -74,11 +74,13 @@ class LightGBM(Peer):
             for column in columns:
                 x, y = self._training_set(each, inputs[column], column)
                 if self.past != "frozen":
-                    meter.holds(column, y.nbytes + x.nbytes)
+                    meter.count_bytes(column, y.nbytes + x.nbytes)
                 with meter.learning():
-                    model = trained(x, y, seed=history.seed)
-                meter.trained(column)
-                power[each.steps, column] = said(model, inputs[column][history.first :][each.steps])
+                    model = train_booster(x, y, seed=history.seed)
+                meter.count_training(column)
+                power[each.steps, column] = predict_power(
+                    model, inputs[column][history.first :][each.steps]
+                )
         return Forecasts(power, meter.costs)
 
     def seconds(self, history: ZoneHistory) -> float:
@@ -114,7 +116,7 @@ def lagged_inputs(history: ZoneHistory, column: int) -> Float32Array:
     day = history.day
     known = -(-history.delay // day)  # whole days
     week = -(-known // WEEK) * WEEK
-    power = [history.lagged(days * day)[:, column] for days in (known, known + 1, week)]
+    power = [history.lagged_power(days * day)[:, column] for days in (known, known + 1, week)]
     power.append(_last_known_day(history, column))
     names = len(CALENDAR_COLUMNS)
     weather = pd.DataFrame(history.x[:, :-names].astype(np.float64), index=history.times)
@@ -139,7 +141,9 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def trained(x: Float32Array, y: Float32Array, *, seed: int, level: float | None = None) -> Booster:
+def train_booster(
+    x: Float32Array, y: Float32Array, *, seed: int, level: float | None = None
+) -> Booster:
     """Train on inputs (n x d) and power (n): the mean, or the quantile of a level."""
     import lightgbm
 
@@ -150,6 +154,6 @@ def trained(x: Float32Array, y: Float32Array, *, seed: int, level: float | None 
     return lightgbm.train(settings, lightgbm.Dataset(x, y), num_boost_round=TREES)
 
 
-def said(model: Booster, x: Float32Array) -> Power:
+def predict_power(model: Booster, x: Float32Array) -> Power:
     """What a model forecasts (n) for inputs (n x d)."""
     return np.asarray(model.predict(x, num_threads=1), np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
-from clearwatt.benchmark.peers.lightgbm import WEEK, said, trained
+from clearwatt.benchmark.peers.lightgbm import WEEK, predict_power, train_booster
 from clearwatt.intervals import LEVELS
 
 MEDIAN = 0.5
@@ -46,12 +46,14 @@ class LightGBMQuantiles(Peer):
         for each in history.rounds(self.days * history.day):
             for column in range(len(history.entities)):
                 x, y = (part[-self.window :] for part in each.known.of(column))
-                meter.holds(column, len(y) * history.sample_bytes)
+                meter.count_bytes(column, len(y) * history.sample_bytes)
                 with meter.learning():
-                    models = [trained(x, y, seed=history.seed, level=level) for level in LEVELS]
+                    models = [
+                        train_booster(x, y, seed=history.seed, level=level) for level in LEVELS
+                    ]
                 meter.trainings[column] += len(models)
                 for at, model in enumerate(models):
-                    found[each.steps, column, at] = said(model, each.x)
+                    found[each.steps, column, at] = predict_power(model, each.x)
         found.sort(axis=2)  # quantiles of separate models may cross
         quantiles = {level: found[:, :, at] for at, level in enumerate(LEVELS)}
         return Forecasts(quantiles[MEDIAN], meter.costs, quantiles)

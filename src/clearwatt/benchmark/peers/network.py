@@ -125,9 +125,9 @@ class _ModelStack:
             trained = train([self._job(*each) for each in sets])
         for (column, _, y), result in zip(sets, trained, strict=True):
             self._params[column] = result.params
-            self._meter.trained(column)
+            self._meter.count_training(column)
             if keep:
-                self._meter.holds(column, len(y) * self._sample_bytes)
+                self._meter.count_bytes(column, len(y) * self._sample_bytes)
 
     def _job(self, column: int, x: Float32Array, y: Float32Array) -> Job:
         return Job(

@@ -40,10 +40,10 @@ class Persistence(Peer):
         power = np.full((history.steps, len(history.entities)), np.nan)
         for periods in range(least, least + FURTHER):
             unknown = np.isnan(power)
-            power[unknown] = history.lagged(periods * period)[history.first :][unknown]
+            power[unknown] = history.lagged_power(periods * period)[history.first :][unknown]
         mean = np.nanmean(history.known().y, axis=0, dtype=np.float64)
         for column in range(len(history.entities)):
-            meter.holds(column, 4 * least * period)
+            meter.count_bytes(column, 4 * least * period)
         return Forecasts(np.where(np.isnan(power), mean, power), meter.costs)
 
     def seconds(self, history: ZoneHistory) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearwatt.arrays import Float64Array
-from clearwatt.data.simulate.drift import STEPS_PER_DAY, Changes
+from clearwatt.data.simulate.drift import STEPS_PER_DAY, DriftEffects
 from clearwatt.data.simulate.electrification import electric_vehicles, heat_pumps
 from clearwatt.data.simulate.profiles import Mix, mix_profiles
 from clearwatt.data.simulate.randomness import random_stream, red_noise, smooth
@@ -76,7 +76,9 @@ CONSUMERS: Mapping[str, ConsumerType] = {
 }
 
 
-def consumer_load(name: str, subtype: ConsumerType, world: World, changes: Changes) -> Float64Array:
+def consumer_load(
+    name: str, subtype: ConsumerType, world: World, changes: DriftEffects
+) -> Float64Array:
     """The load of a consumer (n), as a share of its connected capacity."""
     rhythm = 1.0 - subtype.base - subtype.heating - subtype.cooling
     load = (
@@ -90,7 +92,7 @@ def consumer_load(name: str, subtype: ConsumerType, world: World, changes: Chang
     return _limit_peaks(np.maximum(headroom(changes) * load, 0.0))
 
 
-def tariff_shift(world: World, changes: Changes) -> Float64Array:
+def tariff_shift(world: World, changes: DriftEffects) -> Float64Array:
     """The factor (n) by which a time-of-use tariff changes the load."""
     hour = world.clock.hour
     expensive = np.exp(-0.5 * ((hour - 18.5) / 1.8) ** 2)
@@ -99,19 +101,19 @@ def tariff_shift(world: World, changes: Changes) -> Float64Array:
     return 1.0 + changes.effect("tariff") * (0.4 * noon + 0.6 * night - expensive)
 
 
-def headroom(changes: Changes) -> float:
+def headroom(changes: DriftEffects) -> float:
     """The share of a connection in use before the growth that it is designed for."""
     adopted = changes.nominal("heat_pumps") + changes.nominal("electric_vehicles")
     return 1.0 / (1.0 + 0.5 * adopted + 0.4 * changes.nominal("tariff"))
 
 
-def electrification_load(world: World, changes: Changes) -> Float64Array:
+def electrification_load(world: World, changes: DriftEffects) -> Float64Array:
     """The additional load (n) of heat pumps and electric vehicles."""
     heat = changes.effect("heat_pumps") * heat_pumps(world)
     return heat + changes.effect("electric_vehicles") * electric_vehicles(world)
 
 
-def _activity(subtype: ConsumerType, world: World, changes: Changes) -> Float64Array:
+def _activity(subtype: ConsumerType, world: World, changes: DriftEffects) -> Float64Array:
     changed = np.clip(changes.effect("behaviour"), 0.0, 1.0)
     return (1.0 - changed) * mix_profiles(subtype.mix, world.profiles) + changed * mix_profiles(
         subtype.new_mix, world.profiles

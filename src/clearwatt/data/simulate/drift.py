@@ -31,7 +31,7 @@ STEPS_PER_DAY = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SimulatedDrift:
     """One drift of one entity, or of the whole grid, in steps of the simulated span.
 
     ``nominal`` is the strength at factor 1, ``strength`` that at the configured factor.
@@ -66,11 +66,11 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class DriftEffects:
     """The drifts of one entity over ``steps`` steps; the effect of an absent drift is zero."""
 
     steps: int
-    by_name: Mapping[str, Change]
+    by_name: Mapping[str, SimulatedDrift]
 
     def effect(self, what: str) -> Float64Array:
         """The strength of a drift at each step (n)."""
@@ -120,30 +120,32 @@ def _is_factor(value: object) -> bool:
 
 def entity_changes(
     spec: EntitySpec, factors: Mapping[str, float], *, steps: int, seed: int
-) -> Changes:
+) -> DriftEffects:
     """The drifts of one entity."""
     changes = (_draw(rule, spec, factors[rule.what], steps=steps, seed=seed) for rule in RULES)
-    return Changes(steps, {change.what: change for change in changes if change is not None})
+    return DriftEffects(steps, {change.what: change for change in changes if change is not None})
 
 
-def grid_changes(factors: Mapping[str, float], *, steps: int) -> Changes:
+def grid_changes(factors: Mapping[str, float], *, steps: int) -> DriftEffects:
     """The drifts of the whole grid."""
     seasons, nwp = factors[SEASONS], factors[NWP_CHANGE]
     start = int(NWP_CHANGE_START * steps)
-    return Changes(
+    return DriftEffects(
         steps,
         {
-            SEASONS: Change(
+            SEASONS: SimulatedDrift(
                 SEASONS, None, 0, 0, None, 1.0, seasons, "the annual cycle of sun, air and habits"
             ),
-            NWP_CHANGE: Change(
+            NWP_CHANGE: SimulatedDrift(
                 NWP_CHANGE, None, start, 0, None, 1.0, nwp, "the weather model is replaced"
             ),
         },
     )
 
 
-def _draw(rule: Rule, spec: EntitySpec, factor: float, *, steps: int, seed: int) -> Change | None:
+def _draw(
+    rule: Rule, spec: EntitySpec, factor: float, *, steps: int, seed: int
+) -> SimulatedDrift | None:
     rng = random_stream(seed, "drift", rule.what, spec.name)
     chance, when, size, length = rng.random(4).tolist()
     first = spec.number == 1 and spec.kind == rule.always
@@ -152,7 +154,7 @@ def _draw(rule: Rule, spec: EntitySpec, factor: float, *, steps: int, seed: int)
     start = int(_between(rule.start, when) * steps)
     days = None if rule.days is None else _between(rule.days, length)
     nominal = _between(rule.strength, size)
-    return Change(
+    return SimulatedDrift(
         what=rule.what,
         entity=spec.name,
         start=start,

@@ -14,7 +14,12 @@ from clearwatt.data.dataset import Dataset
 from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.simulate.consumers import CONSUMERS, consumer_load
 from clearwatt.data.simulate.dispatchable import biogas_plant, river_station
-from clearwatt.data.simulate.drift import Changes, entity_changes, grid_changes, resolve_factors
+from clearwatt.data.simulate.drift import (
+    DriftEffects,
+    entity_changes,
+    grid_changes,
+    resolve_factors,
+)
 from clearwatt.data.simulate.entity_specs import EntitySpec, entity_specs
 from clearwatt.data.simulate.gaps import missing_readings
 from clearwatt.data.simulate.pv_park import park_layout, pv_park
@@ -117,7 +122,7 @@ def _simulate(spec: EntitySpec, world: World, factors: Mapping[str, float]) -> _
     )
 
 
-def _output(spec: EntitySpec, world: World, changes: Changes) -> Float64Array:
+def _output(spec: EntitySpec, world: World, changes: DriftEffects) -> Float64Array:
     name, subtype = spec.name, spec.subtype
     if spec.kind is Kind.CONSUMER:
         return consumer_load(name, CONSUMERS[subtype], world, changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clearwatt.arrays import Float64Array
-from clearwatt.data.simulate.drift import STEPS_PER_DAY, Changes
+from clearwatt.data.simulate.drift import STEPS_PER_DAY, DriftEffects
 from clearwatt.data.simulate.panels import SOUTH, SOUTH_EAST, SOUTH_WEST, panel_output
 from clearwatt.data.simulate.randomness import random_stream, red_noise
 from clearwatt.data.simulate.world import World
@@ -20,7 +20,7 @@ def park_layout(name: str, seed: int) -> str:
     return str(random_stream(seed, name, "design").choice(list(LAYOUTS)))
 
 
-def pv_park(name: str, world: World, changes: Changes) -> Float64Array:
+def pv_park(name: str, world: World, changes: DriftEffects) -> Float64Array:
     """The output of a PV park (n), as a share of its final capacity."""
     panels = LAYOUTS[park_layout(name, world.seed)]
     output = _passing_clouds(name, world) * panel_output(panels, world.sun, world.weather)
@@ -34,7 +34,7 @@ def _passing_clouds(name: str, world: World) -> Float64Array:
     return np.clip(1.0 + (0.04 + 0.6 * cover * (1.0 - cover)) * passing, 0.2, 1.2)
 
 
-def _cleanliness(world: World, changes: Changes) -> Float64Array:
+def _cleanliness(world: World, changes: DriftEffects) -> Float64Array:
     # Grime builds up until the yearly cleaning, loose dust until the next heavy rain.
     days = np.arange(changes.steps) / STEPS_PER_DAY
     washed = np.where(world.weather.precipitation_mm > WASHING_RAIN_MM, days, 0.0)
@@ -43,6 +43,6 @@ def _cleanliness(world: World, changes: Changes) -> Float64Array:
     return np.clip(1.0 - changes.effect("soiling") * (0.6 * grime + 0.4 * dust), 0.0, 1.0)
 
 
-def _ageing(changes: Changes) -> Float64Array:
+def _ageing(changes: DriftEffects) -> Float64Array:
     age_years = np.arange(changes.steps) / (STEPS_PER_DAY * DAYS_PER_YEAR)
     return np.clip(1.0 - changes.effect("degradation") * age_years, 0.0, 1.0)

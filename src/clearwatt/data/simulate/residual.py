@@ -17,7 +17,7 @@ from clearwatt.data.simulate.consumers import (
     load_noise,
     tariff_shift,
 )
-from clearwatt.data.simulate.drift import Changes
+from clearwatt.data.simulate.drift import DriftEffects
 from clearwatt.data.simulate.electrification import electric_vehicles, heat_pumps
 from clearwatt.data.simulate.profiles import mix_profiles
 from clearwatt.data.simulate.randomness import random_stream
@@ -57,7 +57,9 @@ SUBSTATIONS: Mapping[str, Substation] = {
 }
 
 
-def residual_load(name: str, station: Substation, world: World, changes: Changes) -> Float64Array:
+def residual_load(
+    name: str, station: Substation, world: World, changes: DriftEffects
+) -> Float64Array:
     """The load of a substation (n), as a share of its capacity; negative if it feeds back."""
     rng = random_stream(world.seed, name, "design")
     rooftop = rng.uniform(*station.rooftop)

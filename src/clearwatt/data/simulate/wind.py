@@ -10,7 +10,7 @@ from windpowerlib.power_curves import smooth_power_curve
 from windpowerlib.power_output import power_curve
 
 from clearwatt.arrays import Float64Array
-from clearwatt.data.simulate.drift import Changes
+from clearwatt.data.simulate.drift import DriftEffects
 from clearwatt.data.simulate.randomness import random_stream, red_noise
 from clearwatt.data.simulate.world import World
 
@@ -36,7 +36,7 @@ def farm_turbine(name: str, seed: int) -> Turbine:
     return TURBINES[int(random_stream(seed, name, "design").integers(len(TURBINES)))]
 
 
-def wind_farm(name: str, world: World, changes: Changes) -> Float64Array:
+def wind_farm(name: str, world: World, changes: DriftEffects) -> Float64Array:
     """The output of a wind farm (n), as a share of its initial capacity."""
     turbine = farm_turbine(name, world.seed)
     gusts = red_noise(random_stream(world.seed, name, "gusts"), changes.steps, timescale=3.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.arrays import Float64Array
-from clearwatt.data.simulate.drift import Changes
+from clearwatt.data.simulate.drift import DriftEffects
 from clearwatt.data.simulate.forecast import forecast_anomalies
 from clearwatt.data.simulate.panels import ROOFS, panel_output
 from clearwatt.data.simulate.profiles import closures, demand_profiles
@@ -44,7 +44,7 @@ class World:
 
 
 def create_world(
-    start: pd.Timestamp, steps: int, *, changes: Changes, site: Site, seed: int
+    start: pd.Timestamp, steps: int, *, changes: DriftEffects, site: Site, seed: int
 ) -> World:
     """The common inputs of a grid over ``steps`` quarter-hours from ``start``."""
     seasons = float(changes.effect(SEASONS)[0])

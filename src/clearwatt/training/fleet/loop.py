@@ -132,7 +132,7 @@ class _Stack:
         return losses
 
     def _end_epochs(self) -> None:
-        staying = [i for i, member in enumerate(self._active) if not self._finished(i, member)]
+        staying = [i for i, member in enumerate(self._active) if not self._is_finished(i, member)]
         if len(staying) == len(self._active):
             return
         self._active = [self._active[i] for i in staying]
@@ -151,7 +151,7 @@ class _Stack:
         weights, batch = self._weights, jobs[0].training.batch
         return joined.differentiator(weights.params, weights.gradients, batch=batch)
 
-    def _finished(self, position: int, member: FleetMember) -> bool:
+    def _is_finished(self, position: int, member: FleetMember) -> bool:
         if member.steps_left:
             return False
         started = time.perf_counter()

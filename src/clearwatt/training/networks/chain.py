@@ -95,11 +95,11 @@ class Chain:
             x.requires_grad or any(tensor.requires_grad for layer in layers for tensor in layer)
         )
         if differentiable or x.shape[1] < FEW:
-            return _stacked(layers, x)
-        return self._in_blocks(params, x)[..., : layers[-1][1].shape[1]]
+            return _forward_stacked(layers, x)
+        return self._forward_blocks(params, x)[..., : layers[-1][1].shape[1]]
 
     @torch.no_grad()
-    def _in_blocks(self, params: Params, x: Tensor) -> Tensor:
+    def _forward_blocks(self, params: Params, x: Tensor) -> Tensor:
         """Many rows: block by block, and in a block model by model, at aligned widths."""
         layers = self.layers(self.resize(params, self.aligned))
         members, width = layers[-1][1].shape
@@ -111,7 +111,7 @@ class Chain:
             rows = slice(start, start + size)
             blocks = zip(models, x[:, rows].expand(members, -1, -1), result[:, rows], strict=True)
             for model, block, out in blocks:
-                _single(model, block, values=values, out=out)
+                _forward_single(model, block, values=values, out=out)
         return result
 
 
@@ -125,7 +125,7 @@ def resize(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     return result
 
 
-def _stacked(layers: Sequence[Layer], x: Tensor) -> Tensor:
+def _forward_stacked(layers: Sequence[Layer], x: Tensor) -> Tensor:
     """All models at once, open to autograd."""
     x = x.expand(len(layers[0][0]), -1, -1)
     for weight, bias in layers[:-1]:
@@ -134,7 +134,9 @@ def _stacked(layers: Sequence[Layer], x: Tensor) -> Tensor:
     return torch.baddbmm(bias.unsqueeze(1), x, weight)
 
 
-def _single(layers: Sequence[Layer], x: Tensor, *, values: Sequence[Tensor], out: Tensor) -> None:
+def _forward_single(
+    layers: Sequence[Layer], x: Tensor, *, values: Sequence[Tensor], out: Tensor
+) -> None:
     """One model on `b x in`, into `out`; rows narrower than the first layer lack only zeros."""
     rows = len(x)
     for (weight, bias), value in zip(layers[:-1], values, strict=True):

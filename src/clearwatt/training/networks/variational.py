@@ -77,7 +77,7 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         if all(weight == self.kl_weight for weight in weights):
             return self
         sizes = (self.inputs, self.width, self.layers, self.latent)
-        return _Joined(*sizes, members=tuple(weights))
+        return _MixedWeights(*sizes, members=tuple(weights))
 
     def weigh(self, values: Tensor) -> Tensor:
         """Values `m x b` times what the divergence counts in the loss of each member."""
@@ -131,7 +131,7 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
 
 
 @dataclass(frozen=True)
-class _Joined(VariationalAutoencoder):
+class _MixedWeights(VariationalAutoencoder):
     """Members of one shape, each with its own `kl_weight`."""
 
     members: tuple[float, ...] = ()

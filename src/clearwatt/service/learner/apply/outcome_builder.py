@@ -89,7 +89,7 @@ class OutcomeBuilder:
         self.event(
             f"update:{key}:{component.updates}",
             kind,
-            event.explained(self._unit_of(component)),
+            event.explain(self._unit_of(component)),
             entity=None if event.entity is None else str(event.entity),
             time=time,
             details={**asdict(event), "before": before, "after": version, "unit": "power"},

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import BoolArray, Float32Array
-from clearwatt.clock import overdue
+from clearwatt.clock import is_overdue
 
 Times = npt.NDArray[np.int64]
 
@@ -41,7 +41,7 @@ class Rows:
         """Which of these times are no longer waited for."""
         if self.watermark is None:
             return np.zeros(len(times), np.bool_)
-        return (times < self.start) | overdue(times, newest=self.watermark, lateness=lateness)
+        return (times < self.start) | is_overdue(times, newest=self.watermark, lateness=lateness)
 
     def has_reading(self, columns: npt.NDArray[np.int64], times: Times) -> BoolArray:
         """Which of these cells have a reading already."""
@@ -77,7 +77,7 @@ class Rows:
         first = self._open
         done = self.reported[first:].all(axis=1) & covered
         if self.watermark is not None:
-            done |= overdue(self.times[first:], newest=self.watermark, lateness=lateness)
+            done |= is_overdue(self.times[first:], newest=self.watermark, lateness=lateness)
         return int(np.argmin(done)) if not done.all() else len(done)
 
     def close(self, count: int, *, keep: int) -> None:
