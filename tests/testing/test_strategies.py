@@ -64,7 +64,7 @@ def test_other_hyperparameters(strategy: Strategy) -> None:
 
 def test_every_check_is_in_the_list_and_public() -> None:
     public = {name for name in testing.__all__ if name.startswith("check_")}
-    others = {"check_strategy", "check_executor", "check_store"}
+    others = {"check_strategy", "check_executor", "check_store", "check_forecaster"}
     others |= {check.__name__ for check in testing.STORE_CHECKS}
     assert {check.__name__ for check in testing.STRATEGY_CHECKS} == public - others
 
