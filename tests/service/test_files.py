@@ -75,11 +75,11 @@ def test_the_newest_versions_and_those_in_use_stay(tmp_path):
         for number in range(6)
     ]
     other = version(0, entity="pv 2", path=files.write("predictor:pv 2:0", {}, {}))
-    files.remove(files.outdated([*versions, other], keep=2))
+    files.remove(files.find_outdated([*versions, other], keep=2))
     left = [each.number for each in versions if (tmp_path / each.path).exists()]
     assert left == [0, 2, 4, 5]
     assert files.read(other.path).values == {}
-    assert files.outdated([*versions, other], keep=2) == set()
+    assert files.find_outdated([*versions, other], keep=2) == set()
 
 
 def test_the_two_newest_checkpoints_are_kept_newest_first(tmp_path):

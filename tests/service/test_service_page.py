@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clearwatt.service.api.problems import CODES
-from clearwatt.service.api.security.auth import role_needed
+from clearwatt.service.api.security.auth import required_role
 
 from .application import Web
 
@@ -34,7 +34,7 @@ def test_every_address_is_documented_and_no_other(operations):
 
 def test_the_roles_in_the_table_are_those_that_are_asked_for():
     for method, path, role in documented():
-        assert (role_needed(method, path) or "open") == role, f"{method} {path}"
+        assert (required_role(method, path) or "open") == role, f"{method} {path}"
 
 
 def test_every_error_code_is_documented():

@@ -52,7 +52,7 @@ class ModelFiles:
         """Write a version and return its path below the data directory, durable when it returns."""
         path = f"models/{_file_name(version)}"
         folder = self.root / path
-        with _told_if_full(folder):
+        with _translate_full_disk(folder):
             save_state(folder, values, tensors)
             _sync(folder, folder.parent)
         return path
@@ -61,7 +61,9 @@ class ModelFiles:
         """Read a version by its path; a StateError says what is missing or damaged."""
         return load_state(self._below(path))
 
-    def outdated(self, versions: Iterable[StoredVersion], *, keep: int = KEPT_VERSIONS) -> set[str]:
+    def find_outdated(
+        self, versions: Iterable[StoredVersion], *, keep: int = KEPT_VERSIONS
+    ) -> set[str]:
         """Paths of versions on disk that are neither in use, awaiting a decision nor new.
 
         Args:
@@ -103,7 +105,7 @@ class Checkpoints:
         """Keep what ``save`` writes into the folder it is given; older ones but one are removed."""
         folder = self._of(zone) / f"checkpoint-{position}"
         unfinished = folder.with_name(f".{folder.name}.part")
-        with _told_if_full(folder):
+        with _translate_full_disk(folder):
             self._clear(folder.parent)
             unfinished.mkdir(parents=True)
             try:
@@ -179,7 +181,7 @@ def _sync(*folders: Path) -> None:
 
 
 @contextmanager
-def _told_if_full(folder: Path) -> Iterator[None]:
+def _translate_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

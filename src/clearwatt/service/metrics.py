@@ -40,7 +40,7 @@ class Metrics:
         self.registry: CollectorRegistry = _Registry(auto_describe=True)
         self._requests = Counter(
             "clearwatt_http_requests",
-            "Requests answered.",
+            "Requests record.",
             ["method", "route", "status"],
             registry=self.registry,
         )
@@ -80,7 +80,7 @@ class Metrics:
         )
         self._fallbacks = Counter(
             "clearwatt_fallbacks",
-            "Forecasts that a fallback answered at least in part, by what was missing.",
+            "Forecasts that a fallback record at least in part, by what was missing.",
             ["zone", "cause"],
             registry=self.registry,
         )
@@ -110,13 +110,13 @@ class Metrics:
 
     def count_forecasts(self, forecasts: Iterable[EntityForecast], *, seconds: float) -> None:
         """Count the forecasts of one request and the seconds it took."""
-        answered, causes, sources = 0, Tally[tuple[str, str]](), np.zeros(len(Source), np.int64)
+        record, causes, sources = 0, Tally[tuple[str, str]](), np.zeros(len(Source), np.int64)
         for forecast in forecasts:
-            answered += 1
+            record += 1
             sources += np.bincount(forecast.sources, minlength=len(Source))
             causes.update({(forecast.zone, missing.cause) for missing in forecast.missing})
-            self._ages.answered(forecast)
-        self._forecasts.inc(answered)
+            self._ages.record(forecast)
+        self._forecasts.inc(record)
         self._seconds.observe(seconds)
         for source in Source:
             self._steps.labels(source.label).inc(int(sources[source]))
@@ -155,7 +155,7 @@ class _Ages(Collector):
         self._clock = clock
         self.last: dict[str, tuple[float, int | None]] = {}
 
-    def answered(self, forecast: EntityForecast) -> None:
+    def record(self, forecast: EntityForecast) -> None:
         weather = None if forecast.weather is None else forecast.weather[1]
         self.last[forecast.zone] = forecast.issued_at, weather
 

@@ -24,12 +24,12 @@ _REMEDY = "write it as in 2024-05-01T12:15:00Z or 2024-05-01T14:15:00+02:00"
 
 def seconds(given: object) -> int:
     """Whole seconds since 1970 of an RFC 3339 time; fractions of a second are cut off."""
-    return _parsed(_text(given))[0]
+    return _parse(_text(given))[0]
 
 
 def exact_seconds(given: object) -> int:
     """The same for a time that must not have fractions of a second."""
-    whole, fraction = _parsed(_text(given))
+    whole, fraction = _parse(_text(given))
     if fraction:
         raise DataError(f"{given!r} has fractions of a second; readings lie on whole steps")
     return whole
@@ -62,7 +62,7 @@ def _text(given: object) -> str:
 
 
 @lru_cache(maxsize=65_536)  # batches repeat the same few times for many entities
-def _parsed(given: str) -> tuple[int, bool]:
+def _parse(given: str) -> tuple[int, bool]:
     if not _RFC_3339.fullmatch(given):
         naive = _RFC_3339.fullmatch(given + "Z") is not None
         what = "has no time zone" if naive else "is not an RFC 3339 time"

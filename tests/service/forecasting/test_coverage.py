@@ -75,7 +75,7 @@ def test_a_range_is_read_once_until_the_weather_changes(plant):
     before = coverage.inputs(plant.zone, plant.scaling, TIMES)
     assert coverage.inputs(plant.zone, plant.scaling, TIMES) is before
     plant.weather(NOW)
-    coverage.changed("north")
+    coverage.forget("north")
     assert set(coverage.inputs(plant.zone, plant.scaling, TIMES).issued) == {NOW}
 
 
@@ -87,7 +87,7 @@ def test_weather_that_arrives_while_it_is_read_is_not_missed(plant, monkeypatch)
         issues = read(*args, **options)
         monkeypatch.setattr(plant.store, "weather", read)
         plant.weather(NOW)
-        coverage.changed("north")
+        coverage.forget("north")
         return issues
 
     monkeypatch.setattr(plant.store, "weather", overtaken)

@@ -103,7 +103,7 @@ def test_new_weather_counts_as_soon_as_it_is_told(plant, forecaster):
     plant.weather(NOW - DAY, start=NOW - DAY, hours=72)
     before = ask(forecaster)
     issue = plant.weather(NOW, seed=1)
-    forecaster.weather_changed("north")
+    forecaster.forget_weather("north")
     after = ask(forecaster)
     expected = SIZE * plant.instance.predict(plant.inputs(issue, TIMES))
     np.testing.assert_array_equal(after[0].values, expected[:, 0].astype(np.float32))
@@ -162,7 +162,7 @@ def test_a_variable_that_is_missing_is_named(plant, forecaster):
     plant.store.add_weather(
         type(issue)("north", issue.issued_at, issue.times, values), at=float(NOW)
     )
-    forecaster.weather_changed("north")
+    forecaster.forget_weather("north")
     (forecast,) = ask(forecaster, "e0")
     assert "no sun for zone north" in forecast.missing[0].reason
 

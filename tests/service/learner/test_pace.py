@@ -60,5 +60,5 @@ def test_after_a_failure_steps_halve_down_to_one_and_grow_again(store):
         steps.fail()
         steps.halve()
     assert taken == [8, 4, 2, 1, 1]
-    assert steps.reduced
+    assert steps.is_reduced
     assert sizes(steps, store, times=4) == [1, 2, 4, 8]

@@ -73,7 +73,9 @@ def test_every_look_at_the_readings_goes_by_their_key(path):
     plans = []
     with closing(open_store(path)) as store:
         with store.reading() as session:
-            given = session.given(numbers={"chunk": [1], "entity": [2], "time": [3], "flag": [0]})
+            given = session.value_table(
+                numbers={"chunk": [1], "entity": [2], "time": [3], "flag": [0]}
+            )
         look = "r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time"
         for sql in (
             f"SELECT r.value FROM {given.sql} CROSS JOIN readings r WHERE {look}",

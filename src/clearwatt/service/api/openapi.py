@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from clearwatt.service.api.context import AppContext
-from clearwatt.service.api.security.auth import role_needed
+from clearwatt.service.api.security.auth import required_role
 from clearwatt.service.records import Role
 
 _METHODS = frozenset({"get", "post", "put", "patch", "delete"})
@@ -43,7 +43,7 @@ def _complete_schema(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             if method in _METHODS:
-                _complete_operation(operation, role_needed(method.upper(), path), guarded=guarded)
+                _complete_operation(operation, required_role(method.upper(), path), guarded=guarded)
     return schema
 
 

@@ -74,7 +74,7 @@ class Coverage:
                     del ranges[next(iter(ranges))]
         return found
 
-    def changed(self, zone: str) -> None:
+    def forget(self, zone: str) -> None:
         """Forget what is kept of a zone."""
         with self._lock:
             self._changes[zone] += 1

@@ -65,14 +65,14 @@ class Block:
     predictors: Bank
 
     @property
-    def shared(self) -> bool:
+    def shares_encoder(self) -> bool:
         """Whether one encoder serves them all."""
         return len(self.encoders.ids) == 1
 
     def forecast(self, x: Tensor, members: Sequence[int]) -> Iterator[Tensor]:
         """Scaled forecasts (k x n) of some members, a few at a time, for inputs (1 x n x d)."""
         encoder = reconstructor(self.encoders.network)
-        latent = encoder.encode(self.encoders.double([0]), x) if self.shared else None
+        latent = encoder.encode(self.encoders.double([0]), x) if self.shares_encoder else None
         for start in range(0, len(members), AT_ONCE):
             some = members[start : start + AT_ONCE]
             seen = encoder.encode(self.encoders.double(some), x) if latent is None else latent

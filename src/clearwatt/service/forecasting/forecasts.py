@@ -38,7 +38,7 @@ class ForecastService:
     """Forecasts by what is deployed; safe to call from several threads.
 
     It reads models, weather and readings and changes none of them. Its owner says when the learner
-    has committed (`reload`) and when weather has arrived (`weather_changed`).
+    has committed (`reload`) and when weather has arrived (`forget_weather`).
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class ForecastService:
         """Look again at every zone that was asked for, after the learner was away."""
         self._deployments.refresh()
 
-    def weather_changed(self, zone: str) -> None:
+    def forget_weather(self, zone: str) -> None:
         """Forget what is kept of a zone's weather."""
-        self._coverage.changed(zone)
+        self._coverage.forget(zone)
 
     def deployed(self, zone: str) -> DeployedZone:
         """What a zone forecasts with now."""

@@ -90,13 +90,13 @@ class Recorder:
         closing = False
         while not closing:
             with self._changed:
-                self._changed.wait_for(self._due)
+                self._changed.wait_for(self._has_work)
                 # Wait a little longer, for more to write in one go.
                 closing = self._changed.wait_for(lambda: self._closing, self._interval / 2)
             self._flush()
         self._drop()
 
-    def _due(self) -> bool:
+    def _has_work(self) -> bool:
         return bool(self._closing or self._vintages or self._events)
 
     def _flush(self) -> None:

@@ -38,7 +38,7 @@ class Pace:
         self._failures = 0
 
     @property
-    def reduced(self) -> bool:
+    def is_reduced(self) -> bool:
         """Whether a batch failed recently."""
         return self._reduced is not None
 

@@ -66,7 +66,7 @@ def main(config: LearnerConfig, pipe: connection.Connection) -> None:
     """
     _set_up_process(config)
     inbox = Inbox(pipe)
-    with _locked(config.data_dir / "learner.lock", inbox) as locked:
+    with _lock_directory(config.data_dir / "learner.lock", inbox) as locked:
         store = _open_store(config, inbox) if locked else None
         if store is not None:
             with closing(store):
@@ -117,7 +117,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _locked(path: Path, inbox: Inbox) -> Iterator[bool]:
+def _lock_directory(path: Path, inbox: Inbox) -> Iterator[bool]:
     """Lock the data directory; waits for a predecessor that is about to end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:

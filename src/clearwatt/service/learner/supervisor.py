@@ -76,7 +76,9 @@ class Supervisor:
         self._restarts = 0
         self._beat: tuple[float, Heartbeat] | None = None
         self._watcher = threading.Thread(target=self._watch, daemon=True, name="watch-learner")
-        self._messenger = threading.Thread(target=self._pass_on, daemon=True, name="wake-learner")
+        self._messenger = threading.Thread(
+            target=self._send_messages, daemon=True, name="wake-learner"
+        )
 
     def start(self) -> None:
         """Start the learner and go on; it is ready some seconds later."""
@@ -131,26 +133,26 @@ class Supervisor:
         wait = FIRST_WAIT
         while not self._stopping.is_set():
             started = time.monotonic()
-            code = self._live()
+            code = self._run_learner()
             if self._stopping.is_set():
                 return
             wait = FIRST_WAIT if time.monotonic() - started > STEADY else wait
-            self._tell_restart(code, wait)
+            self._record_restart(code, wait)
             self._stopping.wait(wait)
             wait = min(2 * wait, LONGEST_WAIT)
 
-    def _live(self) -> int | None:
+    def _run_learner(self) -> int | None:
         """One learner's life; returns its exit code."""
         learner = self._learner = _LearnerProcess(self._config)
         self._woken.set()  # what came before it was there, "stop" included
         with suppress(EOFError, OSError):
             while True:
-                self._hear(learner.pipe.recv())
-        code = learner.gone()
+                self._handle(learner.pipe.recv())
+        code = learner.wait_for_exit()
         self._learner = None
         return code
 
-    def _hear(self, message: tuple[Any, ...]) -> None:
+    def _handle(self, message: tuple[Any, ...]) -> None:
         match message:
             case ("heartbeat", Heartbeat() as beat):
                 self._beat = time.monotonic(), beat
@@ -160,18 +162,18 @@ class Supervisor:
                 except Exception as error:  # a listener's trouble must not deafen the service
                     _LOG.error("change not taken in", extra={"zone": zone}, exc_info=error)
 
-    def _pass_on(self) -> None:
+    def _send_messages(self) -> None:
         """Send what is to be told, so that whoever wakes the learner never waits for it."""
         while True:
             self._woken.wait()
             self._woken.clear()
             stopping, learner = self._stopping.is_set(), self._learner
             if learner is not None:
-                learner.tell("stop" if stopping else "wake")
+                learner.send("stop" if stopping else "wake")
             if stopping and not self._watcher.is_alive():
                 return
 
-    def _tell_restart(self, code: int | None, wait: float) -> None:
+    def _record_restart(self, code: int | None, wait: float) -> None:
         self._restarts += 1
         what = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         _LOG.error("learner died", extra={"how": what, "retry_s": wait})
@@ -202,12 +204,12 @@ class _LearnerProcess:
         self.process.start()
         theirs.close()  # so that the pipe ends with the process
 
-    def tell(self, message: str) -> None:
+    def send(self, message: str) -> None:
         """Send a message; one that is gone is found out by whoever listens."""
         with suppress(OSError):
             self.pipe.send((message,))
 
-    def gone(self) -> int | None:
+    def wait_for_exit(self) -> int | None:
         """Wait for its end and return its exit code."""
         self.process.join()
         self.pipe.close()

@@ -42,13 +42,13 @@ class Upkeep:
         self._new_versions = False
         self._outdated: set[str] = set()
 
-    def owed(self, position: int) -> bool:
+    def has_changes(self, position: int) -> bool:
         """Whether an entry was applied since the last checkpoint."""
         return position > self._position
 
     def when(self, position: int) -> float:
         """When the next checkpoint is due, by `time.monotonic`."""
-        if not self.owed(position):
+        if not self.has_changes(position):
             return math.inf
         return self._at if self.due else self._at + IDLE_CHECKPOINT
 
@@ -69,7 +69,7 @@ class Upkeep:
         self._position, self._at, self.due = position, time.monotonic(), False
 
     def _prune(self) -> None:
-        outdated = self._files.outdated(self._versions())
+        outdated = self._files.find_outdated(self._versions())
         # One checkpoint later, so that neither of the two that are kept can still ask for them.
         self._files.remove(outdated & self._outdated)
         self._outdated, self._new_versions = outdated - self._outdated, False

@@ -147,7 +147,11 @@ class ZoneLearner:
         """Commit and checkpoint before the end of the process; a step in progress is dropped."""
         if self._outcome is not None:
             self._commit(self._outcome, head=self._outcome.status.position)
-        if self._learning is not None and self._stream is None and self._upkeep.owed(self.position):
+        if (
+            self._learning is not None
+            and self._stream is None
+            and self._upkeep.has_changes(self.position)
+        ):
             self._upkeep.checkpoint(self._learning)
 
     def _step(self, head: int) -> None:
@@ -261,7 +265,7 @@ class ZoneLearner:
             self.context.tell(outcome.status)
         self._outcome = None
         self._upkeep.note(outcome, due=self._learning is not None and self._learning.due_checkpoint)
-        if self._pace.reduced:
+        if self._pace.is_reduced:
             self._upkeep.due = True  # what comes next failed before: keep what did not
         else:
             self._complaint = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearwatt.service.records import Vintage
-from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.session import Insert, Row, Session
 
 VINTAGES = (
@@ -20,7 +20,7 @@ def add(session: Session, vintages: Sequence[Vintage]) -> None:
     """Keep forecasts."""
     if not vintages:
         return
-    count = locked_counter(session, "vintages")
+    count = lock_counter(session, "vintages")
     session.insert(Insert("vintages"), list(zip(*map(_row, vintages), strict=True)))
     set_counter(session, "vintages", count + len(vintages))
 
@@ -50,7 +50,7 @@ def find(
 
 def prune(session: Session, before: float) -> int:
     """Forget forecasts that were issued before a time; returns how many."""
-    count = locked_counter(session, "vintages")
+    count = lock_counter(session, "vintages")
     removed = session.run("DELETE FROM vintages WHERE issued_at < ?", before)
     set_counter(session, "vintages", count - removed)
     return removed

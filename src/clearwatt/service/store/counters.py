@@ -9,7 +9,7 @@ from clearwatt.service.store.session import Session
 Counter = Literal["entities", "events", "vintages"]
 
 
-def locked_counter(session: Session, name: Counter) -> int:
+def lock_counter(session: Session, name: Counter) -> int:
     """Where a counter stands; until the transaction ends no other can count on.
 
     Without the lock, a reader that goes on after the highest number it has seen could miss a lower

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.store.content import dump_json
-from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.session import Insert, Row, Session
 
 EVENTS = "SELECT key, kind, message, at, actor, zone, entity, time, details, seq FROM events"
@@ -50,8 +50,8 @@ def record(session: Session, events: Sequence[ServiceEvent]) -> None:
     """Number and keep the events whose key is not known yet."""
     if not events:
         return
-    last = locked_counter(session, "events")
-    given = session.given(texts={"key": [event.key for event in events]})
+    last = lock_counter(session, "events")
+    given = session.value_table(texts={"key": [event.key for event in events]})
     sql = f"SELECT key FROM events WHERE key IN (SELECT given.key FROM {given.sql})"
     known = {key for (key,) in session.rows(sql, *given.values)}
     new = {event.key: event for event in reversed(events) if event.key not in known}
@@ -67,7 +67,7 @@ def find(session: Session, wanted: Wanted) -> list[ServiceEvent]:
     found = wanted.conditions()
     conditions, values = [sql for sql, _ in found], [value for _, value in found]
     if wanted.kinds is not None:
-        given = session.given(texts={"kind": wanted.kinds})
+        given = session.value_table(texts={"kind": wanted.kinds})
         conditions.append(f"kind IN (SELECT given.kind FROM {given.sql})")
         values += given.values
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""

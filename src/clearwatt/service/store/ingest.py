@@ -55,7 +55,7 @@ def add(
     """Keep and journal what is new or different; returns also the extents that have grown."""
     batch = last_of_each(readings)
     members = directory.find(session, batch["entity"])
-    journals = journal.locked_journals(session, {zone for _, zone in members.values()})
+    journals = journal.lock_journals(session, {zone for _, zone in members.values()})
     found, before = stored_values(session, batch)
     same = found & ((before == batch["value"]) | (np.isnan(before) & np.isnan(batch["value"])))
     changed, corrected = batch[~same], batch[found & ~same]

@@ -37,13 +37,13 @@ class Journal:
     issues: int
 
 
-def locked_journals(session: Session, zones: Collection[str]) -> dict[str, Journal]:
+def lock_journals(session: Session, zones: Collection[str]) -> dict[str, Journal]:
     """Journals of zones; until the transaction ends no other can write to these zones.
 
     That makes the order of numbers the order of commits. Always in order of the zones' ids, so
     that two transactions never wait for each other.
     """
-    given = session.given(texts={"zone": sorted(zones)})
+    given = session.value_table(texts={"zone": sorted(zones)})
     found = session.rows(
         "SELECT zone, head, readings, issues FROM journals WHERE zone IN "
         f"(SELECT given.zone FROM {given.sql}) ORDER BY zone {session.locking}",
@@ -66,7 +66,7 @@ class Addition:
     readings: int = 0
     issues: int = 0
 
-    def advanced(self) -> Journal:
+    def resulting_journal(self) -> Journal:
         """The journal with this in it."""
         return replace(
             self.journal,
@@ -78,7 +78,7 @@ class Addition:
 
 def append(session: Session, additions: Sequence[Addition], *, at: float) -> list[Journal]:
     """Append to journals that are locked, one entry each; returns them as they are then."""
-    after = [addition.advanced() for addition in additions]
+    after = [addition.resulting_journal() for addition in additions]
     if not after:
         return after
     zones, heads = [journal.zone for journal in after], [journal.head for journal in after]
@@ -91,15 +91,15 @@ def append(session: Session, additions: Sequence[Addition], *, at: float) -> lis
 
 def add_command(session: Session, command: Command) -> int:
     """Append a command and return its number."""
-    journal = locked_journals(session, [command.zone])[command.zone]
+    journal = lock_journals(session, [command.zone])[command.zone]
     addition = Addition(journal, "command", dump_command(command))
     return append(session, [addition], at=command.at)[0].head
 
 
 def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
     """Append an issue unless it is there; one that changes a known issue leaves an event."""
-    journal = locked_journals(session, [issue.zone])[issue.zone]
-    content = dump_weather(_checked(session, issue))
+    journal = lock_journals(session, [issue.zone])[issue.zone]
+    content = dump_weather(_check_weather(session, issue))
     known = session.rows(
         "SELECT seq, content FROM weather WHERE zone = ? AND issued_at = ? "
         "ORDER BY seq DESC LIMIT 1",
@@ -114,7 +114,7 @@ def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
     row = (issue.zone, seq, issue.issued_at, first, last, len(issue.times), content)
     session.insert_row(Insert("weather"), *row)
     if known:
-        events.record(session, [_replaced(issue, seq=seq, before=known[0][0], at=at)])
+        events.record(session, [_replacement_event(issue, seq=seq, before=known[0][0], at=at)])
     return True
 
 
@@ -170,7 +170,7 @@ def _entry(zone: str, row: Row) -> Entry:
     return Entry(seq, zone, issue)
 
 
-def _checked(session: Session, issue: WeatherIssue) -> WeatherIssue:
+def _check_weather(session: Session, issue: WeatherIssue) -> WeatherIssue:
     (text,) = session.rows("SELECT variables FROM zones WHERE id = ?", issue.zone)[0]
     shape = (len(issue.times), len(json.loads(text)))
     if len(issue.times) == 0 or issue.values.shape != shape:
@@ -183,7 +183,7 @@ def _checked(session: Session, issue: WeatherIssue) -> WeatherIssue:
     return issue
 
 
-def _replaced(issue: WeatherIssue, *, seq: int, before: int, at: float) -> ServiceEvent:
+def _replacement_event(issue: WeatherIssue, *, seq: int, before: int, at: float) -> ServiceEvent:
     return ServiceEvent(
         key=f"weather:{issue.zone}:{seq}",
         kind="correction",

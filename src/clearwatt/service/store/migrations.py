@@ -33,10 +33,10 @@ def migrate(
     for statement in (text for step in migrations[version:] for text in step):
         session.run(statement.format_map(types))
     if version < len(migrations):
-        _note(session, len(migrations), known=bool(found))
+        _record_version(session, len(migrations), known=bool(found))
     return len(migrations) - version
 
 
-def _note(session: Session, version: int, *, known: bool) -> None:
+def _record_version(session: Session, version: int, *, known: bool) -> None:
     verb = "UPDATE clearwatt_schema SET version = ?" if known else None
     session.run(verb or "INSERT INTO clearwatt_schema (version) VALUES (?)", version)

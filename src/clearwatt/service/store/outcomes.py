@@ -46,7 +46,7 @@ PUT_VERSION = Insert(
 def commit(session: Session, outcome: Outcome) -> None:
     """Record an outcome; all of it becomes visible at once."""
     status = outcome.status
-    journal.locked_journals(session, [status.zone])
+    journal.lock_journals(session, [status.zone])
     content = dump_json(status.to_json())
     session.insert_row(PUT_STATUS, status.zone, status.position, status.generation, content)
     for version in outcome.versions:
@@ -67,7 +67,7 @@ def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, ZoneSta
     """The statuses of zones."""
     sql, values = "SELECT zone, position, generation, content FROM statuses", ()
     if zones is not None:
-        given = session.given(texts={"zone": zones})
+        given = session.value_table(texts={"zone": zones})
         sql, values = f"{sql} WHERE zone IN (SELECT given.zone FROM {given.sql})", given.values
     return {
         # Of all zones that is megabytes, which pydantic's own reader takes a third of the time for.

@@ -16,7 +16,7 @@ from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreU
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
 from clearwatt.service.store.schema import TABLES, Type
-from clearwatt.service.store.session import Given, Insert, Row, Session
+from clearwatt.service.store.session import Insert, Row, Session, ValueTable
 
 try:
     import psycopg
@@ -70,14 +70,14 @@ class PostgresStore(Store):
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A connection without a transaction."""
-        with self._address.translated(), self._pool.borrow() as connection:
+        with self._address.translate_errors(), self._pool.borrow() as connection:
             yield PostgresSession(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A connection in a transaction."""
         with (
-            self._address.translated(),
+            self._address.translate_errors(),
             self._pool.borrow() as connection,
             connection.transaction(),
         ):
@@ -116,7 +116,7 @@ class PostgresStore(Store):
         self._pool.close()
 
     def _take_lock(self) -> Connection:
-        with self._address.translated():
+        with self._address.translate_errors():
             connection = self._address.connect()
             sql = "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))"
             ((taken,),) = PostgresSession(connection).rows(sql, SERVING)
@@ -170,12 +170,12 @@ class PostgresSession(Session):
             for row in rows:
                 copy.write_row(row)
 
-    def given(
+    def value_table(
         self,
         *,
         numbers: Mapping[str, Sequence[int]] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
-    ) -> Given:
+    ) -> ValueTable:
         """Columns as a table, from arrays."""
         groups: list[tuple[Type, Mapping[str, Sequence[object]]]] = [
             ("integer", numbers or {}),
@@ -188,7 +188,7 @@ class PostgresSession(Session):
         ]
         names = ", ".join(name for name, _, _ in columns)
         arrays = ", ".join(f"?::{kind}[]" for _, kind, _ in columns)
-        return Given(f"unnest({arrays}) AS given({names})", tuple(c for _, _, c in columns))
+        return ValueTable(f"unnest({arrays}) AS given({names})", tuple(c for _, _, c in columns))
 
 
 class Address:
@@ -219,7 +219,7 @@ class Address:
         return connection
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Errors of the database as ours; a mistake in a statement stays one."""
         try:
             yield

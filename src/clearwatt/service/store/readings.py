@@ -51,7 +51,7 @@ def stored_values(
         "entity": readings["entity"].tolist(),
         "time": readings["time"].tolist(),
     }
-    given = session.given(numbers=numbers)
+    given = session.value_table(numbers=numbers)
     rows = session.rows(
         f"SELECT given.item, r.value FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time",
@@ -105,7 +105,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
     """Readings of one entity with start <= time < end, by time."""
     first, last = extents(session, [entity]).get(entity, (0, -1))
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
-    given = session.given(numbers={"chunk": chunks})
+    given = session.value_table(numbers={"chunk": chunks})
     rows = session.rows(
         f"SELECT r.time, r.value, r.flag FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
@@ -125,7 +125,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
 
 def extents(session: Session, entities: Sequence[int]) -> dict[int, Extent]:
     """Where entities have readings; those without any are left out."""
-    given = session.given(numbers={"entity": entities})
+    given = session.value_table(numbers={"entity": entities})
     rows = session.rows(
         f"SELECT e.entity, e.first, e.last FROM {given.sql} CROSS JOIN extents e "
         "WHERE e.entity = given.entity",
@@ -167,7 +167,7 @@ def _newest(
     session: Session, pairs: Sequence[tuple[int, int]], *, before: int
 ) -> dict[int, tuple[int, float]]:
     entities, chunks = zip(*pairs, strict=True)
-    given = session.given(numbers={"entity": entities, "chunk": chunks})
+    given = session.value_table(numbers={"entity": entities, "chunk": chunks})
     usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
     rows = session.rows(
         "SELECT n.entity, n.time, v.value FROM (SELECT r.chunk, r.entity, MAX(r.time) AS time "
@@ -192,7 +192,7 @@ def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
         "flag": [int(verdict.flag) for verdict in verdicts],
     }
     reasons = {"reason": [verdict.reason for verdict in verdicts]}
-    given = session.given(numbers=numbers, texts=reasons)
+    given = session.value_table(numbers=numbers, texts=reasons)
     session.run(
         f"UPDATE readings SET flag = given.flag, reason = given.reason FROM {given.sql} "
         "WHERE readings.chunk = given.chunk AND readings.entity = given.entity "

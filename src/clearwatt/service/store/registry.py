@@ -9,7 +9,7 @@ from dataclasses import replace
 from clearwatt.errors import DataError
 from clearwatt.service.records import Entity, Token, Zone
 from clearwatt.service.store.content import dump_json
-from clearwatt.service.store.counters import locked_counter, set_counter
+from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.errors import ConflictError
 from clearwatt.service.store.session import Insert, Row, Session
 
@@ -34,7 +34,7 @@ def add_zone(session: Session, zone: Zone) -> bool:
         session.run("INSERT INTO journals VALUES (?, 0, 0, 0)", zone.id)
         return True
     known = _zone(session.rows(f"{ZONES} WHERE id = ?", zone.id)[0])
-    if _written(known) != _written(zone):
+    if _as_stored(known) != _as_stored(zone):
         raise ConflictError(
             f"zone {zone.id!r} exists and differs: {known} is registered; "
             "send it as it is, or choose another id"
@@ -50,9 +50,9 @@ def zones(session: Session) -> list[Zone]:
 
 def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
     """Register entities; numbers ascend in the order given and are never used again."""
-    taken = locked_counter(session, "entities")
-    known = {entity.id: entity for entity in _named(session, [e.id for e in entities])}
-    _refuse_unknown_zones(session, {entity.zone for entity in entities})
+    taken = lock_counter(session, "entities")
+    known = {entity.id: entity for entity in _entities_by_id(session, [e.id for e in entities])}
+    _require_zones(session, {entity.zone for entity in entities})
     new: list[Entity] = []
     for entity in entities:
         registered = known.get(entity.id)
@@ -60,7 +60,7 @@ def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
             registered = replace(entity, number=taken + len(new))
             known[entity.id] = registered
             new.append(registered)
-        _refuse_difference(registered, entity)
+        _require_equal(registered, entity)
     if new:
         session.insert(Insert("entities"), list(zip(*map(_entity_row, new), strict=True)))
         set_counter(session, "entities", taken + len(new))
@@ -107,24 +107,24 @@ def _zone(row: Row) -> Zone:
     return Zone(identity, step, tuple(json.loads(variables)), timezone, name, json.loads(settings))
 
 
-def _written(zone: Zone) -> Zone:
+def _as_stored(zone: Zone) -> Zone:
     """As it comes back, so that a tuple in its settings equals the list it becomes."""
     return replace(zone, settings=json.loads(dump_json(zone.settings)))
 
 
-def _named(session: Session, ids: Sequence[str]) -> Iterable[Entity]:
-    given = session.given(texts={"id": ids})
+def _entities_by_id(session: Session, ids: Sequence[str]) -> Iterable[Entity]:
+    given = session.value_table(texts={"id": ids})
     sql = f"{ENTITIES} WHERE id IN (SELECT given.id FROM {given.sql})"
     return map(_entity, session.rows(sql, *given.values))
 
 
-def _refuse_unknown_zones(session: Session, wanted: set[str]) -> None:
+def _require_zones(session: Session, wanted: set[str]) -> None:
     unknown = sorted(wanted - {zone.id for zone in zones(session)})
     if unknown:
         raise DataError(f"there is no zone {unknown[0]!r}; register it before its entities")
 
 
-def _refuse_difference(registered: Entity, entity: Entity) -> None:
+def _require_equal(registered: Entity, entity: Entity) -> None:
     if replace(registered, number=-1) != replace(entity, number=-1):
         raise ConflictError(
             f"entity {entity.id!r} exists and differs: {registered} is registered; "

@@ -44,7 +44,7 @@ def _restore_tables(backup: Path, address: str) -> None:
         source, target = open_store(_current_copy(backup, Path(temporary))), open_store(address)
         try:
             with source.reading() as rows, target.writing() as session:
-                _refuse_filled(session, target)
+                _require_empty(session, target)
                 copy_tables(rows, session)
         finally:
             source.close()
@@ -59,7 +59,7 @@ def _current_copy(backup: Path, folder: Path) -> Path:
     return copy
 
 
-def _refuse_filled(session: Session, target: object) -> None:
+def _require_empty(session: Session, target: object) -> None:
     for table in ("zones", "tokens", "events"):
         if session.rows(f"SELECT 1 FROM {table} LIMIT 1"):
             raise ConflictError(f"{target} is not empty; restore a backup to an empty database")

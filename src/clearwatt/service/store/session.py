@@ -12,7 +12,7 @@ from clearwatt.service.store.schema import TABLES
 Row = tuple[Any, ...]
 
 
-class Given(NamedTuple):
+class ValueTable(NamedTuple):
     """Values of the caller as a table called ``given``: its SQL and the parameters in it."""
 
     sql: str
@@ -59,12 +59,12 @@ class Session(ABC):
         """Insert any number of rows into a table, as fast as the database can."""
 
     @abstractmethod
-    def given(
+    def value_table(
         self,
         *,
         numbers: Mapping[str, Sequence[int]] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
-    ) -> Given:
+    ) -> ValueTable:
         """Columns of whole numbers and of texts as a table to join with.
 
         It belongs to the left of a CROSS JOIN, whose order SQLite follows.

@@ -18,7 +18,7 @@ from clearwatt.service.store.base import Store
 from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
-from clearwatt.service.store.session import Given, Insert, Row, Session
+from clearwatt.service.store.session import Insert, Row, Session, ValueTable
 
 TYPES = {
     "integer": "INTEGER",
@@ -49,7 +49,7 @@ class SqliteStore(Store):
         self._lock = threading.Lock()
         self._closed = False
         self._readers = Pool(lambda: connect(path), sqlite3.Connection.close)
-        with translated(path):
+        with translate_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = connect(path)
         try:
@@ -65,13 +65,13 @@ class SqliteStore(Store):
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """One of the connections that only read."""
-        with translated(self.path), self._readers.borrow() as connection:
+        with translate_errors(self.path), self._readers.borrow() as connection:
             yield SqliteSession(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """The one connection that writes, in a transaction."""
-        with translated(self.path), self._lock:
+        with translate_errors(self.path), self._lock:
             if self._closed:
                 raise StoreUnavailableError(f"{self.path} was closed; open it again")
             with _transaction(self._writer) as session:
@@ -87,7 +87,7 @@ class SqliteStore(Store):
         folder.mkdir(parents=True, exist_ok=True)
         part, whole = folder / ".clearwatt.db.part", folder / "clearwatt.db"
         part.unlink(missing_ok=True)
-        with translated(folder), self._readers.borrow() as connection:
+        with translate_errors(folder), self._readers.borrow() as connection:
             target = sqlite3.connect(part)
             try:
                 connection.backup(target)
@@ -98,7 +98,7 @@ class SqliteStore(Store):
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold a lock on a file beside the database."""
-        with translated(self.path):
+        with translate_errors(self.path):
             file = self.path.with_name(self.path.name + ".lock").open("w")
         with file:
             try:
@@ -146,17 +146,19 @@ class SqliteSession(Session):
         """Insert any number of rows."""
         self._connection.executemany(_insertion(table, Insert(table).columns), rows)
 
-    def given(
+    def value_table(
         self,
         *,
         numbers: Mapping[str, Sequence[int]] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
-    ) -> Given:
+    ) -> ValueTable:
         """Columns as a table, from JSON."""
         columns: dict[str, Sequence[object]] = {**(numbers or {}), **(texts or {})}
         fields = (f"json_extract(value, '$[{i}]') AS {name}" for i, name in enumerate(columns))
         rows = list(zip(*columns.values(), strict=True))
-        return Given(f"(SELECT {', '.join(fields)} FROM json_each(?)) given", (json.dumps(rows),))
+        return ValueTable(
+            f"(SELECT {', '.join(fields)} FROM json_each(?)) given", (json.dumps(rows),)
+        )
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -212,7 +214,7 @@ def _insertion(table: str, columns: Sequence[str]) -> str:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Errors of SQLite and of the file system as ours; a mistake in a statement stays one."""
     try:
         yield

@@ -10,7 +10,7 @@ from clearwatt.service.api.security.auth import (
     check_bind,
     create_token,
     is_local,
-    role_needed,
+    required_role,
 )
 from clearwatt.service.store import StoreUnavailableError, open_store
 
@@ -105,7 +105,7 @@ def test_a_token_without_a_sensible_name_or_role_is_not_made(name, role):
     ],
 )
 def test_roles_needed(method, path, role):
-    assert role_needed(method, path) == role
+    assert required_role(method, path) == role
 
 
 def test_a_bind_that_others_can_reach_needs_a_token():

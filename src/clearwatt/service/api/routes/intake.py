@@ -34,7 +34,7 @@ def add_weather(app: App, new: NewWeather) -> WeatherReceipt:
     """Store a weather forecast; the latest issue is used, earlier ones are kept."""
     issue = check_weather(new, app.registry.zone(new.zone), now=app.clock())
     fresh = app.store.add_weather(issue, at=app.clock())
-    app.forecaster.weather_changed(issue.zone)
+    app.forecaster.forget_weather(issue.zone)
     app.metrics.count_weather(issue.zone)
     app.learner.wake()
     return WeatherReceipt(

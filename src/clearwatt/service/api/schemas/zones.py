@@ -16,7 +16,7 @@ from clearwatt.service.times import optional_text
 DAY = 86_400
 
 
-def _known_timezone(name: str) -> str:
+def _check_timezone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # unknown, ill-formed, or a folder of zones
@@ -24,7 +24,7 @@ def _known_timezone(name: str) -> str:
     return name
 
 
-def _divides_a_day(step: int) -> int:
+def _check_divides_day(step: int) -> int:
     if DAY % step:
         raise ValueError(f"{step} s do not divide a day; give a step such as 900 or 3600")
     return step
@@ -52,13 +52,13 @@ class NewZone(Incoming):
     )
 
     id: Id
-    step: Annotated[int, Field(ge=60, le=DAY), AfterValidator(_divides_a_day)] = Field(
+    step: Annotated[int, Field(ge=60, le=DAY), AfterValidator(_check_divides_day)] = Field(
         description="Seconds between two readings; a divisor of a day"
     )
     variables: list[Id] = Field(
         min_length=1, max_length=100, description="Weather variables; each issue has all of them"
     )
-    timezone: Annotated[str, Field(max_length=100), AfterValidator(_known_timezone)] = "UTC"
+    timezone: Annotated[str, Field(max_length=100), AfterValidator(_check_timezone)] = "UTC"
     name: Name = ""
     settings: SomeSettings = Field(
         default_factory=dict,

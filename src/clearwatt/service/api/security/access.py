@@ -17,7 +17,7 @@ from clearwatt.service.api.security.auth import (
     TokenBook,
     bearer_token,
     is_local,
-    role_needed,
+    required_role,
 )
 from clearwatt.service.api.security.sessions import COOKIE, Sessions, is_same_origin
 from clearwatt.service.store import StoreUnavailableError
@@ -72,7 +72,7 @@ class RoleMiddleware:
         await (rejection or self.app)(scope, receive, send)
 
     def _rejection(self, scope: Scope) -> Response | None:
-        needed = role_needed(scope["method"], scope["path"])
+        needed = required_role(scope["method"], scope["path"])
         if needed is None:
             return None
         if self.book.open and self.local:

@@ -88,7 +88,7 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def role_needed(method: str, path: str) -> Role | None:
+def required_role(method: str, path: str) -> Role | None:
     """The role a request needs; None: no authorisation. Unlisted paths need the highest role."""
     if path in OPEN_PATHS or path in LOGIN_PATHS or path.startswith("/static/"):
         return None

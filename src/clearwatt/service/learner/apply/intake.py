@@ -46,7 +46,7 @@ class Intake:
             self._has_reading = state.rows.has_reading(self._columns, self._times)
 
     @property
-    def corrected(self) -> list[tuple[str, int]]:
+    def corrections(self) -> list[tuple[str, int]]:
         """Entities and times whose reading was replaced after its row had closed."""
         if self.state.rows is None:
             return []

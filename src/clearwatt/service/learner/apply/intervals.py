@@ -80,7 +80,7 @@ class ZoneIntervals:
         if self.stream is None or len(times) == 0:
             return
         samples = SampleWindow(x, y, times // self.step)
-        quantiles = self.stream.observe(_rounded(forecasts), samples, levels=MONITORED)
+        quantiles = self.stream.observe(_round_to_single(forecasts), samples, levels=MONITORED)
         assert quantiles is not None
         size = len(self.window.steps)
         self.low, self.high = (
@@ -95,7 +95,7 @@ class ZoneIntervals:
     def swap(self, columns: Columns, forecast: ForecastFunction) -> None:
         """Continue with new models of some entities."""
         if self.stream is not None:
-            self.stream.swap(columns, lambda x, columns: _rounded(forecast(x, columns)))
+            self.stream.swap(columns, lambda x, columns: _round_to_single(forecast(x, columns)))
 
     def forget(self, columns: Columns, start: int, end: int) -> None:
         """Delete measurements of some entities with start <= time < end."""
@@ -162,7 +162,7 @@ class ZoneIntervals:
         self._published = calibrator.revision
 
 
-def _rounded(forecasts: Float64Array) -> Float64Array:
+def _round_to_single(forecasts: Float64Array) -> Float64Array:
     """Forecasts rounded to single precision.
 
     The last bits of a double depend on how many rows were computed at once; the state must not.

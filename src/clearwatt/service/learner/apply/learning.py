@@ -43,7 +43,7 @@ class ClosedRows(NamedTuple):
 
 def advance(state: ZoneState, builder: OutcomeBuilder) -> Stream[None]:
     """Learn from every row that is closed by now."""
-    closed = _closed(state)
+    closed = _closed_rows(state)
     if closed is None or state.rows is None:
         return
     for start, stop in _pieces(closed.times, _longest(state)):
@@ -103,7 +103,7 @@ def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) 
     readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
     readings[np.searchsorted(times, late.times), late.columns] = late.values
     x = inputs_at(state, times)
-    y = _without_held(state, _targets(state, times, readings))
+    y = _mask_held(state, _targets(state, times, readings))
     usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
@@ -116,7 +116,7 @@ def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) 
         )
         models = DeployedModels(instance)
         state.intervals.swap(models.deploy(deployed), models.predict)
-        _note(state, builder, deployed, [moment or int(times[-1])] * len(deployed))
+        _record_updates(state, builder, deployed, [moment or int(times[-1])] * len(deployed))
     _add_row_times(state, times[usable], instance.inputs.next_row - before)
 
 
@@ -149,7 +149,7 @@ def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment
         return deployed
 
 
-def _closed(state: ZoneState) -> ClosedRows | None:
+def _closed_rows(state: ZoneState) -> ClosedRows | None:
     rows = state.rows
     if rows is None or state.instance is None or len(rows.open_times) == 0:
         return None
@@ -162,7 +162,7 @@ def _closed(state: ZoneState) -> ClosedRows | None:
     first = len(rows.values) - len(times)
     known = rows.values[: first + settled]
     frame = pd.DataFrame(known, index=instants(rows.times[: len(known)]), columns=state.columns)
-    codes = assess_readings(frame, state.described, RULES).codes
+    codes = assess_readings(frame, state.descriptions, RULES).codes
     piece = slice(first, first + count)
     return ClosedRows(times[:count], x[:count], rows.values[piece].copy(), codes[piece])
 
@@ -193,7 +193,7 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
     if WHOLE_ZONE not in state.held and len(x):
         _flag_excluded(state, builder, closed.times)
         row = instance.inputs.next_row
-        deployed = yield from train_one_by_one(instance.stream(x, _without_held(state, known)))
+        deployed = yield from train_one_by_one(instance.stream(x, _mask_held(state, known)))
         _add_row_times(state, times, instance.inputs.next_row - row)
     places = [each.event.step - step for each in deployed]
     forecasts, errors = np.empty(known.shape), np.empty(len(x), np.float32)
@@ -204,8 +204,8 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
             x[piece], models.reconstruct(x[piece]).astype(np.float32)
         )
         state.intervals.observe(forecasts[piece], known[piece], x=x[piece], times=times[piece])
-    _record(state, closed.times, readings, covered, said=(forecasts, errors))
-    _note(state, builder, deployed, [int(times[place - 1]) for place in places])
+    _record_live(state, closed.times, readings, covered, live=(forecasts, errors))
+    _record_updates(state, builder, deployed, [int(times[place - 1]) for place in places])
 
 
 def _trusted_readings(
@@ -249,24 +249,24 @@ def _quarantine(
         )
 
 
-def _record(
+def _record_live(
     state: ZoneState,
     times: Times,
     readings: Float32Array,
     covered: npt.NDArray[np.bool_],
     *,
-    said: tuple[npt.NDArray[np.float64], Float32Array],
+    live: tuple[npt.NDArray[np.float64], Float32Array],
 ) -> None:
-    """Note what the models in service said of these rows before they learned from them."""
+    """Note what the models in service live of these rows before they learned from them."""
     assert state.scaling is not None
     forecasts = np.full(readings.shape, np.nan, np.float32)
     errors = np.full(len(readings), np.nan, np.float32)
-    forecasts[covered] = state.scaling.restore_power(said[0], state.columns)
-    errors[covered] = said[1]
+    forecasts[covered] = state.scaling.restore_power(live[0], state.columns)
+    errors[covered] = live[1]
     state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
 
 
-def _without_held(state: ZoneState, measured: Float32Array) -> Float32Array:
+def _mask_held(state: ZoneState, measured: Float32Array) -> Float32Array:
     """Measurements that are learned from: without those of entities that are held."""
     held = [name in state.held for name in state.columns]
     return np.where(held, np.float32(np.nan), measured)
@@ -277,7 +277,7 @@ def _targets(state: ZoneState, times: Times, readings: Float32Array) -> Float32A
     assert state.scaling is not None
     y = state.scaling.scale_power(readings, state.columns)
     for column, name in enumerate(state.columns):
-        y[state.excluded(name, times), column] = np.nan
+        y[state.exclusion_mask(name, times), column] = np.nan
     return y
 
 
@@ -285,7 +285,7 @@ def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> N
     if not state.exclusions:
         return
     for name in state.columns:
-        for moment in times[state.excluded(name, times)]:
+        for moment in times[state.exclusion_mask(name, times)]:
             builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
 
 
@@ -294,7 +294,7 @@ def _add_row_times(state: ZoneState, times: Times, count: int) -> None:
     state.row_times = np.concatenate([state.row_times, times[:count]])
 
 
-def _note(
+def _record_updates(
     state: ZoneState,
     builder: OutcomeBuilder,
     deployed: Sequence[Deployment],
@@ -314,7 +314,7 @@ def _note(
 
 
 def _in_range(state: ZoneState, column: int, value: float) -> bool:
-    entity = state.described[int(column)]
+    entity = state.descriptions[int(column)]
     limits: ReadingLimits = RULES.limits(entity)
     size = entity.capacity
     return size is None or limits.low * size <= value <= limits.high * size

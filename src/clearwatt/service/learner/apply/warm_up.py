@@ -69,7 +69,7 @@ def warm_up(
     else:
         trained = imported.models(names)
     late = _begin(state, names, data, trained)
-    _note(state, builder, names, data)
+    _record_start(state, builder, names, data)
     yield from learn_beside(state, builder, late)
     others = " and others" if len(names) > NAMED else ""
     message = (
@@ -234,7 +234,7 @@ def _empty() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
 
 
-def _note(
+def _record_start(
     state: ZoneState, builder: OutcomeBuilder, names: Sequence[str], data: WarmUpData
 ) -> None:
     """First versions of what is new, and the readings of the past that were not trusted."""

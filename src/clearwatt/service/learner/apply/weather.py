@@ -55,15 +55,15 @@ class LatestWeather:
         high = None if end is None else int(np.searchsorted(self.times, end + NEIGHBOURHOOD))
         times, values = self.times[low:high], self.values[low:high]
         if len(times) < 2:
-            return self._framed(times, values)
+            return self._data_frame(times, values)
         step = int(np.diff(times).min())
         clock = np.arange(times[0], times[-1] + 1, step)
         on_clock = (times - times[0]) % step == 0
         spread = np.full((len(clock), values.shape[1]), np.nan, np.float32)
         spread[(times[on_clock] - times[0]) // step] = values[on_clock]
-        return self._framed(clock, spread)
+        return self._data_frame(clock, spread)
 
-    def _framed(self, times: Times, values: Float32Array) -> pd.DataFrame:
+    def _data_frame(self, times: Times, values: Float32Array) -> pd.DataFrame:
         return pd.DataFrame(values, index=instants(times), columns=list(self.variables))
 
 

@@ -41,7 +41,7 @@ class ZoneLearning:
     def _attach(self, state: ZoneState, store: Store, files: ModelFiles) -> None:
         self.state, self.store, self.files = state, store, files
         self.builder = OutcomeBuilder(state, files)
-        self._checkpoint_at = (self._learned, state.generation, len(state.columns))
+        self._checkpoint_at = (self._steps_learned, state.generation, len(state.columns))
         self._commanded = False
 
     @property
@@ -57,11 +57,11 @@ class ZoneLearning:
             self._commanded
             or self.state.generation != generation
             or len(self.state.columns) != columns
-            or self._learned - steps >= CHECKPOINT_ROWS
+            or self._steps_learned - steps >= CHECKPOINT_ROWS
         )
 
     @property
-    def _learned(self) -> int:
+    def _steps_learned(self) -> int:
         return 0 if self.state.instance is None else self.state.instance.step
 
     def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
@@ -78,7 +78,7 @@ class ZoneLearning:
             intake = Intake(self.state, entry.content)
             if intake.reorders:
                 yield from advance(self.state, self.builder)
-            for name, time in intake.corrected:  # the flag was about the old value
+            for name, time in intake.corrections:  # the flag was about the old value
                 self.builder.verdict(name, time, Flag.ACCEPTED)
             intake.enter()
             yield from learn_late(self.state, self.builder, intake.late(), key=f"{entry.seq}")
@@ -93,7 +93,7 @@ class ZoneLearning:
     def save(self, folder: Path) -> None:
         """Write a checkpoint; the position is part of it."""
         self.state.save(folder)
-        self._checkpoint_at = (self._learned, self.state.generation, len(self.state.columns))
+        self._checkpoint_at = (self._steps_learned, self.state.generation, len(self.state.columns))
         self._commanded = False
 
     @classmethod

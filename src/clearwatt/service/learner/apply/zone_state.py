@@ -15,7 +15,7 @@ from clearwatt.clear.component import Component
 from clearwatt.clear.instance import Instance
 from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Scaling
-from clearwatt.data.schema import Entity as Described
+from clearwatt.data.schema import Entity as DataEntity
 from clearwatt.data.schema import Kind
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.packing import tensors_below
@@ -73,7 +73,7 @@ class ZoneState:
         return np.array([self.entities[name].number for name in self.columns], np.int64)
 
     @property
-    def described(self) -> tuple[Described, ...]:
+    def descriptions(self) -> tuple[DataEntity, ...]:
         """The columns as the quality checks know them."""
         return tuple(describe(self.entities[name]) for name in self.columns)
 
@@ -88,7 +88,7 @@ class ZoneState:
         """Number of further rows until the quality verdict on a reading is final."""
         step = pd.Timedelta(seconds=self.zone.step)
         longest = max(
-            (RULES.settles_after(entity, step) for entity in self.described),
+            (RULES.settles_after(entity, step) for entity in self.descriptions),
             default=pd.Timedelta(0),
         )
         return -int(-longest.total_seconds() // self.zone.step)
@@ -110,7 +110,7 @@ class ZoneState:
             return f"predictor:{component.entity}"
         return ":".join(["autoencoder", self.zone.id, *_name_parts(component.entity)])
 
-    def excluded(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def exclusion_mask(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which times an entity must not learn from."""
         windows = [*self.exclusions.get(name, []), *self.exclusions.get(WHOLE_ZONE, [])]
         inside = np.zeros(len(times), np.bool_)
@@ -214,9 +214,9 @@ class ZoneState:
             self.rows.reported = tensors["rows.reported"].numpy().astype(np.bool_)
 
 
-def describe(entity: Entity) -> Described:
+def describe(entity: Entity) -> DataEntity:
     """An entity as the data layer knows it."""
-    return Described(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
+    return DataEntity(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
 
 
 def _name_parts(entity: int | str | None) -> list[str]:
