@@ -85,7 +85,7 @@ def create_app(
         supervisor: Wakes the learner and reports its health.
         metrics: Counters of this application.
         registry: Zones and entities; should be the one of the forecaster.
-        feed: Live news for pages; told of changes by its owner.
+        feed: Live news for pages; its owner reports changes to it.
         session_key: File of the key that signs sessions; None: sessions end with this process.
         clock: Wall clock, in seconds since 1970.
     """

@@ -94,7 +94,7 @@ def restore(folder: Path, data_dir: Path, database: str) -> Backup:
 
 
 def read_backup(folder: Path) -> Backup:
-    """What a folder says it holds."""
+    """The backup described by the manifest of a folder."""
     try:
         content: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if (content["format"], content["version"]) != (FORMAT, VERSION):

@@ -1,7 +1,7 @@
 """Files of the service below its data directory: model versions, and checkpoints of zones.
 
-Models are never changed once deployed; a checkpoint is replaced by a newer one. Both are checked
-when they are read (see `clearwatt.files`), and neither is ever seen half-written.
+Model files do not change once written; a checkpoint is replaced by a newer one. Both are written
+atomically and verified when read (see `clearwatt.files`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import StoreFullError
 
 KEPT_VERSIONS = 20
-"""Versions of a component whose files are kept, those in use apart."""
+"""Number of versions of a component whose files are kept, besides those in use."""
 
 KEPT_CHECKPOINTS = 2
-"""One to go on from, and one more should it be damaged."""
+"""The newest, and one more in case that is damaged."""
 
 _LONGEST_NAME = 200
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -49,7 +49,7 @@ class ModelFiles:
     def write(
         self, version: str, values: Mapping[str, object], tensors: Mapping[str, Tensor]
     ) -> str:
-        """Write a version and return its path below the data directory, durable when it returns."""
+        """Write a version durably and return its path below the data directory."""
         path = f"models/{_file_name(version)}"
         folder = self.root / path
         with _translate_full_disk(folder):
@@ -58,7 +58,7 @@ class ModelFiles:
         return path
 
     def read(self, path: str) -> Saved:
-        """Read a version by its path; a StateError says what is missing or damaged."""
+        """Read a version by its path; StateError if a file is missing or damaged."""
         return load_state(self._below(path))
 
     def find_outdated(
@@ -67,13 +67,13 @@ class ModelFiles:
         """Paths of versions on disk that are neither in use, awaiting a decision nor new.
 
         Args:
-            versions: All that are known of the components to look at.
-            keep: How many of a component are kept whatever they are, the newest.
+            versions: All versions of the components to check.
+            keep: Number of newest versions per component that are always kept.
         """
         return {path for path in _old(versions, keep) if self._below(path).is_dir()}
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove the files of versions; what cannot be removed now stays for the next time."""
+        """Remove the files of versions; errors are ignored and the next call tries again."""
         for path in paths:
             shutil.rmtree(self._below(path), ignore_errors=True)
 
@@ -102,7 +102,7 @@ class Checkpoints:
         self.root = Path(root)
 
     def write(self, zone: str, position: int, save: Callable[[Path], None]) -> Path:
-        """Keep what ``save`` writes into the folder it is given; older ones but one are removed."""
+        """Write a checkpoint with ``save(folder)``; the newest `KEPT_CHECKPOINTS` are kept."""
         folder = self._of(zone) / f"checkpoint-{position}"
         unfinished = folder.with_name(f".{folder.name}.part")
         with _translate_full_disk(folder):
@@ -127,14 +127,14 @@ class Checkpoints:
             yield ZoneCheckpoint(int(match[1]), folder / match[0])
 
     def set_aside(self, checkpoint: ZoneCheckpoint) -> Path:
-        """Take a damaged one out of the way; the latest such is kept for whoever looks into it."""
+        """Rename a damaged checkpoint to "damaged", replacing an earlier one, for inspection."""
         target = checkpoint.folder.with_name("damaged")
         _replace(checkpoint.folder, target)
         return target
 
     @staticmethod
     def _clear(folder: Path) -> None:
-        """Remove what a process that was killed left unfinished."""
+        """Remove unfinished folders of a killed process."""
         for leftover in folder.glob(".checkpoint-*.part"):
             shutil.rmtree(leftover, ignore_errors=True)
 
@@ -143,7 +143,7 @@ class Checkpoints:
 
 
 def _file_name(identity: str) -> str:
-    """An id as a file name: quoted, and cut where file systems would refuse its length."""
+    """An id as a file name: quoted, and shortened to the limit of file systems."""
     name = quote(identity, safe="")
     if len(name) <= _LONGEST_NAME:
         return name
@@ -164,14 +164,14 @@ def _old(versions: Iterable[StoredVersion], keep: int) -> Iterator[str]:
 
 
 def _replace(source: Path, target: Path) -> None:
-    """Rename a folder over another: for a moment there may be neither, never half of one."""
+    """Replace a folder by another; for a moment neither may exist, but never a partial one."""
     shutil.rmtree(target, ignore_errors=True)
     source.rename(target)
     _sync(target.parent)
 
 
 def _sync(*folders: Path) -> None:
-    """Make the names in folders last, as their files' content does."""
+    """Flush the directory entries of folders to disk."""
     for folder in folders:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -182,6 +182,7 @@ def _sync(*folders: Path) -> None:
 
 @contextmanager
 def _translate_full_disk(folder: Path) -> Iterator[None]:
+    """Raise StoreFullError instead of the error of a full disk."""
     try:
         yield
     except OSError as error:

@@ -76,7 +76,7 @@ def configure_logging(level: str = "info", *, stream: TextIO | None = None) -> N
         logger.handlers.clear()
         logger.setLevel(logging.NOTSET)
         logger.propagate = True
-    # httpx tells each request at "info", with its whole address.
+    # httpx logs each request at "info", with its whole address.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.captureWarnings(True)
 

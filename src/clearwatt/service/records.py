@@ -1,7 +1,7 @@
 """Frozen records of the service; times are whole seconds since 1970, UTC.
 
-The *journal* of a zone is the truth: readings, weather and commands in the order in which they were
-acceptance. The learner applies it to the models; everything else follows from it.
+The *journal* of a zone is the source of truth: readings, weather and commands in the order of
+acceptance. The learner applies it to the models; all other state is derived from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clearwatt.service.status import Plain, ZoneStatus
 
 READING = np.dtype([("entity", "<i4"), ("time", "<i8"), ("value", "<f8")])
-"""A reading: the entity's number, its time, its power; NaN says that there is no reading."""
+"""A reading: the entity's number, its time, its power; NaN: no value was measured."""
 
 Readings = npt.NDArray[np.void]
 """An array of `READING`."""
@@ -30,8 +30,8 @@ Role = Literal["read", "ingest", "operate"]
 class Zone:
     """Entities that share one weather and one clock.
 
-    ``variables`` names the weather columns in order; ``settings`` is how it learns, as JSON values
-    (see `clearwatt.service.settings.ZoneSettings`).
+    ``variables`` names the weather columns in order; ``settings`` are its learning settings as
+    JSON values (see `clearwatt.service.settings.ZoneSettings`).
     """
 
     id: str
@@ -44,7 +44,7 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One metered feeder; ``number`` is given by the store and -1 before."""
+    """One metered feeder; ``number`` is assigned by the store and -1 before."""
 
     id: str
     zone: str
@@ -103,7 +103,7 @@ CommandKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a person (or of the set-up) to a zone; ``entity`` None: the whole zone."""
+    """A command of a user (or of the set-up) to a zone; ``entity`` None: the whole zone."""
 
     kind: CommandKind
     zone: str
@@ -124,10 +124,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """Something the system or a person did.
+    """An action of the system or of a user.
 
-    ``key`` is unique and follows from what happened, so that recording it twice records it once.
-    ``at`` is the wall clock, ``time`` the time of the stream, where there is one.
+    ``key`` is unique and derived from the action, so that recording it twice has no effect.
+    ``at`` is the wall clock, ``time`` the time in the stream, if any.
     """
 
     key: str
@@ -164,7 +164,7 @@ class StoredVersion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A flag for one stored reading, with the reason in words."""
+    """A flag for one stored reading, with the reason as text."""
 
     entity: int
     time: int
@@ -209,7 +209,7 @@ class SignalDay:
 class IntervalSnapshot:
     """The quantiles of a zone: a packed `clearwatt.intervals.QuantileSnapshot`.
 
-    ``entities`` are the numbers of those it is about, in its order.
+    ``entities`` are the numbers of its entities, in the order of its columns.
     """
 
     zone: str
@@ -234,7 +234,7 @@ class Outcome:
 class Vintage:
     """A forecast as answered, with its models; values (n) start at ``start``.
 
-    ``sources`` (n) says for each step where it came from: 0 is the model, others are fallbacks (see
+    ``sources`` (n) is the source of each step: 0 is the model, others are fallbacks (see
     `clearwatt.service.forecasting.fallback.Source`).
     """
 
@@ -251,7 +251,7 @@ class Vintage:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token at rest: only its hash is known."""
+    """A bearer token as stored: its hash only."""
 
     id: str
     name: str

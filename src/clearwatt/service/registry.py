@@ -1,4 +1,4 @@
-"""The zones and entities of a store, in memory: every reading that comes in is looked up here."""
+"""The zones and entities of a store, cached in memory for the intake of readings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clearwatt.service.records import Entity, Zone
 from clearwatt.service.store import Store
 
 PAUSE = 1.0
-"""Seconds between two looks into the store for an id that is unknown here."""
+"""Minimum seconds between two reads of the store because of unknown ids."""
 
 
 class UnknownIdError(ClearwattError):
@@ -21,7 +21,7 @@ class UnknownIdError(ClearwattError):
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """Who there is, at one moment; ``numbers`` leads from an entity's number back to it."""
+    """All zones and entities at one moment; ``numbers`` maps an entity's number to it."""
 
     zones: Mapping[str, Zone]
     entities: Mapping[str, Entity]
@@ -29,7 +29,7 @@ class Roster:
 
 
 class Registry:
-    """Registers through the store and remembers; a store that is written elsewhere is read again.
+    """Registers zones and entities and caches them; an unknown id makes it read the store again.
 
     The roster is replaced as a whole, so that readers need no lock.
     """
@@ -42,7 +42,7 @@ class Registry:
 
     @property
     def roster(self) -> Roster:
-        """Who there is, as far as is known."""
+        """The cached zones and entities."""
         return self._roster or self.refresh()
 
     def refresh(self) -> Roster:
@@ -76,13 +76,13 @@ class Registry:
         return [entity for entity in self.roster.entities.values() if entity.zone == zone]
 
     def add_zone(self, zone: Zone) -> bool:
-        """Register a zone; whether it is new."""
+        """Register a zone; returns whether it is new."""
         new = self._store.add_zone(zone)
         self._join([zone], [])
         return new
 
     def add_entities(self, entities: Sequence[Entity]) -> tuple[list[Entity], int]:
-        """Register entities; all of them as they are now, and how many are new."""
+        """Register entities; returns all of them as stored, and how many are new."""
         before = self.roster.entities
         added = self._store.add_entities(entities)
         self._join([], added)
@@ -97,7 +97,7 @@ class Registry:
             )
 
     def _again(self) -> Roster:
-        """The roster, read again unless that was just done: strangers must not cost the store."""
+        """The roster, read again at most once per `PAUSE`, to limit the load by unknown ids."""
         if self._roster is not None and self._clock() - self._read_at < PAUSE:
             return self._roster
         return self.refresh()

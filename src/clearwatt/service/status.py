@@ -154,7 +154,7 @@ class ZoneStatus:
     ``generation`` grows by one with each change of deployed models. ``until`` is the time of the
     last row learned from, ``watermark`` that of the newest reading. ``scaling`` and ``settings``
     are JSON values (`clearwatt.service.scaling`, `clearwatt.service.settings`), ``intervals`` is
-    the revision of the zone's intervals. ``error`` says why learning fails; None: it does not.
+    the revision of the zone's intervals. ``error`` is why learning fails; None: it does not.
     """
 
     zone: str

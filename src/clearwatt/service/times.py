@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clearwatt.errors import DataError
 
 EARLIEST = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
-"""Nothing the service is told about lies before this."""
+"""Earliest time that the service accepts."""
 LATEST = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp())
 
 _RFC_3339 = re.compile(

@@ -49,7 +49,7 @@ class Station:
         self.checkpoints = Checkpoints(folder)
         self.files = ModelFiles(folder)
         self.trainer = Here()
-        self.told: list[ZoneStatus] = []
+        self.published: list[ZoneStatus] = []
         self.outages = Outages(self.store)
         self.restart()
 
@@ -61,7 +61,7 @@ class Station:
             trainer=self.trainer,
             learning=Tally,
             outages=self.outages,
-            tell=self.told.append,
+            publish=self.published.append,
             wake=lambda: None,
         )
         self.learner = ZoneLearner(self.zone, context)
@@ -120,7 +120,7 @@ def test_what_is_folded_is_committed_and_told(station):
     station.catch_up()
     assert station.status.generation == 1
     assert station.store.version("autoencoder:town:1").status == "deployed"
-    assert [status.position for status in station.told] == [1, 2]
+    assert [status.position for status in station.published] == [1, 2]
     assert positions(station) == [2], "an update has a checkpoint"
     assert station.learner.position == 2
 
@@ -151,13 +151,13 @@ def test_a_restart_folds_again_without_going_back(station):
         station.catch_up()
     before = station.status
     assert positions(station) == [2]
-    station.told.clear()
+    station.published.clear()
     station.restart()
     station.catch_up()
-    assert station.told == [], "what was committed before is not committed again"
+    assert station.published == [], "what was committed before is not committed again"
     station.send(100, start=9)
     station.catch_up()
-    assert [status.position for status in station.told] == [7]
+    assert [status.position for status in station.published] == [7]
     assert station.status.steps == before.steps + 100
     assert station.status.encoder == before.encoder
 
@@ -308,7 +308,7 @@ def test_a_burst_is_folded_in_pieces_of_bounded_size(station, monkeypatch):
     for number in range(30):
         station.send(1, 1, 1, 1, start=4 * number)
     station.catch_up()
-    assert [status.position for status in station.told] == [*range(3, 31, 3)]
+    assert [status.position for status in station.published] == [*range(3, 31, 3)]
     assert station.status.steps == 120
 
 
@@ -318,7 +318,12 @@ def test_slow_folds_become_short_ones_so_that_what_they_found_shows_soon(station
         station.send(1, start=number)
     station.catch_up()
     first = pace.FIRST_ENTRIES
-    assert [status.position for status in station.told] == [first, first + 1, first + 2, first + 3]
+    assert [status.position for status in station.published] == [
+        first,
+        first + 1,
+        first + 2,
+        first + 3,
+    ]
 
 
 def test_finishing_leaves_a_checkpoint_of_all_that_was_folded(station):

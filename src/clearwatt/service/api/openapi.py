@@ -26,7 +26,7 @@ Errors have the form `{"error": {"code", "message", "details"}}`."""
 
 
 class ServiceApp(FastAPI):
-    """Application whose description says whether a token is required now."""
+    """Application whose OpenAPI description states whether a token is required."""
 
     def openapi(self) -> dict[str, Any]:
         """The description; ``state.context`` and ``state.descriptions`` must be there."""

@@ -1,4 +1,4 @@
-"""Error answers of the API: a code, a message that says what to do, details; no traceback."""
+"""Error answers of the API: a code, a message with a remedy, details; no traceback."""
 
 from __future__ import annotations
 

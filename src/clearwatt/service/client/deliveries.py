@@ -112,7 +112,7 @@ class Disorder:
 def readings_between(dataset: Dataset, first: int, stop: int) -> Readings:
     """The readings of steps first <= step < stop, in order of steps; entities by column number.
 
-    A missing reading is delivered as NaN, which tells the service not to wait for it.
+    A missing reading is delivered as NaN, so that the service does not wait for it.
     """
     power = dataset.power.iloc[first:stop].to_numpy(dtype=np.float64)
     steps, entities = power.shape

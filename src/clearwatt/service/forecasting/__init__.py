@@ -1,1 +1,1 @@
-"""Forecasts by the deployed models, or by a fallback that says so."""
+"""Forecasts by the deployed models, or by a fallback marked as such."""

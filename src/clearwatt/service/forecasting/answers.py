@@ -49,7 +49,7 @@ class EntityForecast:
 
     ``encoder`` and ``predictor`` are the versions behind the steps from the model, None if there
     are none; ``weather`` is when the oldest and the newest weather used was issued. ``quantiles``
-    (levels x n) are NaN where a fallback answers, and None where nothing is known about them.
+    (levels x n) are NaN where a fallback answers, and None if there are none.
     """
 
     entity: str
@@ -68,7 +68,7 @@ class EntityForecast:
     quantiles: npt.NDArray[np.float32] | None = None
 
     def steps(self) -> Iterator[Step]:
-        """Step by step."""
+        """The steps, one by one."""
         labels = [source.label for source in Source]
         rows = zip(self.times.tolist(), self.values.tolist(), self.sources.tolist(), strict=True)
         for moment, value, source in rows:
@@ -76,7 +76,7 @@ class EntityForecast:
 
     @property
     def vintage(self) -> Vintage:
-        """The forecast as it is kept."""
+        """The forecast as it is stored."""
         return Vintage(
             entity=self.entity,
             issued_at=self.issued_at,
@@ -92,7 +92,7 @@ class EntityForecast:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneRequest:
-    """Entities of a zone and the times (n) wanted, with all there is to answer from."""
+    """A request for entities of a zone and times (n), with models and inputs to answer it."""
 
     zone: Zone
     entities: tuple[Entity, ...]
@@ -112,21 +112,22 @@ class ZoneRequest:
             yield _with_quantiles(forecast, self.levels, quantiles.get(entity.id))
 
     def _quantiles(self, modelled: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
-        """Quantiles (levels x n, in the unit of power) around what the models say."""
+        """Quantiles (levels x n, in the unit of power) around the forecasts of the models."""
         widths, scaling = self.deployed.widths, self.deployed.scaling
         if widths is None or scaling is None or not self.levels:
             return {}
         known = [e for e in self.entities if e.id in modelled and e.number in widths.columns]
         if not known:
             return {}
-        said = widths.snapshot.quantiles(
+        quantiles = widths.snapshot.quantiles(
             np.stack([modelled[entity.id] for entity in known], axis=1),
             self.times // self.zone.step,
             self.levels,
             columns=np.array([widths.columns[entity.number] for entity in known], np.int64),
         )
         return {
-            entity.id: said[:, at].T * scaling.power[entity.id] for at, entity in enumerate(known)
+            entity.id: quantiles[:, at].T * scaling.power[entity.id]
+            for at, entity in enumerate(known)
         }
 
     def _scaled_forecasts(self) -> dict[str, Float64Array]:
@@ -145,11 +146,11 @@ class ZoneRequest:
     ) -> EntityForecast:
         missing, values = self._model_values(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
-        said = np.isfinite(values)
-        versions = self.deployed.versions(entity.id) if said.any() else None
-        if not said.all():
-            instead = substitute(store, entity, self.times[~said], timezone=self.zone.timezone)
-            values[~said], sources[~said] = instead.values, instead.sources
+        modelled = np.isfinite(values)
+        versions = self.deployed.versions(entity.id) if modelled.any() else None
+        if not modelled.all():
+            instead = substitute(store, entity, self.times[~modelled], timezone=self.zone.timezone)
+            values[~modelled], sources[~modelled] = instead.values, instead.sources
             if instead.reason:
                 lost = self.times[sources == Source.NONE]
                 missing += (Missing("readings", instead.reason, int(lost[0]), int(lost[-1])),)
@@ -164,14 +165,14 @@ class ZoneRequest:
             sources=sources,
             encoder=versions and versions.encoder,
             predictor=versions and versions.predictor,
-            weather=self._weather(said),
+            weather=self._weather(modelled),
             missing=missing,
         )
 
     def _model_values(
         self, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
     ) -> tuple[tuple[Missing, ...], Float64Array]:
-        """What is missing, and the model's values in the unit of power, NaN where it has none."""
+        """The gaps, and the model's values in the unit of power, NaN where it has none."""
         ends = int(self.times[0]), int(self.times[-1])
         if scaled is None or self.inputs is None or self.deployed.scaling is None:
             reason = self.deployed.reason_without_model(entity.id)
@@ -187,17 +188,17 @@ class ZoneRequest:
             gaps += (Missing("nonsense", reason, int(times[0]), int(times[-1])),)
         return gaps, np.where(absurd, np.nan, scaled * size)
 
-    def _weather(self, said: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
-        if self.inputs is None or not said.any():
+    def _weather(self, modelled: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
+        if self.inputs is None or not modelled.any():
             return None
-        issued = self.inputs.issued[said]
+        issued = self.inputs.issued[modelled]
         return int(issued.min()), int(issued.max())
 
 
 def _with_quantiles(
     forecast: EntityForecast, levels: tuple[float, ...], quantiles: Float64Array | None
 ) -> EntityForecast:
-    """A forecast with its quantiles, which say nothing about what a fallback answers."""
+    """A forecast with its quantiles; NaN where a fallback answers."""
     if quantiles is None:
         return forecast
     own = np.where(forecast.sources == Source.MODEL, quantiles, np.nan).astype(np.float32)
@@ -205,7 +206,7 @@ def _with_quantiles(
 
 
 def _weather_gaps(zone: Zone, inputs: Inputs) -> Iterator[Missing]:
-    """Each run of times without complete weather, and what of it is missing."""
+    """Each run of times without complete weather, and which variables are missing."""
     absent = np.isnan(inputs.x[:, : len(zone.variables)])
     open_steps = np.flatnonzero(~inputs.complete)
     for run in np.split(open_steps, np.flatnonzero(np.diff(open_steps) > 1) + 1):

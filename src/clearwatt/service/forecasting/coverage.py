@@ -1,4 +1,4 @@
-"""The weather forecasts are made from: for each time the latest issue that covers it."""
+"""Model inputs from weather: for each time the latest issue that covers it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from clearwatt.service.store import Store
 Times = npt.NDArray[np.int64]
 UNISSUED = -1
 KEPT = 8
-"""Ranges kept per zone: whoever asks for one entity soon asks for its neighbours."""
+"""Ranges cached per zone: requests for entities of a zone often share the range."""
 LONGEST_KEPT = 2000
-"""Steps of the longest range that is kept."""
+"""Steps of the longest range that is cached."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Inputs:
     """Model inputs (n x d) for times (n); NaN where no issue gives a variable.
 
     ``issued`` (n) is when the weather of each time was issued, `UNISSUED` where it is incomplete;
-    ``trouble`` says why, if the weather could not be read at all.
+    ``trouble`` is the error if the weather could not be read.
     """
 
     times: Times
@@ -46,7 +46,7 @@ class Inputs:
 
 
 class Coverage:
-    """A zone's inputs for the ranges last asked for, kept until its weather changes."""
+    """Cache of a zone's inputs for recent ranges, until its weather changes."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._lock = store, Lock()
@@ -54,7 +54,7 @@ class Coverage:
         self._changes: Counter[str] = Counter()
 
     def inputs(self, zone: Zone, scaling: Scaling, times: Times) -> Inputs:
-        """Inputs for times (n, ascending); without a store that answers they have none."""
+        """Inputs for times (n, ascending); NaN if the store cannot be read."""
         key, changes = (int(times[0]), int(times[-1])), self._changes[zone.id]
         kept = self._kept.get(zone.id, {}).get(key)
         if kept is not None and kept[0] is scaling:
@@ -65,7 +65,7 @@ class Coverage:
         except ClearwattError as error:
             return Inputs(times, *_nothing(zone, times), trouble=str(error))
         with self._lock:
-            # What was read before the weather changed must not be kept after it.
+            # Inputs read before a change of the weather must not be cached after it.
             if changes == self._changes[zone.id] and len(times) <= LONGEST_KEPT:
                 ranges = self._kept.setdefault(zone.id, {})
                 ranges.pop(key, None)
@@ -75,7 +75,7 @@ class Coverage:
         return found
 
     def forget(self, zone: str) -> None:
-        """Forget what is kept of a zone."""
+        """Delete the cached inputs of a zone."""
         with self._lock:
             self._changes[zone] += 1
             self._kept.pop(zone, None)
@@ -84,8 +84,8 @@ class Coverage:
 def cover(zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: Times) -> Inputs:
     """Inputs for times (n) from any number of issues.
 
-    Each time is interpolated within one issue, the latest that covers it: a value between a
-    morning's and an evening's run would be neither's. Only where none does are they read as one.
+    Each time is interpolated within one issue, the latest that covers it, so that no value mixes
+    two runs of the weather model. Only times that no issue covers use all issues merged.
     """
     moments = instants(times)
     x, issued = _nothing(zone, times)
@@ -107,7 +107,7 @@ def _nothing(zone: Zone, times: Times) -> tuple[npt.NDArray[np.float32], Times]:
 
 
 def _frames(zone: Zone, issues: Sequence[WeatherIssue]) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Issues, the latest first, and then all of them merged, as issued by the latest."""
+    """Issues, the latest first, then all of them merged, with the issue time of the latest."""
     latest_first = sorted(issues, key=lambda issue: issue.issued_at, reverse=True)
     for issue in latest_first:
         yield issue.issued_at, _frame(zone, issue.times, issue.values)

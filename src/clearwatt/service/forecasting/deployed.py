@@ -24,9 +24,9 @@ from clearwatt.service.status import ZoneStatus
 from clearwatt.training.networks import Network, Params, stack
 
 BLOCK = 64
-"""Entities per stack: few enough that one update copies little."""
+"""Entities per stack; small, so that an update copies little."""
 AT_ONCE = 8
-"""Models computed in one product: their values stay in the cache, which halves the time."""
+"""Models computed in one product; their values fit the cache, which halves the time."""
 
 
 class Versions(NamedTuple):
@@ -58,7 +58,7 @@ class Bank:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Entities (m) answered in one go; they share one encoder or have one each."""
+    """Entities (m) computed together; they share one encoder or have one each."""
 
     entities: tuple[str, ...]
     encoders: Bank
@@ -66,7 +66,7 @@ class Block:
 
     @property
     def shares_encoder(self) -> bool:
-        """Whether one encoder serves them all."""
+        """Whether all entities use one encoder."""
         return len(self.encoders.ids) == 1
 
     def forecast(self, x: Tensor, members: Sequence[int]) -> Iterator[Tensor]:
@@ -81,7 +81,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Widths:
-    """How wide forecasts are at one revision; ``columns`` are those of entities by their number."""
+    """The quantiles of a zone at one revision; ``columns`` maps entity numbers to columns."""
 
     revision: int
     snapshot: QuantileSnapshot
@@ -89,7 +89,7 @@ class Widths:
 
     @classmethod
     def of(cls, stored: IntervalSnapshot) -> Widths:
-        """As the store has them; StateError if they are damaged."""
+        """Unpack stored quantiles; StateError if they are damaged."""
         columns = {number: column for column, number in enumerate(stored.entities)}
         return cls(
             stored.revision, QuantileSnapshot.unpack(stored.content), MappingProxyType(columns)
@@ -100,8 +100,8 @@ class Widths:
 class DeployedZone:
     """The models of a zone at one generation.
 
-    ``reasons`` says why an entity has no model, ``trouble`` why the zone has none at all;
-    ``widths`` is None while nothing is known about intervals.
+    ``reasons`` has the reason why an entity has no model, ``trouble`` why the zone has none;
+    ``widths`` is None without quantiles.
     """
 
     generation: int
@@ -149,7 +149,7 @@ class DeployedZone:
         return result
 
     def models(self) -> dict[str, LoadedModel]:
-        """Every version in use by its id, so that the next generation need not read it again."""
+        """Every version in use by its id; the next generation reuses them."""
         banks = (bank for block in self.blocks for bank in (block.encoders, block.predictors))
         return {version: found for bank in banks for version, found in bank.members()}
 
@@ -166,9 +166,9 @@ def deploy(
     """Load the models that a status names.
 
     Args:
-        status: where the zone stands.
-        find: reads a version (`Library.find`); StateError if neither it nor an earlier one can be.
-        previous: what was deployed so far; what it has in common is not read or copied again.
+        status: status of the zone.
+        find: reads a version or an earlier one (`Library.find`); StateError if it cannot.
+        previous: the models deployed so far; those still in use are not read or copied again.
     """
     if not status.scaling:
         return DeployedZone(status.generation)
@@ -237,7 +237,7 @@ class _Builder:
 
     def _load(self, version: str) -> LoadedModel:
         if version not in self._known:
-            # Under the id asked for: a damaged encoder is looked for once, not per entity.
+            # Keyed by the requested id, so that a damaged encoder is replaced once, not per entity.
             self._known[version] = self._find(version)
         return self._known[version]
 
@@ -250,7 +250,7 @@ class _Builder:
 
 
 def _check(member: _Member, width: int) -> None:
-    """Refuse models that do not fit the inputs or each other."""
+    """Raise StateError if models do not fit the inputs or each other."""
     encoder = reconstructor(member.encoder.model.network)
     if encoder.inputs != width or member.predictor.model.network.inputs != encoder.latent:
         raise StateError(

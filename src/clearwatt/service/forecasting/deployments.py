@@ -15,18 +15,18 @@ from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
 
 RETRY = 5.0
-"""Seconds after which a swap that failed is tried again."""
+"""Seconds after which a failed swap is tried again."""
 RECHECK = 30.0
-"""Seconds after which a zone is looked at unasked: a learner that is killed between committing and
-saying so must not leave an old model in service."""
+"""Seconds after which a zone is checked without a message: a learner may be killed after a commit
+and before its message."""
 _UNKNOWN = -1
 _log = logging.getLogger(__name__)
 
 
 class Deployments:
-    """The deployed models of every zone that was asked for.
+    """The deployed models of every requested zone.
 
-    Whoever has got a `DeployedZone` goes on with it; a swap is the assignment of the next one.
+    A `DeployedZone` is immutable; a swap assigns the next one. Requests in progress keep theirs.
     """
 
     def __init__(
@@ -40,16 +40,16 @@ class Deployments:
         self._guard = Lock()
 
     def of(self, zone: str) -> DeployedZone:
-        """What a zone forecasts with; nothing, and why, while it cannot be read."""
+        """The deployed models of a zone; none, with the reason, if they cannot be read."""
         if time.monotonic() > self._due.get(zone, 0.0):
             self._load(zone, unless_done=True)
         trouble = "the models cannot be read now; the log says why"
         return self._current.get(zone) or DeployedZone(_UNKNOWN, trouble=trouble)
 
     def reload(self, zone: str, *, generation: int | None = None) -> None:
-        """Swap in what the learner has committed for a zone, if anyone has asked for it.
+        """Swap in the committed models of a zone, if it was requested before.
 
-        Most commits change no model: with the generation of the one heard of, nothing is read then.
+        Most commits change no model; nothing is read if the generation is the deployed one.
         """
         current = self._current.get(zone)
         if current is not None and current.generation != generation:
@@ -63,12 +63,12 @@ class Deployments:
     def _load(self, zone: str, *, unless_done: bool = False) -> None:
         with self._lock(zone):
             if unless_done and time.monotonic() <= self._due.get(zone, 0.0):
-                return  # another thread was faster
+                return  # another thread has loaded it
             try:
                 self._current[zone] = self._newest(zone)
                 self._due[zone] = time.monotonic() + RECHECK
             except ClearwattError as error:
-                # The models in service go on; a store that is away comes back.
+                # The deployed models stay in service until the store can be read again.
                 self._due[zone] = time.monotonic() + RETRY
                 _log.warning("models not loaded", extra={"zone": zone, "reason": str(error)})
 
@@ -86,7 +86,7 @@ class Deployments:
     def _with_intervals(
         self, deployed: DeployedZone, previous: DeployedZone | None, status: ZoneStatus
     ) -> DeployedZone:
-        """With intervals as they are now; forecasts go on without if they cannot be read."""
+        """The models with current quantiles; the previous ones if they cannot be read."""
         known = None if previous is None else previous.widths
         revision = status.intervals
         if revision is None or (known is not None and known.revision == revision):

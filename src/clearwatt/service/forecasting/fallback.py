@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class Source(IntEnum):
-    """Where the value of a step came from; the number is what a vintage keeps."""
+    """Source of the value of a step; vintages store the number."""
 
     MODEL = 0
     YESTERDAY = 1
@@ -35,7 +35,7 @@ class Source(IntEnum):
 
     @property
     def label(self) -> str:
-        """In words, as answers give it."""
+        """The name used in answers."""
         return self.name.lower().replace("_", " ")
 
 
@@ -49,10 +49,10 @@ class Substitute:
 
 
 def substitute(store: Store, entity: Entity, times: Times, *, timezone: str = "UTC") -> Substitute:
-    """Answer for times (n, ascending) from what the entity has read so far; it never raises.
+    """Fallback forecasts for times (n, ascending) from stored readings; never raises.
 
     Same time yesterday, else same time last week, else the mean by hour of day (on the zone's
-    clock) over the last 28 days with readings, else over all there are, else nothing, and why.
+    clock) over the last 28 days with readings, else over all readings, else NaN and the reason.
     """
     values = np.full(len(times), np.nan)
     sources = np.full(len(times), Source.NONE, np.uint8)
@@ -64,7 +64,7 @@ def substitute(store: Store, entity: Entity, times: Times, *, timezone: str = "U
     except ClearwattError as error:
         reason = f"the readings of {entity.id} cannot be read: {error}"
     except Exception:
-        # An answer is owed whatever the store does; what it did belongs in the log.
+        # A request is answered whatever the store does; the error is logged.
         _log.exception("fallback failed", extra={"entity": entity.id})
         reason = f"the readings of {entity.id} cannot be read; the log says why"
     return Substitute(values, sources, reason if np.isnan(values).any() else None)
@@ -94,7 +94,7 @@ def _fill(
 def _put(
     values: Float64Array, sources: npt.NDArray[np.uint8], source: Source, found: Float64Array
 ) -> None:
-    """Write what was found for the steps that are still open."""
+    """Fill open steps with the values found."""
     steps = np.flatnonzero(np.isnan(values))[~np.isnan(found)]
     values[steps] = found[~np.isnan(found)]
     sources[steps] = source
@@ -111,7 +111,7 @@ def _readings_at(store: Store, number: int, wanted: Times) -> Float64Array:
 
 
 def _windows(store: Store, number: int, times: Times) -> tuple[tuple[int, int], ...]:
-    """Four weeks up to the newest reading before the first step, then everything."""
+    """Time windows: four weeks up to the newest reading before the first step, then all."""
     everything = (0, _FAR_FUTURE)
     newest = store.latest([number], before=int(times[0])).get(number)
     if newest is None:
@@ -126,7 +126,7 @@ def _usable(store: Store, number: int, *, start: int, end: int) -> tuple[Times, 
 
 
 def _hourly_means(times: Times, values: Float64Array, timezone: str) -> Float64Array:
-    """The mean by hour of day (24); NaN where no reading is."""
+    """The mean by hour of day (24); NaN without a reading."""
     hours = _hours(times, timezone)
     counts = np.bincount(hours, minlength=24)
     sums = np.bincount(hours, weights=values, minlength=24)

@@ -24,7 +24,7 @@ from clearwatt.service.times import text
 __all__ = ["EntityForecast", "ForecastService"]
 
 EVENT_INTERVAL = 3600
-"""Seconds in which one event per zone and cause tells of fallbacks."""
+"""Seconds within which fallbacks of one zone and cause are recorded as one event."""
 
 
 class ForecastObserver(Protocol):
@@ -35,10 +35,10 @@ class ForecastObserver(Protocol):
 
 
 class ForecastService:
-    """Forecasts by what is deployed; safe to call from several threads.
+    """Forecasts with the deployed models; safe to call from several threads.
 
-    It reads models, weather and readings and changes none of them. Its owner says when the learner
-    has committed (`reload`) and when weather has arrived (`forget_weather`).
+    It reads models, weather and readings and changes none of them. The caller reports commits of
+    the learner (`reload`) and new weather (`forget_weather`).
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ForecastService:
     ) -> list[EntityForecast]:
         """Forecast entities for the steps of their zones with start <= time < end, in their order.
 
-        With levels each comes with quantiles, where these are known.
+        With levels each has quantiles, where available.
 
         Raises:
             UnknownIdError: an entity is not registered.
@@ -81,23 +81,23 @@ class ForecastService:
         return [found[name] for name in entities]
 
     def reload(self, zone: str, *, generation: int | None = None) -> None:
-        """Put into service what the learner has committed for a zone, unless it is already."""
+        """Put the committed models of a zone into service, unless they are already."""
         self._deployments.reload(zone, generation=generation)
 
     def refresh(self) -> None:
-        """Look again at every zone that was asked for, after the learner was away."""
+        """Reload every requested zone, such as after an outage of the learner."""
         self._deployments.refresh()
 
     def forget_weather(self, zone: str) -> None:
-        """Forget what is kept of a zone's weather."""
+        """Delete the cached inputs of a zone, because its weather changed."""
         self._coverage.forget(zone)
 
     def deployed(self, zone: str) -> DeployedZone:
-        """What a zone forecasts with now."""
+        """The deployed models of a zone."""
         return self._deployments.of(zone)
 
     def close(self) -> None:
-        """Write what waits to be recorded."""
+        """Write pending vintages and events."""
         self.recorder.close()
 
     def _request(
@@ -116,7 +116,7 @@ class ForecastService:
         )
 
     def _by_zone(self, names: Sequence[str]) -> dict[str, list[Entity]]:
-        """The entities asked for, each once, by their zones."""
+        """The requested entities, each once, by zone."""
         grouped: dict[str, list[Entity]] = {}
         for name in dict.fromkeys(names):
             entity = self._registry.entity(name)
@@ -124,7 +124,7 @@ class ForecastService:
         return grouped
 
     def _record_fallbacks(self, forecasts: Iterable[EntityForecast]) -> None:
-        """Leave one event per zone and cause in an interval, however many answers fell back."""
+        """Record fallbacks: at most one event per zone, cause and `EVENT_INTERVAL`."""
         now = self._clock()
         for forecast in forecasts:
             for missing in forecast.missing:

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class Files(Protocol):
-    """Where version files are; see `clearwatt.service.files.ModelFiles`."""
+    """Reads version files; see `clearwatt.service.files.ModelFiles`."""
 
     def read(self, path: str) -> Saved:
         """Read a version; StateError if it is damaged."""
@@ -92,5 +92,5 @@ class Library:
                 self._store.mark_version(version.id, "damaged")
                 self._store.add_event(event)
             except ClearwattError as error:
-                # A full disk must not keep the earlier version from answering.
+                # A full disk must not prevent the use of the earlier version.
                 _log.warning("damage not recorded", extra={"reason": str(error)})

@@ -1,4 +1,4 @@
-"""What forecasting leaves behind (vintages, events), written after the answer has gone out."""
+"""Writes vintages and events of forecasting in the background, after the answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
 INTERVAL = 1.0
-"""Seconds an answer may wait until its vintage is on disk."""
+"""Maximum seconds until the vintage of an answer is written."""
 CAPACITY = 10_000_000
-"""Steps that may wait: some 50 MB."""
+"""Maximum number of pending steps: about 50 MB."""
 _BATCH = 1000
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """How many vintages were written, wait, and were lost because the store would not take them."""
+    """Number of vintages written, pending, and lost because the store did not accept them."""
 
     written: int = 0
     waiting: int = 0
@@ -30,10 +30,10 @@ class Recorded:
 
 
 class Recorder:
-    """Writes in a thread of its own, so that no forecast ever waits for a disk.
+    """Writes in a thread of its own, so that no forecast waits for the disk.
 
-    What cannot be written stays and is tried again; when too much waits, what comes next is counted
-    as lost. The same answer twice in a row is one vintage.
+    Failed writes are repeated; beyond the capacity, further vintages are counted as lost. Equal
+    consecutive answers are one vintage.
     """
 
     def __init__(
@@ -50,26 +50,26 @@ class Recorder:
         self._thread.start()
 
     def record(self, vintages: Sequence[Vintage]) -> None:
-        """Keep forecasts as given; returns at once and never raises."""
+        """Queue forecasts; returns at once and never raises."""
         with self._changed:
             for vintage in vintages:
                 self._take(vintage)
             self._changed.notify()
 
     def note(self, event: ServiceEvent) -> None:
-        """Record an event; returns at once."""
+        """Queue an event; returns at once."""
         with self._changed:
             self._events.append(event)
             self._changed.notify()
 
     @property
     def counts(self) -> Recorded:
-        """What became of the vintages so far."""
+        """Number of vintages written, pending and lost so far."""
         with self._changed:
             return Recorded(self._written, len(self._vintages), self._lost)
 
     def close(self) -> None:
-        """Write what waits, once more, and end; what still cannot be written is lost."""
+        """Write pending records once more and end; those that fail are lost."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -91,7 +91,7 @@ class Recorder:
         while not closing:
             with self._changed:
                 self._changed.wait_for(self._has_work)
-                # Wait a little longer, for more to write in one go.
+                # Wait a little longer, to write more in one transaction.
                 closing = self._changed.wait_for(lambda: self._closing, self._interval / 2)
             self._flush()
         self._drop()
@@ -108,7 +108,7 @@ class Recorder:
                 _log.warning("vintages wait for the store", extra={"reason": str(error)})
             self._failing = True
         except Exception:
-            # What the store will never take must not hold up what comes after it.
+            # Records that the store rejects must not block later ones.
             _log.exception("vintages not written")
             self._drop()
 
@@ -120,7 +120,7 @@ class Recorder:
             self._steps = 0
 
     def _write_some(self) -> bool:
-        """Write a batch; only this thread takes from the queues, so the batch stays their head."""
+        """Write a batch; only this thread removes from the queues, so it stays at their head."""
         with self._changed:
             events = list(self._events)
             vintages = [self._vintages[i] for i in range(min(_BATCH, len(self._vintages)))]
@@ -138,13 +138,13 @@ class Recorder:
 
 
 def _mark(vintage: Vintage) -> bytes:
-    """Equal for equal answers; when they were given does not count."""
-    said = (
+    """Digest of an answer without its issue time."""
+    identity = (
         vintage.encoder,
         vintage.predictor,
         vintage.weather_issued_at,
         vintage.start,
         vintage.step,
     )
-    content = repr(said).encode() + vintage.values.tobytes() + vintage.sources.tobytes()
+    content = repr(identity).encode() + vintage.values.tobytes() + vintage.sources.tobytes()
     return blake2b(content, digest_size=16).digest()

@@ -25,13 +25,13 @@ class Inbox:
 
     def wait(self, seconds: float) -> bool:
         """Wait for a message for at most ``seconds``; returns whether one came."""
-        heard = False
+        received = False
         with suppress(Empty):
             self._messages.get(timeout=max(seconds, 0.0))
-            heard = True
+            received = True
             while True:  # several messages count as one
                 self._messages.get_nowait()
-        return heard
+        return received
 
     def _take(self, message: str) -> None:
         self.stopped = self.stopped or message == "stop"
@@ -41,4 +41,4 @@ class Inbox:
         with suppress(EOFError, OSError):
             while True:
                 self._take(self._pipe.recv()[0])
-        self._take("stop")  # the parent is gone
+        self._take("stop")  # the parent has ended

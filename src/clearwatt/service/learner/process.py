@@ -59,7 +59,7 @@ class LearnerConfig:
 
 
 def main(config: LearnerConfig, pipe: connection.Connection) -> None:
-    """Run the learner until it is told to stop, or until the parent ends.
+    """Run the learner until it receives "stop", or until the parent ends.
 
     Receives ("wake",) when a journal has grown, and ("stop",). Sends ("changed", zone, position,
     generation) after each commit, and ("heartbeat", `Heartbeat`) every second.
@@ -74,7 +74,7 @@ def main(config: LearnerConfig, pipe: connection.Connection) -> None:
 
 
 def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inbox: Inbox) -> None:
-    def tell(*message: object) -> None:
+    def publish(*message: object) -> None:
         with suppress(OSError):  # the parent is gone: this process is about to be, too
             pipe.send(message)
 
@@ -88,10 +88,12 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
             trainer=updater,
             learning=config.learning or _zone_learning(),
             outages=Outages(store),
-            tell=lambda status: tell("changed", status.zone, status.position, status.generation),
+            publish=lambda status: publish(
+                "changed", status.zone, status.position, status.generation
+            ),
             wake=inbox.wake,
         )
-        rounds = Rounds(context, inbox=inbox, tell=lambda beat: tell("heartbeat", beat))
+        rounds = Rounds(context, inbox=inbox, publish=lambda beat: publish("heartbeat", beat))
         rounds.run()
         rounds.finish()
 

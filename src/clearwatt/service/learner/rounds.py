@@ -49,20 +49,20 @@ class Rounds:
     Args:
         context: What the zones share.
         inbox: Messages from other processes and threads.
-        tell: Called with a heartbeat every second.
+        publish: Called with a heartbeat every second.
     """
 
     def __init__(
-        self, context: LearnerContext, *, inbox: Inbox, tell: Callable[[Heartbeat], None]
+        self, context: LearnerContext, *, inbox: Inbox, publish: Callable[[Heartbeat], None]
     ) -> None:
-        self._context, self._inbox, self._tell = context, inbox, tell
+        self._context, self._inbox, self._publish = context, inbox, publish
         self._zones: dict[str, ZoneLearner] = {}
         self._heads: dict[str, int] = {}
         self._read_at = self._beat_at = 0.0
         self._wait = POLL
 
     def run(self) -> None:
-        """Run until the inbox says stop."""
+        """Run until the inbox receives "stop"."""
         while not self._inbox.stopped:
             if self._inbox.wait(self._pause()):
                 self._read_at = 0.0
@@ -124,7 +124,7 @@ class Rounds:
             return
         self._beat_at = now + POLL
         zones = self._zones.items()
-        self._tell(
+        self._publish(
             Heartbeat(
                 queue=sum(max(0, self._heads[name] - zone.position) for name, zone in zones),
                 training=sum(zone.training for _, zone in zones),

@@ -1,4 +1,4 @@
-"""The web process's side of the learner: start it, hear from it, start it again if it dies."""
+"""Starts the learner process, receives its messages and restarts it when it dies."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from clearwatt.service.learner.rounds import Heartbeat
 from clearwatt.service.records import ServiceEvent
 
 Changed = Callable[[str, int, int], None]
-"""Called with a zone, its position and its generation after each commit of the learner's."""
+"""Called with a zone, its position and its generation after each commit of the learner."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds before a learner that died is started again: more each time."""
+"""Seconds before a learner that died is restarted: doubled each time, up to the second."""
 
 STEADY = 60.0
-"""Seconds after which a learner is taken to be well: its next death is a first one again."""
+"""Seconds of running after which the wait before a restart is reset."""
 
 STOP_WITHIN = 10.0
 """Seconds that a learner has to stop by itself."""
@@ -34,17 +34,17 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the learner fares, as its parent knows it.
+    """The state of the learner, as known to the web process.
 
     Attributes:
-        alive: Whether there is a process.
-        restarts: How often it had to be started again.
-        heartbeat_age: Seconds since it was last heard of; None: not yet.
+        alive: Whether the process runs.
+        restarts: Number of restarts.
+        heartbeat_age: Seconds since its last heartbeat; None: none yet.
         queue: Journal entries not applied yet.
-        training: Zones that wait for a training.
-        degraded: Zones that do not get on, with the reason.
+        training: Number of zones that wait for a training.
+        degraded: Zones whose learning fails, with the reason.
         outage: Why it cannot write ("full", "unavailable"); None: it can.
-        updating: Those zones that wait for a training.
+        updating: The zones that wait for a training.
     """
 
     alive: bool
@@ -61,9 +61,9 @@ class Supervisor:
     """Keeps one learner running from `start` to `stop`.
 
     Args:
-        config: The learner's.
-        changed: Called after each commit, from a thread of this object.
-        record: Keeps an event, such as ``store.add_event``.
+        config: Configuration of the learner.
+        changed: Called after each commit, from a thread of the supervisor.
+        record: Stores an event, such as ``store.add_event``.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Supervisor:
         )
 
     def start(self) -> None:
-        """Start the learner and go on; it is ready some seconds later."""
+        """Start the learner without waiting for it; it is ready some seconds later."""
         self._watcher.start()
         self._messenger.start()
 
     def stop(self) -> None:
-        """Have the learner finish what it can in seconds, and end it."""
+        """Ask the learner to stop; kill it after `STOP_WITHIN` seconds."""
         self._stopping.set()
         self._woken.set()
         if self._watcher.ident is None:
@@ -97,22 +97,22 @@ class Supervisor:
             _LOG.warning("learner did not stop by itself", extra={"seconds": STOP_WITHIN})
             learner.process.kill()
         self._watcher.join()
-        self._woken.set()  # there is nobody left to pass anything on to
+        self._woken.set()  # lets the messenger see that the watcher has ended
         self._messenger.join()
 
     def wake(self) -> None:
-        """Tell the learner that something has arrived; never waits."""
+        """Wake the learner because of new journal entries; never blocks."""
         self._woken.set()
 
     @property
     def pid(self) -> int | None:
-        """The learner's process, if there is one."""
+        """Process id of the learner; None if it does not run."""
         learner = self._learner
         return None if learner is None else learner.process.pid
 
     @property
     def health(self) -> Health:
-        """How the learner fares."""
+        """The state of the learner."""
         alive, beat = self._learner is not None, self._beat
         if beat is None:
             return Health(alive, self._restarts, None)
@@ -129,7 +129,7 @@ class Supervisor:
         )
 
     def _watch(self) -> None:
-        """Start the learner, listen to it until it is gone, and start it again."""
+        """Run the learner and restart it whenever it ends."""
         wait = FIRST_WAIT
         while not self._stopping.is_set():
             started = time.monotonic()
@@ -142,9 +142,9 @@ class Supervisor:
             wait = min(2 * wait, LONGEST_WAIT)
 
     def _run_learner(self) -> int | None:
-        """One learner's life; returns its exit code."""
+        """Run one learner process until it ends; returns its exit code."""
         learner = self._learner = _LearnerProcess(self._config)
-        self._woken.set()  # what came before it was there, "stop" included
+        self._woken.set()  # resend a message from before the start, "stop" included
         with suppress(EOFError, OSError):
             while True:
                 self._handle(learner.pipe.recv())
@@ -159,11 +159,11 @@ class Supervisor:
             case ("changed", str(zone), int(position), int(generation)):
                 try:
                     self._changed(zone, position, generation)
-                except Exception as error:  # a listener's trouble must not deafen the service
+                except Exception as error:  # an error of the callback must not end the thread
                     _LOG.error("change not taken in", extra={"zone": zone}, exc_info=error)
 
     def _send_messages(self) -> None:
-        """Send what is to be told, so that whoever wakes the learner never waits for it."""
+        """Send "wake" and "stop" from a thread of its own, so that `wake` never blocks."""
         while True:
             self._woken.wait()
             self._woken.clear()
@@ -174,6 +174,7 @@ class Supervisor:
                 return
 
     def _record_restart(self, code: int | None, wait: float) -> None:
+        """Count, log and record the end of a learner."""
         self._restarts += 1
         what = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         _LOG.error("learner died", extra={"how": what, "retry_s": wait})
@@ -192,25 +193,25 @@ class Supervisor:
 
 
 class _LearnerProcess:
-    """A learner's process and the pipe to it."""
+    """A learner process and the pipe to it."""
 
     def __init__(self, config: LearnerConfig) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        # Not a daemon: it has children of its own. It watches this process and ends with it.
+        # Not a daemon, because it starts processes itself. It ends when this process ends.
         self.process: SpawnProcess = context.Process(
             target=main, args=(config, theirs), name="learner"
         )
         self.process.start()
-        theirs.close()  # so that the pipe ends with the process
+        theirs.close()  # otherwise the pipe would stay open after the process has ended
 
     def send(self, message: str) -> None:
-        """Send a message; one that is gone is found out by whoever listens."""
+        """Send a message; errors are ignored, because the receiving thread notices the end."""
         with suppress(OSError):
             self.pipe.send((message,))
 
     def wait_for_exit(self) -> int | None:
-        """Wait for its end and return its exit code."""
+        """Wait until the process ends and return its exit code."""
         self.process.join()
         self.pipe.close()
         return self.process.exitcode

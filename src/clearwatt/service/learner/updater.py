@@ -1,7 +1,7 @@
 """Training for the service: in niced processes of this machine, or on a Ray cluster.
 
-Jobs that are submitted together are trained together, in one call, so that their result does not
-depend on what else is being trained. What a killed worker was doing is done again.
+Jobs submitted together are trained together, in one call, so that their results do not depend on
+other trainings. The training of a killed worker is repeated.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ UpdaterName = Literal["processes", "ray"]
 Results = list[Trained]
 
 NICENESS = 10
-"""Training gives way to forecasts and to judging."""
+"""Lowers the priority of training below forecasts and the evaluation of readings."""
 
 _LOG = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class TrainingLostError(ClearwattError):
-    """Training took its workers down again and again, and was given up."""
+    """Training was abandoned because its workers were killed repeatedly."""
 
 
 class UpdaterClosedError(ClearwattError):
-    """The updater was closed before the training was done."""
+    """The updater was closed before the training ended."""
 
 
 class Updater:
@@ -42,8 +42,8 @@ class Updater:
 
     Args:
         name: "processes" or "ray".
-        workers: How many trainings at once; by default one per core but one.
-        address: Of the Ray cluster to join; by default one is started on this machine.
+        workers: Number of concurrent trainings; by default the number of cores minus one.
+        address: Address of the Ray cluster to join; by default one is started on this machine.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Updater:
 
     @property
     def waiting(self) -> int:
-        """How many trainings wait for a worker."""
+        """Number of trainings that wait for a worker."""
         return self._queue.qsize()
 
     def submit(self, jobs: Sequence[Job]) -> Future[Results]:
-        """Have jobs trained together; the future has the results in their order, or an error."""
+        """Train jobs together; the future holds the results in their order, or an error."""
         future: Future[Results] = Future()
         if self._closing.is_set():
             future.set_exception(UpdaterClosedError("the updater is closed"))
@@ -82,7 +82,7 @@ class Updater:
         return future
 
     def close(self) -> None:
-        """Give up whatever is trained or waits; workers are gone when it returns."""
+        """Abandon running and waiting trainings; returns when the workers have ended."""
         self._closing.set()
         for backend in self._backends:
             backend.give_up()
@@ -102,7 +102,7 @@ class Updater:
 
 
 def check_updater(name: str, workers: int | None = None, address: str | None = None) -> int:
-    """Refuse what an updater could not be started with; returns how many workers it has."""
+    """Check the arguments of an updater; returns the number of workers."""
     if name not in get_args(UpdaterName):
         raise ConfigurationError(
             f"updater is {name!r}; choose one of {', '.join(get_args(UpdaterName))}"
@@ -126,30 +126,30 @@ def _settle(future: Future[Results], backend: _TrainingBackend, jobs: tuple[Job,
 
 
 def _train(niceness: int, jobs: tuple[Job, ...]) -> Results:
-    """What a worker does; a process is made nice once."""
+    """Train in a worker; the priority of its process is lowered once."""
     os.nice(max(0, niceness - os.nice(0)))
     return train(jobs)
 
 
 class _TrainingBackend(Protocol):
-    """Where jobs are trained."""
+    """Trains jobs on this machine or on a cluster."""
 
     def train(self, jobs: tuple[Job, ...]) -> Results:
-        """Train, however often it takes, within reason."""
+        """Train jobs; repeated up to `ATTEMPTS` times if a worker is lost."""
 
     def give_up(self) -> None:
-        """From another thread: make a training under way fail soon, and all that follow."""
+        """Make the running training and later ones fail soon; called from another thread."""
 
     def end(self) -> None:
-        """Let go of everything; may be called more than once."""
+        """Release all resources; may be called more than once."""
 
 
 class _WorkerProcess:
-    """A process of this machine, replaced when it dies."""
+    """A process on this machine, replaced when it dies."""
 
     def __init__(self) -> None:
         self._spec = WorkSpec(_train, NICENESS)
-        self._lock = threading.Lock()  # a process is not replaced while it is being killed
+        self._lock = threading.Lock()  # a process must not be replaced while it is killed
         self._worker: Worker | None = None
         self._open = True
 
@@ -192,7 +192,7 @@ class _WorkerProcess:
 
 
 class _Cluster:
-    """A Ray cluster that several threads use; while there is none, they wait for one."""
+    """A Ray cluster shared by several threads; they wait while it is unreachable."""
 
     def __init__(self, workers: int, address: str | None, closing: threading.Event) -> None:
         self._workers, self._address, self._closing = workers, address, closing
@@ -209,7 +209,7 @@ class _Cluster:
                 if self._closing.is_set():
                     raise UpdaterClosedError("the updater was closed") from error
                 if type(error) is not ClearwattError:
-                    raise  # the training's own, not the cluster's
+                    raise  # an error of the training, not of the cluster
                 _LOG.warning("training lost by Ray", extra={"attempt": attempt}, exc_info=error)
             else:
                 return trained

@@ -26,7 +26,7 @@ class Savable(Protocol):
         """The number of the last entry applied."""
 
     def save(self, folder: Path) -> None:
-        """Write everything needed to go on from there."""
+        """Write everything needed to continue from there."""
 
 
 class Upkeep:

@@ -30,8 +30,8 @@ from clearwatt.training.fleet import Job, Trained
 from clearwatt.training.streams import Stream
 
 CROWD = 2
-"""Trainings that wait for a worker, from which on no other zone begins its warm-up: what is to be
-trained is in memory, and a hundred zones may be told to begin at once."""
+"""Number of waiting trainings from which on no further zone begins its warm-up. This limits memory
+when the warm-up of many zones is requested at once."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Trainer(Protocol):
 class LearnerContext:
     """Resources that all zones share.
 
-    ``tell`` is called with the status after each commit, ``wake`` when a training is done, from
+    ``publish`` is called with the status after each commit, ``wake`` when a training is done, from
     any thread.
     """
 
@@ -89,7 +89,7 @@ class LearnerContext:
     trainer: Trainer
     learning: LearningFactory
     outages: Outages
-    tell: Callable[[ZoneStatus], None]
+    publish: Callable[[ZoneStatus], None]
     wake: Callable[[], None]
 
 
@@ -262,7 +262,7 @@ class ZoneLearner:
         if self._is_news(outcome.status, head):
             self.context.store.commit(outcome)
             self._status = outcome.status
-            self.context.tell(outcome.status)
+            self.context.publish(outcome.status)
         self._outcome = None
         self._upkeep.note(outcome, due=self._learning is not None and self._learning.due_checkpoint)
         if self._pace.is_reduced:
@@ -309,7 +309,7 @@ class ZoneLearner:
             _LOG.error("status not written", extra={"zone": self.zone.id}, exc_info=trouble)
         else:
             self._status = outcome.status
-            self.context.tell(outcome.status)
+            self.context.publish(outcome.status)
 
     def _event(self, key: str, kind: str, message: str) -> ServiceEvent:
         return ServiceEvent(key, kind, message, time.time(), zone=self.zone.id)

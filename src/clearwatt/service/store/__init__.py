@@ -1,4 +1,4 @@
-"""Where the service keeps what it must not lose: SQLite in a file, or PostgreSQL."""
+"""The durable store of the service: SQLite in a file, or PostgreSQL."""
 
 from clearwatt.service.store.base import Store
 from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError

@@ -1,4 +1,4 @@
-"""Forecasts as they were given."""
+"""Forecasts as they were answered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VINTAGES = (
 
 
 def add(session: Session, vintages: Sequence[Vintage]) -> None:
-    """Keep forecasts."""
+    """Insert forecasts."""
     if not vintages:
         return
     count = lock_counter(session, "vintages")
@@ -34,7 +34,7 @@ def find(
     issued_before: float | None,
     limit: int,
 ) -> list[Vintage]:
-    """Forecasts that reach into a time span, the newest issue first."""
+    """Forecasts that overlap a time span, the newest issue first."""
     issued = "" if issued_before is None else "AND issued_at < ?"
     rows = session.rows(
         f"{VINTAGES} WHERE entity = ? AND start < ? AND stop > ? {issued} "
@@ -49,7 +49,7 @@ def find(
 
 
 def prune(session: Session, before: float) -> int:
-    """Forget forecasts that were issued before a time; returns how many."""
+    """Delete forecasts issued before a time; returns how many."""
     count = lock_counter(session, "vintages")
     removed = session.run("DELETE FROM vintages WHERE issued_at < ?", before)
     set_counter(session, "vintages", count - removed)

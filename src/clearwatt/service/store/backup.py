@@ -1,4 +1,4 @@
-"""A backup of a store: one SQLite file, whichever database it comes from."""
+"""Backup of a store of either kind into one SQLite file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "clearwatt.db"
 
 
 def copy_to_file(source: Session, folder: Path) -> None:
-    """Write everything a session sees into a file in a folder; it appears when it is whole."""
+    """Copy all tables into an SQLite file in a folder, atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix=".backup-") as temporary:
         path = Path(temporary) / NAME
@@ -28,6 +28,6 @@ def copy_to_file(source: Session, folder: Path) -> None:
 
 def copy_tables(source: Session, target: Session) -> None:
     """Copy the rows of every table."""
-    target.run("DELETE FROM counters")  # a new database starts with its own
+    target.run("DELETE FROM counters")  # a new database has initial ones
     for table, columns in TABLES.items():
         target.fill(table, source.stream(f"SELECT {', '.join(columns)} FROM {table}"))

@@ -1,7 +1,7 @@
 """The store: durable records in SQLite or PostgreSQL.
 
-The statements are the same for both databases and lie beside this file by subject. A database adds
-its connections (`sqlite.py`, `postgres.py`). `clearwatt.testing` checks both.
+The statements are the same for both databases; each subject has a module in this package. A
+database adds its connections (`sqlite.py`, `postgres.py`). `clearwatt.testing` checks both.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from clearwatt.service.store.session import Session
 
 
 class Store(ABC):
-    """Durable when a method returns; safe to call from several threads and processes at once.
+    """Durable storage; safe to use from several threads and processes at once.
 
-    Every method that writes is one transaction: all of it or nothing.
+    Every method that writes is one transaction, durable when the method returns.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Store(ABC):
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Session]:
-        """A session that is one transaction: durable when it ends, undone if it fails."""
+        """A session in one transaction: durable when it ends, rolled back if it fails."""
 
     # Zones and entities.
 
@@ -60,7 +60,7 @@ class Store(ABC):
             return registry.add_zone(session, zone)
 
     def add_entities(self, entities: Sequence[Entity]) -> list[Entity]:
-        """Register entities and give them their numbers; the same again changes nothing.
+        """Register entities and assign their numbers; repeating it changes nothing.
 
         All or nothing; ConflictError if one exists and differs, DataError if a zone is unknown.
         """
@@ -80,22 +80,22 @@ class Store(ABC):
     # Input; each method appends to the journal of its zone.
 
     def add_readings(self, readings: Readings, *, at: float) -> Receipt:
-        """Keep readings; what is stored already with the same value is left out of the journal.
+        """Store readings; those already stored with the same value are not journaled.
 
         A different value for a stored time is a correction: it replaces the value, is journaled,
         and leaves an event "correction" per entity (how many readings, not their values).
-        Two readings of one batch for the same entity and time: the last one counts.
+        Of two readings in one batch for the same entity and time the last one counts.
         NaN equals NaN. Entities may be of several zones; each zone gets its own journal entry.
         """
         if not len(readings):
             return Receipt(0, 0, 0)
         with self.writing() as session:
             receipt, grown = ingest.add(session, readings, at=at, directory=self._directory)
-        self._directory.extents.update(grown)  # only once it is committed
+        self._directory.extents.update(grown)  # only after the commit
         return receipt
 
     def add_weather(self, issue: WeatherIssue, *, at: float) -> bool:
-        """Keep an issue; False if the same (zone, issued_at) is there with the same content.
+        """Store an issue; False if (zone, issued_at) is stored with the same content.
 
         Different content for a known issue replaces it, is journaled, and leaves an event.
         """
@@ -122,9 +122,9 @@ class Store(ABC):
     def commit(self, outcome: Outcome) -> None:
         """Record the outcome of applying journal entries.
 
-        Events whose key is known are left as they are; versions, statuses, verdicts and signal
-        days replace what was there under the same key. A deployed version supersedes its
-        component's previous one, one that awaits approval the previous one that did.
+        Events with a known key are skipped; versions, statuses, verdicts and signal days replace
+        those with the same key. A deployed version supersedes the deployed one of its component,
+        one that awaits approval the earlier one that awaits it.
         """
         with self.writing() as session:
             outcomes.commit(session, outcome)
@@ -135,11 +135,11 @@ class Store(ABC):
             return outcomes.statuses(session, zones)
 
     def status(self, zone: str) -> ZoneStatus:
-        """The status of a zone; one that was never learned is waiting."""
+        """The status of a zone; "waiting" if nothing was committed yet."""
         return self.statuses([zone]).get(zone) or ZoneStatus(zone)
 
     def positions(self) -> dict[str, tuple[int, int]]:
-        """Position and generation of each status, cheaply: whether one is worth reading again."""
+        """Position and generation of each status, to see cheaply which have changed."""
         with self.reading() as session:
             return outcomes.positions(session)
 
@@ -163,7 +163,7 @@ class Store(ABC):
     def weather(
         self, zone: str, *, start: int, end: int, until: int | None = None
     ) -> list[WeatherIssue]:
-        """Issues that reach into start <= time < end, by issue time, cut to whole issues.
+        """Whole issues that overlap start <= time < end, by issue time.
 
         With ``until`` only issues whose journal number is at most that.
         """
@@ -178,17 +178,17 @@ class Store(ABC):
             return readings.quarantine(session, entity, limit=limit, offset=offset)
 
     def signals(self, zone: str, *, start: int, end: int) -> list[SignalDay]:
-        """Signal days that reach into start <= time < end, by day."""
+        """Signal days that overlap start <= time < end, by day."""
         with self.reading() as session:
             return outcomes.signals(session, zone, start=start, end=end)
 
     def intervals(self, zone: str) -> IntervalSnapshot | None:
-        """How wide forecasts of a zone are now; None before its first model."""
+        """The current quantiles of a zone; None before its first model."""
         with self.reading() as session:
             return outcomes.intervals(session, zone)
 
     def add_event(self, event: ServiceEvent) -> None:
-        """Record an event that is not the learner's."""
+        """Record an event from outside the learner."""
         with self.writing() as session:
             events.record(session, [event])
 
@@ -235,12 +235,12 @@ class Store(ABC):
             return outcomes.version(session, version)
 
     def mark_version(self, version: str, status: VersionStatus) -> None:
-        """Change a version's status (a damaged file is found outside the learner)."""
+        """Change a version's status, such as when its file is found damaged."""
         with self.writing() as session:
             outcomes.mark_version(session, version, status)
 
     def add_vintages(self, vintages: Sequence[Vintage]) -> None:
-        """Keep forecasts as given."""
+        """Store forecasts as answered."""
         with self.writing() as session:
             archive.add(session, vintages)
 
@@ -253,21 +253,21 @@ class Store(ABC):
         issued_before: float | None = None,
         limit: int = 100,
     ) -> list[Vintage]:
-        """Forecasts that reach into start <= time < end, the newest issue first."""
+        """Forecasts that overlap start <= time < end, the newest issue first."""
         with self.reading() as session:
             return archive.find(
                 session, entity, start=start, end=end, issued_before=issued_before, limit=limit
             )
 
     def prune_vintages(self, before: float) -> int:
-        """Forget forecasts issued before a time and return how many; none are forgotten unasked."""
+        """Delete forecasts issued before a time and return how many; nothing else deletes them."""
         with self.writing() as session:
             return archive.prune(session, before)
 
     # Tokens.
 
     def add_token(self, token: Token) -> None:
-        """Keep a token's hash; ConflictError if the id is taken."""
+        """Store a token's hash; ConflictError if the id is taken."""
         with self.writing() as session:
             registry.add_token(session, token)
 
@@ -277,14 +277,14 @@ class Store(ABC):
             return registry.tokens(session)
 
     def remove_token(self, token: str) -> bool:
-        """Forget a token by id; False if there is none."""
+        """Delete a token by id; False if there is none."""
         with self.writing() as session:
             return registry.remove_token(session, token)
 
     # Upkeep.
 
     def counts(self) -> Mapping[str, int]:
-        """Rows per table, cheaply enough for a page that is looked at every few seconds."""
+        """Rows per table; fast enough to be read every few seconds."""
         with self.reading() as session:
             return _counts(session)
 
@@ -298,20 +298,20 @@ class Store(ABC):
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[None]:
-        """Hold the store as the only service; ConflictError if another has it."""
+        """Lock the store for one service; ConflictError if another holds the lock."""
 
     def check(self) -> None:
-        """Raise StoreUnavailableError if it cannot be read now."""
+        """Raise StoreUnavailableError if the store cannot be read."""
         with self.reading() as session:
             session.rows("SELECT name FROM counters")
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
 
 
 def _counts(session: Session) -> dict[str, int]:
-    """Rows per table; the large ones are counted as they are written."""
+    """Rows per table; counts of large tables are maintained on write."""
     (sums,) = session.rows(
         "SELECT COALESCE(SUM(head), 0), COALESCE(SUM(readings), 0), COALESCE(SUM(issues), 0) "
         "FROM journals"

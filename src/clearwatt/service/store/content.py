@@ -1,4 +1,4 @@
-"""How records are written down as bytes and text."""
+"""Serialisation of records as bytes and text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clearwatt.service.records import READING, Command, Readings, WeatherIssue
 
 
 def dump_json(value: object) -> str:
-    """JSON as other programs read it: NaN and infinity are no numbers there."""
+    """Strict JSON: NaN and infinity are errors."""
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":"), default=_plain)
     except (TypeError, ValueError) as error:
@@ -31,17 +31,17 @@ def _plain(value: object) -> object:
 
 
 def dump_readings(readings: Readings) -> bytes:
-    """Readings as they are in memory."""
+    """Readings as the bytes of their array."""
     return readings.astype(READING, copy=False).tobytes()
 
 
 def load_readings(content: bytes) -> Readings:
-    """Readings from their bytes; not to be written to."""
+    """Readings from their bytes; read-only."""
     return np.frombuffer(content, dtype=READING)
 
 
 def dump_weather(issue: WeatherIssue) -> bytes:
-    """Times, then values, little-endian."""
+    """An issue as bytes: times, then values, little-endian."""
     times = np.ascontiguousarray(issue.times, dtype="<i8")
     return times.tobytes() + np.ascontiguousarray(issue.values, dtype="<f4").tobytes()
 
@@ -49,14 +49,14 @@ def dump_weather(issue: WeatherIssue) -> bytes:
 def load_weather(
     zone: str, *, seq: int, issued_at: int, steps: int, content: bytes
 ) -> WeatherIssue:
-    """An issue from its bytes; not to be written to."""
+    """An issue from its bytes; read-only."""
     times = np.frombuffer(content, dtype="<i8", count=steps)
     values = np.frombuffer(content, dtype="<f4", offset=times.nbytes).reshape(steps, -1)
     return WeatherIssue(zone, issued_at, times, values, seq)
 
 
 def dump_command(command: Command) -> bytes:
-    """A command without its zone, which the journal knows."""
+    """A command as JSON, without its zone, which is in the journal."""
     plain = {
         "kind": command.kind,
         "entity": command.entity,

@@ -1,4 +1,4 @@
-"""Numbers that ascend in the order in which transactions commit."""
+"""Counters that grow in the order in which transactions commit."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ Counter = Literal["entities", "events", "vintages"]
 
 
 def lock_counter(session: Session, name: Counter) -> int:
-    """Where a counter stands; until the transaction ends no other can count on.
+    """Lock a counter until the transaction ends and return its value.
 
-    Without the lock, a reader that goes on after the highest number it has seen could miss a lower
-    one that is committed later.
+    Without the lock, a reader that continues after the highest number it has seen could miss a
+    lower one that is committed later.
     """
     sql = f"SELECT value FROM counters WHERE name = ? {session.locking}"
     return int(session.rows(sql, name)[0][0])
 
 
 def set_counter(session: Session, name: Counter, value: int) -> None:
-    """Move a counter that is locked."""
+    """Set a locked counter."""
     session.run("UPDATE counters SET value = ? WHERE name = ?", value, name)

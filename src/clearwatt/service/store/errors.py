@@ -14,4 +14,4 @@ class StoreUnavailableError(ClearwattError):
 
 
 class ConflictError(ClearwattError):
-    """What is to be registered exists already and is different."""
+    """The object exists already and differs, or is in use elsewhere."""

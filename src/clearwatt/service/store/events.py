@@ -1,4 +1,4 @@
-"""What happened, numbered in the order in which it was recorded."""
+"""Events, numbered in the order in which they were recorded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SHARED = (
     "seq IN (SELECT own.seq FROM entities e JOIN events own ON own.entity = e.id OR "
     "(own.zone = e.zone AND own.entity IS NULL) WHERE e.id = ?)"
 )
-"""An entity's events and those of its whole zone."""
+"""Condition: events of an entity or of its whole zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events to read; None does not narrow it down (see `Store.events`)."""
+    """Filter of events; None: no condition (see `Store.events`)."""
 
     zone: str | None = None
     entity: str | None = None
@@ -47,7 +47,7 @@ class Wanted:
 
 
 def record(session: Session, events: Sequence[ServiceEvent]) -> None:
-    """Number and keep the events whose key is not known yet."""
+    """Number and insert the events whose key is new."""
     if not events:
         return
     last = lock_counter(session, "events")

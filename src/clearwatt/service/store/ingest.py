@@ -1,4 +1,4 @@
-"""Taking in a batch of readings: what is new, what is known, what corrects."""
+"""Intake of a batch of readings: new ones, duplicates and corrections."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from clearwatt.service.store.readings import (
 from clearwatt.service.store.session import Session
 
 Member = tuple[str, str]
-"""An entity's id and its zone's."""
+"""Ids of an entity and its zone."""
 
 
 @dataclass(slots=True)
 class Directory:
-    """What a process remembers so as not to ask for every batch.
+    """Cache of entities and extents, so that a batch need not query them.
 
-    Entities never change once they are registered. Extents only grow, so one that is out of date
-    (another process has added to it) costs a needless write and no more.
+    Registered entities never change. Extents only grow, so an outdated one (another process has
+    extended it) costs only a redundant write.
     """
 
     members: dict[int, Member] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Directory:
 def add(
     session: Session, readings: Readings, *, at: float, directory: Directory
 ) -> tuple[Receipt, dict[int, Extent]]:
-    """Keep and journal what is new or different; returns also the extents that have grown."""
+    """Store and journal new or different readings; returns a receipt and the grown extents."""
     batch = last_of_each(readings)
     members = directory.find(session, batch["entity"])
     journals = journal.lock_journals(session, {zone for _, zone in members.values()})
@@ -83,7 +83,7 @@ def _additions(
     members: dict[int, Member],
     journals: dict[str, journal.Journal],
 ) -> Iterator[journal.Addition]:
-    """One entry per zone, in the order of arrival."""
+    """One journal entry per zone, readings in the order of arrival."""
     numbers = {zone: position for position, zone in enumerate(sorted(journals))}
     place = {number: numbers[zone] for number, (_, zone) in members.items()}
     of_changed, of_new = (
@@ -102,7 +102,7 @@ def _additions(
 def _corrections(
     corrected: Readings, members: dict[int, Member], heads: dict[str, int], *, at: float
 ) -> Iterator[ServiceEvent]:
-    """An event per entity; it never says the values."""
+    """One event per entity, without the values."""
     for number in np.unique(corrected["entity"]).tolist():
         times = corrected["time"][corrected["entity"] == number]
         entity, zone = members[number]

@@ -1,4 +1,4 @@
-"""The journals: what came in, numbered per zone in the order in which it was accepted."""
+"""The journals: accepted input, numbered per zone in the order of acceptance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADVANCE = Insert(
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Where a zone's journal stands: its last number, and how many readings and issues it has."""
+    """The counters of a zone's journal: last number, readings and issues."""
 
     zone: str
     head: int
@@ -38,10 +38,10 @@ class Journal:
 
 
 def lock_journals(session: Session, zones: Collection[str]) -> dict[str, Journal]:
-    """Journals of zones; until the transaction ends no other can write to these zones.
+    """Lock the journals of zones until the transaction ends and return them.
 
-    That makes the order of numbers the order of commits. Always in order of the zones' ids, so
-    that two transactions never wait for each other.
+    The lock makes the order of numbers the order of commits. Journals are locked in order of the
+    zones' ids, which avoids deadlocks.
     """
     given = session.value_table(texts={"zone": sorted(zones)})
     found = session.rows(
@@ -58,7 +58,7 @@ def lock_journals(session: Session, zones: Collection[str]) -> dict[str, Journal
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What is to be appended to a journal; the content of weather is in its own table."""
+    """An entry to append to a journal; the content of weather is in its own table."""
 
     journal: Journal
     kind: str
@@ -67,7 +67,7 @@ class Addition:
     issues: int = 0
 
     def resulting_journal(self) -> Journal:
-        """The journal with this in it."""
+        """The journal after this entry."""
         return replace(
             self.journal,
             head=self.journal.head + 1,
@@ -77,7 +77,7 @@ class Addition:
 
 
 def append(session: Session, additions: Sequence[Addition], *, at: float) -> list[Journal]:
-    """Append to journals that are locked, one entry each; returns them as they are then."""
+    """Append one entry to each locked journal; returns the new journals."""
     after = [addition.resulting_journal() for addition in additions]
     if not after:
         return after
@@ -97,7 +97,7 @@ def add_command(session: Session, command: Command) -> int:
 
 
 def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
-    """Append an issue unless it is there; one that changes a known issue leaves an event."""
+    """Append an issue unless it is stored; one that replaces a stored issue leaves an event."""
     journal = lock_journals(session, [issue.zone])[issue.zone]
     content = dump_weather(_check_weather(session, issue))
     known = session.rows(
@@ -140,7 +140,7 @@ def heads(session: Session) -> dict[str, int]:
 def weather(
     session: Session, zone: str, *, start: int, end: int, until: int | None
 ) -> list[WeatherIssue]:
-    """Issues that reach into a time span, each as it stood at a journal number."""
+    """Issues that overlap a time span, each as of a journal number."""
     known = "" if until is None else "AND {}.seq <= ?"
     bound = () if until is None else (until,)
     rows = session.rows(

@@ -1,4 +1,4 @@
-"""Bringing a database to the schema of this release, in one transaction."""
+"""Migration of a database to the schema of this release, in one transaction."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from clearwatt.service.store.schema import MIGRATIONS
 from clearwatt.service.store.session import Session
 
 Types = Mapping[str, str]
-"""What a database calls the words in braces of `schema.MIGRATIONS`."""
+"""Type names of a database for the words in braces of `schema.MIGRATIONS`."""
 
 
 def migrate(
     session: Session, types: Types, *, migrations: Sequence[Sequence[str]] = MIGRATIONS
 ) -> int:
-    """Apply the migrations that are still missing and return how many that were.
+    """Apply the missing migrations and return how many.
 
-    The caller holds a lock that keeps a second process from doing the same.
+    The caller holds a lock, so that two processes never migrate at once.
 
     Raises:
         StateError: If a newer release has written the database.

@@ -1,4 +1,4 @@
-"""Which store an address means."""
+"""Opens the store at an address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clearwatt.service.store.sqlite import SqliteStore
 
 
 def open_store(address: str | Path) -> Store:
-    """Open a store, creating or migrating its tables if need be.
+    """Open a store; its tables are created or migrated if necessary.
 
     Args:
         address: The path of an SQLite file, or ``postgresql://user:password@host/database``.
@@ -29,7 +29,7 @@ def open_store(address: str | Path) -> Store:
 
 
 def is_postgres(address: str) -> bool:
-    """Whether an address is one of PostgreSQL."""
+    """Whether an address names a PostgreSQL database."""
     return address.startswith(("postgresql://", "postgres://"))
 
 

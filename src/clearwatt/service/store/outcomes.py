@@ -44,7 +44,7 @@ PUT_VERSION = Insert(
 
 
 def commit(session: Session, outcome: Outcome) -> None:
-    """Record an outcome; all of it becomes visible at once."""
+    """Record an outcome; all of it becomes visible with the commit."""
     status = outcome.status
     journal.lock_journals(session, [status.zone])
     content = dump_json(status.to_json())
@@ -70,7 +70,7 @@ def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, ZoneSta
         given = session.value_table(texts={"zone": zones})
         sql, values = f"{sql} WHERE zone IN (SELECT given.zone FROM {given.sql})", given.values
     return {
-        # Of all zones that is megabytes, which pydantic's own reader takes a third of the time for.
+        # The statuses of all zones are megabytes; pydantic parses them in a third of the time.
         zone: ZoneStatus.from_json(
             from_json(content), zone=zone, position=position, generation=generation
         )
@@ -85,7 +85,7 @@ def positions(session: Session) -> dict[str, tuple[int, int]]:
 
 
 def signals(session: Session, zone: str, *, start: int, end: int) -> list[SignalDay]:
-    """Signal days that reach into a time span, by day."""
+    """Signal days that overlap a time span, by day."""
     rows = session.rows(
         "SELECT zone, day, content FROM signals WHERE zone = ? AND day > ? AND day < ? "
         "ORDER BY day",
@@ -97,7 +97,7 @@ def signals(session: Session, zone: str, *, start: int, end: int) -> list[Signal
 
 
 def intervals(session: Session, zone: str) -> IntervalSnapshot | None:
-    """How wide forecasts of a zone are now."""
+    """The current quantiles of a zone."""
     rows = session.rows(
         "SELECT zone, revision, entities, content FROM intervals WHERE zone = ?", zone
     )

@@ -1,4 +1,4 @@
-"""A few connections, each lent to one thread at a time."""
+"""A pool of connections, each used by one thread at a time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class Pool(Generic[T]):
-    """Opens connections as they are needed, up to a limit, and keeps them for the next.
+    """Opens connections on demand, up to a limit, and reuses them.
 
     Args:
         connect: Opens a connection.
         disconnect: Closes one.
-        usable: Whether one that lay idle, or was just used, can be used again.
-        limit: How many may be open at once.
-        wait: Seconds to wait for one before giving up.
+        usable: Whether an idle or returned connection can be used again.
+        limit: Maximum number of open connections.
+        wait: Seconds to wait for a free connection.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Pool(Generic[T]):
 
     @contextmanager
     def borrow(self) -> Iterator[T]:
-        """A connection of one's own for a while."""
+        """A connection for exclusive use within the with-block."""
         if not self._free.acquire(timeout=self._wait):
             raise StoreUnavailableError(
                 f"all {self._limit} database connections were busy for {self._wait:g} s; try again"
@@ -55,7 +55,7 @@ class Pool(Generic[T]):
             self._free.release()
 
     def close(self) -> None:
-        """Close what is idle now, and what is lent as soon as it comes back."""
+        """Close idle connections now, and borrowed ones when they are returned."""
         self._closed = True
         while self._idle:
             self._disconnect(self._idle.pop())

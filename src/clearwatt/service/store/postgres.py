@@ -1,4 +1,4 @@
-"""A store in PostgreSQL, for those who run it anyway."""
+"""A store in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ TYPES: Mapping[str, str] = {
     "keyed": "",
 }
 MIGRATING, SERVING = 0x6377_0001, 0x6377_0002
-"""Names of the locks that keep two processes from migrating, and two services from serving."""
+"""Keys of the advisory locks for migrating and for serving."""
 
 SETTINGS = """
     SET default_transaction_isolation = 'read committed';
     SET synchronous_commit = on;
     SET lock_timeout = '30s';
-    SET enable_hashjoin = off;  -- every join looks a few keys up; a misjudged batch must never
-    SET enable_mergejoin = off; -- make the planner read all of the readings instead
+    SET enable_hashjoin = off;  -- every join looks up a few keys; a wrong estimate must not
+    SET enable_mergejoin = off; -- make the planner scan all readings
 """
 FULL, PASSING = "53100", ("08", "40", "53", "55P03", "57", "58")
-"""How codes of errors begin that are no mistake of ours: lost connections, deadlocks, shutdown…"""
+"""Error code of a full disk; prefixes of transient errors: lost connection, deadlock, shutdown."""
 
 
 class PostgresStore(Store):
-    """Writers of different zones go on side by side; those of one zone take turns."""
+    """A store in which writers of different zones run concurrently, those of one zone in turn."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold a lock of the database; it ends with the connection, however that ends."""
+        """Hold an advisory lock; it ends with the connection."""
         self._held = self._take_lock()
         try:
             yield
@@ -105,7 +105,7 @@ class PostgresStore(Store):
             self._held = None
 
     def check(self) -> None:
-        """Read something; a lock that went with its connection is taken again."""
+        """Read something; a lock lost with its connection is acquired again."""
         super().check()
         if self._held is not None and not _usable(self._held):
             self._held.close()
@@ -129,7 +129,7 @@ class PostgresStore(Store):
 
 
 class PostgresSession(Session):
-    """A connection; values of the caller are handed over as arrays."""
+    """A session of PostgreSQL; columns of values are passed as arrays."""
 
     locking = "FOR NO KEY UPDATE"
 
@@ -137,11 +137,11 @@ class PostgresSession(Session):
         self._connection = connection
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """What a statement returns."""
+        """The rows that a statement returns."""
         return self._connection.execute(_query(sql), values).fetchall()
 
     def stream(self, sql: str) -> Iterator[Row]:
-        """What a statement returns, row by row, fetched in portions."""
+        """The rows that a statement returns, fetched in portions."""
         with self._connection.cursor("portions") as cursor:
             cursor.itersize = 10_000
             yield from cursor.execute(_query(sql))
@@ -192,13 +192,13 @@ class PostgresSession(Session):
 
 
 class Address:
-    """Where a database is; its password is used to connect and never shown."""
+    """The address of a database; its password is never shown."""
 
     def __init__(self, url: str) -> None:
         try:
             self._parameters = conninfo.conninfo_to_dict(url)
         except psycopg.Error:
-            self._parameters = {}  # the message could quote a part of the password
+            self._parameters = {}  # the message could contain a part of the password
         named = [str(self._parameters.get(name, "")) for name in ("host", "dbname")]
         if not self._parameters or "@" in "".join(named):
             raise ConfigurationError(
@@ -212,7 +212,7 @@ class Address:
         return f"postgresql database {self._parameters.get('dbname', '')!r} on {host}"
 
     def connect(self) -> Connection:
-        """A connection whose commits are on the disk and whose waits end."""
+        """Open a connection with synchronous commits and time limits."""
         parameters: dict[str, Any] = {"connect_timeout": 10, **self._parameters}
         connection = psycopg.connect(autocommit=True, **parameters)
         connection.execute(SETTINGS)
@@ -220,7 +220,7 @@ class Address:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Errors of the database as ours; a mistake in a statement stays one."""
+        """Translate errors of the database into ours; errors in a statement pass through."""
         try:
             yield
         except psycopg.Error as error:
@@ -230,15 +230,15 @@ class Address:
             raise ours from None
 
     def _translation(self, error: psycopg.Error) -> ClearwattError | None:
-        said = self._without_password(str(error).strip())
+        reason = self._without_password(str(error).strip())
         if error.sqlstate == FULL:
             return StoreFullError(
                 f"the disk of the {self} is full; nothing was written: free some space and send "
                 "it again"
             )
         if error.sqlstate is None or error.sqlstate.startswith(PASSING):
-            return StoreUnavailableError(f"the {self} does not answer: {said}")
-        return DataError(said) if error.sqlstate.startswith("22") else None
+            return StoreUnavailableError(f"the {self} does not answer: {reason}")
+        return DataError(reason) if error.sqlstate.startswith("22") else None
 
     def _without_password(self, text: str) -> str:
         password = str(self._parameters.get("password") or "")
@@ -246,7 +246,7 @@ class Address:
 
 
 def _usable(connection: Connection) -> bool:
-    """Whether a connection can be used again: the server says nothing unasked but good-bye."""
+    """Whether a connection can be used again; pending data mean that the server closed it."""
     if connection.closed or connection.info.transaction_status != pq.TransactionStatus.IDLE:
         return False
     poll = select.poll()
@@ -256,5 +256,5 @@ def _usable(connection: Connection) -> bool:
 
 @cache
 def _query(sql: str) -> bytes:
-    """With the marks of psycopg."""
+    """SQL with the placeholders of psycopg."""
     return sql.replace("?", "%s").encode()

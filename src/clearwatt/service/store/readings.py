@@ -1,8 +1,8 @@
-"""Readings: one value per entity and time, with what is known about it.
+"""Readings: one value per entity and time, with its flag and reason.
 
-They are kept in order of *chunk* (four hours), entity, time. A batch of many entities at one time
-and a batch of many times of one entity then both fall on few pages: by entity and time alone the
-first of them, which is what a live service gets, would touch a page per reading.
+They are ordered by *chunk* (four hours), entity, time. A batch of many entities at one time and a
+batch of many times of one entity then both touch few pages. Ordered by entity and time alone, the
+former, which a live service receives, would touch one page per reading.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ def stored_values(
 
 
 def keep(session: Session, readings: Readings, *, at: float) -> None:
-    """Write readings that are not there yet, each accepted until it is judged."""
+    """Insert new readings; each is flagged as accepted until it is checked."""
     session.fill("readings", zip(*_columns(readings, at), strict=True))
 
 
 def replace(session: Session, readings: Readings, *, at: float) -> None:
-    """Write readings in the place of those there, each accepted until it is judged again."""
+    """Replace stored readings; each is flagged as accepted until it is checked again."""
     session.insert(REPLACE, _columns(readings, at))
 
 
 def _columns(readings: Readings, at: float) -> list[Sequence[object]]:
-    """In the order of the table's key, so that pages are visited once."""
+    """Columns of the table in the order of its key, so that each page is visited once."""
     chunks = readings["time"] // CHUNK
     order = np.lexsort((readings["time"], readings["entity"], chunks))
     values: list[float | None] = readings["value"][order].tolist()
@@ -88,7 +88,7 @@ def _columns(readings: Readings, at: float) -> list[Sequence[object]]:
 
 
 def extend(session: Session, readings: Readings, known: Mapping[int, Extent]) -> dict[int, Extent]:
-    """Note where entities have readings now; returns the extents that have grown."""
+    """Extend the extents of entities; returns those that have grown."""
     grown: dict[int, Extent] = {}
     entities, chunks = readings["entity"].tolist(), (readings["time"] // CHUNK).tolist()
     for entity, chunk in zip(entities, chunks, strict=True):
@@ -124,7 +124,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
 
 
 def extents(session: Session, entities: Sequence[int]) -> dict[int, Extent]:
-    """Where entities have readings; those without any are left out."""
+    """The extents of entities; those without readings are left out."""
     given = session.value_table(numbers={"entity": entities})
     rows = session.rows(
         f"SELECT e.entity, e.first, e.last FROM {given.sql} CROSS JOIN extents e "
@@ -146,7 +146,7 @@ def span(session: Session, entity: int) -> tuple[int, int] | None:
 def latest(
     session: Session, entities: Sequence[int], *, before: int
 ) -> dict[int, tuple[int, float]]:
-    """The newest usable reading of each entity before a time; looks back in growing strides."""
+    """The newest usable reading of each entity before a time, searched in growing strides."""
     found: dict[int, tuple[int, float]] = {}
     ahead = (before - 1) // CHUNK
     left = {e: (first, min(last, ahead)) for e, (first, last) in extents(session, entities).items()}
@@ -182,7 +182,7 @@ def _newest(
 
 
 def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
-    """Flag readings, with the reason; a reading that is not there stays away."""
+    """Set flag and reason of readings; readings that are not stored are ignored."""
     if not verdicts:
         return
     numbers = {

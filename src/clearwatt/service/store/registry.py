@@ -1,4 +1,4 @@
-"""Who there is: zones, entities and tokens."""
+"""Zones, entities and tokens."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def zones(session: Session) -> list[Zone]:
 
 
 def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
-    """Register entities; numbers ascend in the order given and are never used again."""
+    """Register entities; numbers ascend in the given order and are never reused."""
     taken = lock_counter(session, "entities")
     known = {entity.id: entity for entity in _entities_by_id(session, [e.id for e in entities])}
     _require_zones(session, {entity.zone for entity in entities})
@@ -77,7 +77,7 @@ def entities(session: Session, zone: str | None) -> list[Entity]:
 
 
 def add_token(session: Session, token: Token) -> None:
-    """Keep a token's hash."""
+    """Store a token's hash."""
     written = session.run(
         "INSERT INTO tokens (id, name, role, hash, created_at, last_used_at) "
         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -98,7 +98,7 @@ def tokens(session: Session) -> list[Token]:
 
 
 def remove_token(session: Session, token: str) -> bool:
-    """Forget a token by id."""
+    """Delete a token by id."""
     return session.run("DELETE FROM tokens WHERE id = ?", token) > 0
 
 
@@ -108,7 +108,7 @@ def _zone(row: Row) -> Zone:
 
 
 def _as_stored(zone: Zone) -> Zone:
-    """As it comes back, so that a tuple in its settings equals the list it becomes."""
+    """A zone with its settings as JSON returns them: tuples become lists."""
     return replace(zone, settings=json.loads(dump_json(zone.settings)))
 
 

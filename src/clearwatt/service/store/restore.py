@@ -1,4 +1,4 @@
-"""Restoring a backup into an empty database of either kind."""
+"""Restore of a backup into an empty database of either kind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _restore_tables(backup: Path, address: str) -> None:
 
 
 def _current_copy(backup: Path, folder: Path) -> Path:
-    """A copy with the schema of this release, so that the backup stays as it is."""
+    """A copy of the backup, migrated to the schema of this release."""
     copy = folder / NAME
     shutil.copyfile(backup, copy)
     SqliteStore(copy).close()

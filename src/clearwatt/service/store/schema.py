@@ -1,6 +1,6 @@
-"""The tables of a store and how an older database becomes a current one.
+"""The tables of a store, as migrations.
 
-One text serves both databases; the types in braces are named as each of them calls them.
+The statements are the same for both databases; each replaces the words in braces by its own types.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Literal
 Type = Literal["integer", "real", "text", "blob"]
 
 CHUNK = 4 * 3600
-"""Seconds. Readings are kept in order of chunk, entity, time; `readings.py` says why."""
+"""Seconds. Readings are ordered by chunk, entity, time; see `readings.py`."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (  # 1: what there is
+    (  # 1: tables
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value {integer} NOT NULL){keyed}",
         "INSERT INTO counters (name, value) VALUES ('entities', 0), ('events', 0), ('vintages', 0)",
         """CREATE TABLE zones (
@@ -64,7 +64,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
             created_at {real} NOT NULL, last_used_at {real}){strict}""",
     ),
-    (  # 2: what is looked for
+    (  # 2: indexes
         "CREATE INDEX readings_quarantined ON readings (time, entity) WHERE flag = 1",
         "CREATE INDEX entities_zone ON entities (zone, number)",
         "CREATE INDEX weather_issue ON weather (zone, issued_at, seq)",
@@ -79,7 +79,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX vintages_entity ON vintages (entity, issued_at)",
         "CREATE INDEX vintages_issued ON vintages (issued_at)",
     ),
-    (  # 3: how wide forecasts are
+    (  # 3: quantiles
         """CREATE TABLE intervals (
             zone TEXT PRIMARY KEY REFERENCES zones (id), revision {integer} NOT NULL,
             entities TEXT NOT NULL, content {blob} NOT NULL){strict}""",
@@ -104,4 +104,4 @@ def _columns(statement: str) -> Iterator[tuple[str, Mapping[str, Type]]]:
 TABLES: Mapping[str, Mapping[str, Type]] = dict(
     table for step in MIGRATIONS for statement in step for table in _columns(statement)
 )
-"""The columns of each table, as its migration has them; a table follows those it refers to."""
+"""The columns of each table; a table comes after those it references."""

@@ -1,4 +1,4 @@
-"""What the statements of a store need of a database: a transaction that takes rows in bulk."""
+"""The database interface of the statements: a session that takes rows in bulk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = tuple[Any, ...]
 
 
 class ValueTable(NamedTuple):
-    """Values of the caller as a table called ``given``: its SQL and the parameters in it."""
+    """Parameters as an SQL table called ``given``: the SQL and its parameters."""
 
     sql: str
     values: tuple[Any, ...]
@@ -21,14 +21,14 @@ class ValueTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Rows into a table, all of its columns; ``conflict`` is its ON CONFLICT clause, if any."""
+    """An INSERT of all columns of a table; ``conflict`` is its ON CONFLICT clause, if any."""
 
     table: str
     conflict: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table, in the order in which values are handed over."""
+        """The columns of the table, in the order of the values."""
         return tuple(TABLES[self.table])
 
 
@@ -36,15 +36,15 @@ class Session(ABC):
     """A connection, in a transaction if it writes; statements mark parameters with ``?``."""
 
     locking: str
-    """What makes a SELECT keep its rows from other writers until the transaction ends."""
+    """Clause by which a SELECT locks its rows until the transaction ends."""
 
     @abstractmethod
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """What a statement returns."""
+        """The rows that a statement returns."""
 
     @abstractmethod
     def stream(self, sql: str) -> Iterator[Row]:
-        """What a statement returns, without holding all of it in memory."""
+        """The rows that a statement returns, one by one, to save memory."""
 
     @abstractmethod
     def run(self, sql: str, *values: object) -> int:
@@ -52,7 +52,7 @@ class Session(ABC):
 
     @abstractmethod
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
-        """Insert rows given column by column, in one go."""
+        """Insert rows, given column by column, in one statement."""
 
     @abstractmethod
     def fill(self, table: str, rows: Iterator[Row]) -> None:
@@ -67,7 +67,7 @@ class Session(ABC):
     ) -> ValueTable:
         """Columns of whole numbers and of texts as a table to join with.
 
-        It belongs to the left of a CROSS JOIN, whose order SQLite follows.
+        Put it to the left of a CROSS JOIN, whose order SQLite follows.
         """
 
     def insert_row(self, insert: Insert, *values: object) -> None:

@@ -1,4 +1,4 @@
-"""A store in one SQLite file: nothing to install, nothing to look after."""
+"""A store in one SQLite file."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ UNUSABLE = {
 }
 BUSY_SECONDS = 30
 ALMOST_FULL = 2**20
-"""Bytes: with less than that on the disk, an error of input or output is put down to it."""
+"""Free bytes below which an I/O error is reported as a full disk."""
 
 
 class SqliteStore(Store):
-    """Readers never wait for the writer; writers, of any process, take turns."""
+    """A store in which readers never wait for the writer, and writers take turns."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -78,12 +78,12 @@ class SqliteStore(Store):
                 yield session
 
     def size(self) -> int:
-        """Bytes of the file and of what is not yet merged into it."""
+        """Bytes of the file and of its write-ahead log."""
         files = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def backup(self, folder: Path) -> None:
-        """Copy the file with the backup of SQLite itself, which sees one state."""
+        """Copy the file with the backup of SQLite, which copies one consistent state."""
         folder.mkdir(parents=True, exist_ok=True)
         part, whole = folder / ".clearwatt.db.part", folder / "clearwatt.db"
         part.unlink(missing_ok=True)
@@ -107,7 +107,7 @@ class SqliteStore(Store):
                 raise ConflictError(
                     f"another service uses {self.path}; stop it, or use another data directory"
                 ) from None
-            yield  # the lock ends with the file, and with the process however it ends
+            yield  # closing the file or the end of the process releases the lock
 
     def close(self) -> None:
         """Close every connection."""
@@ -118,19 +118,19 @@ class SqliteStore(Store):
 
 
 class SqliteSession(Session):
-    """A connection; values of the caller are handed over as JSON."""
+    """A session of SQLite; columns of values are passed as JSON."""
 
-    locking = ""  # a transaction that writes has the whole file to itself
+    locking = ""  # a writing transaction locks the whole file
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """What a statement returns."""
+        """The rows that a statement returns."""
         return self._connection.execute(sql, values).fetchall()
 
     def stream(self, sql: str) -> Iterator[Row]:
-        """What a statement returns, row by row."""
+        """The rows that a statement returns, one by one."""
         return iter(self._connection.execute(sql))
 
     def run(self, sql: str, *values: object) -> int:
@@ -162,7 +162,7 @@ class SqliteSession(Session):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a file: what is committed is on the disk, and readers see whole transactions."""
+    """Open a file with synchronous commits and a write-ahead log."""
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -171,7 +171,7 @@ def connect(path: Path) -> sqlite3.Connection:
         for pragma in (
             "synchronous = FULL",
             "foreign_keys = ON",
-            "wal_autocheckpoint = 8000",  # pages; the rarer, the less often a page is written
+            "wal_autocheckpoint = 8000",  # pages; fewer checkpoints write a page less often
             "journal_size_limit = 67108864",
             "cache_size = -16384",
         ):
@@ -183,7 +183,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Switch a new file over; two processes that do so at once do not wait for each other."""
+    """Switch a new file to a write-ahead log; SQLite does not wait for others here, so retry."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -215,7 +215,7 @@ def _insertion(table: str, columns: Sequence[str]) -> str:
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Errors of SQLite and of the file system as ours; a mistake in a statement stays one."""
+    """Translate errors of SQLite and files into ours; errors in a statement pass through."""
     try:
         yield
     except sqlite3.Error as error:

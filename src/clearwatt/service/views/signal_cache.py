@@ -35,7 +35,7 @@ class SignalCache:
     """Reads signals and caches long ones, because a viewer of the whole life zooms in next.
 
     Signals depend on the journal (readings) and the status (verdicts, forecasts), so their numbers
-    tell whether anything has changed.
+    show whether anything has changed.
     """
 
     def __init__(self, store: Store, *, most_rows: int = MOST_ROWS) -> None:

@@ -64,7 +64,7 @@ class CommandContext:
         return self.command.entity
 
     def argument(self, name: str, kind: type[T]) -> T:
-        """An argument, checked because an older release may have written the journal."""
+        """An argument, with a checked type, because an older release may have written it."""
         value = self.command.arguments.get(name)
         if not isinstance(value, kind):
             raise ConfigurationError(
@@ -85,7 +85,7 @@ class CommandContext:
 def apply_command(
     command: Command, seq: int, state: ZoneState, builder: OutcomeBuilder, store: Store
 ) -> Stream[None]:
-    """Run a command; if it fails, its event says why."""
+    """Run a command; if it fails, its event has the reason."""
     context = CommandContext(command, seq, state, builder, store)
     try:
         if command.entity is not None and command.entity not in state.entities:
@@ -140,8 +140,10 @@ def _approval(context: CommandContext) -> CommandResult:
     required = context.argument("required", bool)
     for component in context.components:
         component.approval = required
-    says = "waits for approval before a new model is deployed" if required else "deploys by itself"
-    return CommandResult(f"{context.subject} {says}", {"required": required})
+    effect = (
+        "waits for approval before a new model is deployed" if required else "deploys by itself"
+    )
+    return CommandResult(f"{context.subject} {effect}", {"required": required})
 
 
 def _activate(context: CommandContext) -> CommandResult:

@@ -1,4 +1,4 @@
-"""Learning from closed rows: quality, live errors, the instance's loop, and what came of it."""
+"""Learning from closed rows: quality checks, live errors, and the instance's loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Times = npt.NDArray[np.int64]
 
 
 class ClosedRows(NamedTuple):
-    """Rows that close: times (n), inputs (n x d), readings (n x entities), verdicts (same)."""
+    """Closed rows: times (n), inputs (n x d), readings and quality codes (n x entities)."""
 
     times: Times
     x: Float32Array
@@ -36,13 +36,13 @@ class ClosedRows(NamedTuple):
     codes: npt.NDArray[np.uint8]
 
     def part(self, start: int, stop: int) -> ClosedRows:
-        """Some of them."""
+        """A range of the rows."""
         piece = slice(start, stop)
         return ClosedRows(self.times[piece], self.x[piece], self.readings[piece], self.codes[piece])
 
 
 def advance(state: ZoneState, builder: OutcomeBuilder) -> Stream[None]:
-    """Learn from every row that is closed by now."""
+    """Learn from every row that can be closed."""
     closed = _closed_rows(state)
     if closed is None or state.rows is None:
         return
@@ -55,7 +55,7 @@ def advance(state: ZoneState, builder: OutcomeBuilder) -> Stream[None]:
 def learn_late(
     state: ZoneState, builder: OutcomeBuilder, late: LateReadings, *, key: str
 ) -> Stream[None]:
-    """Learn from readings whose rows have closed, beside the stream."""
+    """Learn from readings whose rows are closed already."""
     if len(late.times) == 0 or state.instance is None:
         return
     plausible = np.array(
@@ -95,7 +95,7 @@ def learn_late(
 
 
 def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) -> Stream[None]:
-    """Judge and buffer readings with the models of today; their rows have passed."""
+    """Learn from readings of closed rows, with the errors of the current models."""
     instance = state.instance
     if instance is None or state.scaling is None or len(late.times) == 0:
         return
@@ -121,7 +121,7 @@ def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) 
 
 
 def inputs_at(state: ZoneState, times: Times) -> Float32Array:
-    """The inputs (n x d) at these times, by what the zone learns from; NaN where uncovered."""
+    """The inputs (n x d) at these times; NaN without weather."""
     assert state.scaling is not None
     frame = state.weather.frame(int(times[0]), int(times[-1])) if len(times) else None
     if frame is None or len(frame) == 0:
@@ -136,7 +136,7 @@ def covers(x: Float32Array) -> npt.NDArray[np.bool_]:
 
 
 def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
-    """Train jobs one at a time: who happens to wait together must not matter."""
+    """Train jobs one at a time, so that results do not depend on which jobs wait together."""
     try:
         jobs = next(stream)
         while True:
@@ -168,13 +168,13 @@ def _closed_rows(state: ZoneState) -> ClosedRows | None:
 
 
 def _longest(state: ZoneState) -> int:
-    """Rows learned at once at most: no component can update twice within them."""
+    """Maximum number of rows learned at once; no component can update twice within them."""
     assert state.instance is not None
     return state.instance.settings.novelty_capacity
 
 
 def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
-    """Cut rows at midnight and where they become too many."""
+    """Ranges of rows, cut at midnight and after ``longest`` rows."""
     cuts = [0]
     for place in range(1, len(times)):
         if times[place] // DAY != times[place - 1] // DAY or place - cuts[-1] >= longest:
@@ -211,7 +211,7 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
 def _trusted_readings(
     state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows
 ) -> Float32Array:
-    """The readings without those that are not to be trusted, which are set aside."""
+    """The readings without implausible ones, which are quarantined."""
     bad = closed.codes > Reason.GAP
     flagged = np.array([name in state.flagged for name in state.columns], np.bool_)
     for column in np.flatnonzero(np.any(bad, axis=0) | flagged):
@@ -237,7 +237,7 @@ def _quarantine(
 ) -> None:
     state.quarantined.setdefault(name, {})[moment] = value
     builder.verdict(name, moment, Flag.QUARANTINED, reason.label)
-    if name not in state.flagged:  # one event for the beginning, not one per reading
+    if name not in state.flagged:  # one event at the beginning, not one per reading
         state.flagged.add(name)
         builder.event(
             f"quarantine:{name}:{moment}",
@@ -257,7 +257,7 @@ def _record_live(
     *,
     live: tuple[npt.NDArray[np.float64], Float32Array],
 ) -> None:
-    """Note what the models in service live of these rows before they learned from them."""
+    """Record forecasts and reconstruction errors of the models deployed before these rows."""
     assert state.scaling is not None
     forecasts = np.full(readings.shape, np.nan, np.float32)
     errors = np.full(len(readings), np.nan, np.float32)
@@ -267,13 +267,13 @@ def _record_live(
 
 
 def _mask_held(state: ZoneState, measured: Float32Array) -> Float32Array:
-    """Measurements that are learned from: without those of entities that are held."""
+    """Measurements to learn from: NaN for entities that are held."""
     held = [name in state.held for name in state.columns]
     return np.where(held, np.float32(np.nan), measured)
 
 
 def _targets(state: ZoneState, times: Times, readings: Float32Array) -> Float32Array:
-    """Readings as forecasts are compared with: scaled, without what is excluded."""
+    """Scaled readings; NaN in excluded windows."""
     assert state.scaling is not None
     y = state.scaling.scale_power(readings, state.columns)
     for column, name in enumerate(state.columns):
@@ -290,7 +290,7 @@ def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> N
 
 
 def _add_row_times(state: ZoneState, times: Times, count: int) -> None:
-    """Note the times of new rows of the instance; a frozen one keeps none."""
+    """Append the times of new rows of the instance; a frozen instance has none."""
     state.row_times = np.concatenate([state.row_times, times[:count]])
 
 
@@ -301,7 +301,7 @@ def _record_updates(
     moments: Sequence[int],
 ) -> None:
     assert state.instance is not None
-    state.instance.events = ()  # they are in the store from here on
+    state.instance.events = ()  # the store keeps them
     for deployment, moment in zip(deployed, moments, strict=True):
         event = deployment.event
         component = next(

@@ -1,4 +1,4 @@
-"""What a zone's deployed models said, beside what was measured: live errors and daily records."""
+"""Forecasts of a zone's deployed models and their live errors, with daily records."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Times = npt.NDArray[np.int64]
 
 
 class LiveForecasts:
-    """The last week and more of forecasts and their errors (n x entities), in the unit of power.
+    """Forecasts and errors (n x entities) of at least the last week, in the unit of power.
 
-    ``errors`` is forecast minus reading, NaN where there is no reading that counts;
+    ``errors`` is forecast minus reading, NaN without a valid reading;
     ``reconstruction`` (n) is the error of the shared representation.
     """
 
@@ -52,7 +52,7 @@ class LiveForecasts:
         forecasts: Float32Array,
         readings: Float32Array,
     ) -> None:
-        """Take in rows as they close."""
+        """Append closed rows."""
         self.times = np.concatenate([self.times, times])
         self.reconstruction = np.concatenate([self.reconstruction, reconstruction])
         self.forecasts = np.concatenate([self.forecasts, forecasts])
@@ -91,14 +91,14 @@ class LiveForecasts:
         return float(errors.mean()) if len(errors) else None
 
     def days(self, numbers: npt.NDArray[np.int64]) -> tuple[SignalDay, ...]:
-        """The days that have changed since this was last asked, to be kept elsewhere.
+        """The days changed since the last call, to be stored.
 
-        What is older than a week is let go of then.
+        Rows older than a week are then deleted.
         """
         touched, self._touched = sorted(self._touched), set()
         days = tuple(self._day(day, numbers) for day in touched)
         if len(self.times):
-            # A whole day more, because the first day of the week may be written once more.
+            # One day more, because the first day of the week may be written again.
             old = (self.times[-1] - WEEK) // DAY * DAY
             first = int(np.searchsorted(self.times, old))
             self.times, self.reconstruction = self.times[first:], self.reconstruction[first:]
@@ -134,7 +134,7 @@ class LiveForecasts:
         }
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        """Take a saved state back."""
+        """Restore a saved state."""
         self.judged = np.array(values["judged"], np.int64)
         self._touched = set(values["touched"])
         self.times = tensors["live.times"].numpy()

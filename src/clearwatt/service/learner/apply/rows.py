@@ -1,7 +1,7 @@
-"""The clock of a zone: readings as they came in, and which rows are closed.
+"""Received readings on the clock of a zone, as open and closed rows.
 
-A row is one step of the zone's clock with a reading of every entity that learns. It closes when
-nothing more is expected of it, and closed rows are learned from in order of their time.
+A row is one step of the zone's clock with a reading of every entity that learns. It closes when it
+is complete or overdue. Closed rows are learned from in order of time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Times = npt.NDArray[np.int64]
 class Rows:
     """Readings (n x entities) on a uniform clock from ``start`` on; NaN where there is none.
 
-    ``reported`` marks what has come in, a null included. Rows before ``next`` are closed; they stay
-    as long as the quality checks look back.
+    ``reported`` marks received readings, nulls included. Rows before ``next`` are closed; they are
+    kept for the look-back of the quality checks.
     """
 
     def __init__(self, *, step: int, start: int, columns: int) -> None:
@@ -34,11 +34,11 @@ class Rows:
         return self.start + self.step * np.arange(len(self.values), dtype=np.int64)
 
     def index(self, times: Times) -> npt.NDArray[np.int64]:
-        """The places of these times, which may lie outside."""
+        """The row numbers of these times; they may lie outside."""
         return (times - self.start) // self.step
 
     def too_late(self, times: Times, lateness: int) -> BoolArray:
-        """Which of these times are no longer waited for."""
+        """Which of these times are overdue."""
         if self.watermark is None:
             return np.zeros(len(times), np.bool_)
         return (times < self.start) | is_overdue(times, newest=self.watermark, lateness=lateness)
@@ -52,7 +52,7 @@ class Rows:
         return found
 
     def put(self, columns: npt.NDArray[np.int64], times: Times, values: Float32Array) -> None:
-        """Enter readings, none before ``start``; the later one of a cell counts."""
+        """Enter readings, none before ``start``; a later reading replaces an earlier one."""
         if len(times) == 0:
             return
         at = self.index(times)
@@ -62,17 +62,17 @@ class Rows:
         self.watermark = max(int(times.max()), self.watermark or int(times.max()))
 
     def add_column(self) -> None:
-        """Make room for another entity that has reported nothing yet."""
+        """Add a column for another entity, without readings."""
         blank = np.full((len(self.values), 1), np.nan, np.float32)
         self.values = np.hstack([self.values, blank])
         self.reported = np.hstack([self.reported, np.zeros((len(blank), 1), np.bool_)])
 
     def count_settled(self, covered: BoolArray, lateness: int) -> int:
-        """How many rows from ``next`` on need not be waited for, in one piece.
+        """Number of consecutive rows from ``next`` on that are complete or overdue.
 
         Args:
-            covered: Whether the weather of each open row is there (n from ``next`` on).
-            lateness: Seconds behind the newest reading after which a row is not waited for.
+            covered: Whether each open row has weather (n from ``next`` on).
+            lateness: Seconds behind the newest reading after which a row is overdue.
         """
         first = self._open
         done = self.reported[first:].all(axis=1) & covered
@@ -81,7 +81,7 @@ class Rows:
         return int(np.argmin(done)) if not done.all() else len(done)
 
     def close(self, count: int, *, keep: int) -> None:
-        """Close so many rows and forget closed ones beyond the ``keep`` newest."""
+        """Close ``count`` rows and delete closed ones except the ``keep`` newest."""
         self.next += count * self.step
         stale = max(0, self._open - keep)
         self.values, self.reported = self.values[stale:], self.reported[stale:]

@@ -1,4 +1,4 @@
-"""A zone's entities begin to learn: from history received, or with models brought along."""
+"""Warm-up of a zone's entities, from received history or with imported models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
 
 NAMED = 5
-"""Entities a message names before it says "and others"."""
+"""Maximum number of entities that a message names."""
 
 
 def warm_up(
@@ -45,15 +45,15 @@ def warm_up(
     entity: str | None,
     arguments: Mapping[str, Any],
 ) -> Stream[tuple[str, dict[str, Any]]]:
-    """Start one entity, or all of the zone that have a history; says what came of it.
+    """Warm up one entity, or all of the zone with a history; returns a message and details.
 
     Args:
         state: the zone.
-        builder: where versions are noted.
-        store: for weather that is no longer in memory.
-        entity: who; None: all that wait and have readings.
+        builder: collects versions and verdicts.
+        store: source of weather that is no longer in memory.
+        entity: the entity; None: all that wait and have readings.
         arguments: "start" and "end" bound the history; "folder", below the data directory, holds
-            models that were brought along instead of being trained here.
+            models to import instead of training them.
     """
     names = _entities_to_start(state, entity)
     folder = arguments.get("folder")
@@ -113,7 +113,9 @@ def _warm_up_data(
     imported: ImportedModels | None,
 ) -> WarmUpData:
     start, end = arguments.get("start"), arguments.get("end")
-    if state.rows is not None:  # behind the zone's clock is history; the rest will stream
+    if (
+        state.rows is not None
+    ):  # readings before the zone's clock are history; the others are learned as rows
         latest = state.rows.next - state.rows.step
         end = latest if end is None else min(int(end), latest)
     series = [
@@ -131,7 +133,7 @@ def _warm_up_data(
 
 
 def _weather(state: ZoneState, store: Store, series: Sequence[EntityReadings]) -> LatestWeather:
-    """The weather of that time, from the store where the zone has let go of it."""
+    """The weather of these times; from the store if it is no longer in memory."""
     if state.instance is None:
         return state.weather
     times = np.concatenate([times for times, _ in series])
@@ -153,7 +155,7 @@ def _representation(state: ZoneState) -> Model | None:
 def _begin(
     state: ZoneState, names: Sequence[str], data: WarmUpData, trained: WarmUpModels
 ) -> LateReadings:
-    """Put first models into service and the clock to where history ends; gives what it skipped."""
+    """Deploy the first models and set the clock to the end of history; returns late readings."""
     if state.instance is None:
         settings = state.settings.core(state.zone.step)
         state.instance = trained.start(settings, data.x, data.y, names=names)
@@ -198,7 +200,7 @@ def _join(state: ZoneState, name: str, model: Model, *, data: WarmUpData, column
 
 
 def _limits(state: ZoneState, data: WarmUpData, member: tuple[int, str]) -> tuple[float, float]:
-    """Between which powers an entity can be, in the scale of the models."""
+    """Lower and upper limit of the power of an entity, in the scale of the models."""
     column, name = member
     entity, readings = state.entities[name], data.y[:, column].astype(np.float64)
     rated = entity.capacity and entity.capacity / data.scaling.power[name]
@@ -206,7 +208,7 @@ def _limits(state: ZoneState, data: WarmUpData, member: tuple[int, str]) -> tupl
 
 
 def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateReadings:
-    """Readings after the warm-up go into rows; those behind the clock are learned beside it."""
+    """Enter readings after the warm-up into rows; returns those of closed rows as late."""
     end, step = int(data.clock[-1]), state.zone.step
     readings = [on_clock(_waiting(state, name), step=step, start=None, end=None) for name in names]
     known = len(state.columns)
@@ -237,7 +239,7 @@ def _empty() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _record_start(
     state: ZoneState, builder: OutcomeBuilder, names: Sequence[str], data: WarmUpData
 ) -> None:
-    """First versions of what is new, and the readings of the past that were not trusted."""
+    """Record first versions of new components, and quarantined readings of the history."""
     moment = int(data.clock[-1])
     for component in state.components:
         if state.key(component) not in state.deployed:

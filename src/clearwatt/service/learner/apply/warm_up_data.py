@@ -1,4 +1,4 @@
-"""The warm-up of entities from what the service has received: arrays, scaling, first models."""
+"""Data of a warm-up from received readings: arrays, scaling, first models."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ EntityReadings = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 """Times (n) and readings (n) of one entity."""
 
 FEWEST_SAMPLES = 100
-"""Usable readings an entity must have before it can learn."""
+"""Minimum number of usable readings of an entity for a warm-up."""
 
 
 LONGEST_HISTORY = 400_000
-"""Steps a warm-up may span (eleven years of quarter hours); one odd old reading is no history."""
+"""Maximum span of a warm-up in steps (eleven years of quarter hours)."""
 
 
 @dataclass(frozen=True, eq=False)
 class WarmUpData:
-    """What a warm-up learns from: times (n), inputs (n x d), scaled targets (n x entities).
+    """Samples of a warm-up: times (n), inputs (n x d), scaled targets (n x entities).
 
     ``codes`` (m x entities) are the quality verdicts on ``power``, the readings on their clock (m).
     """
@@ -78,12 +78,12 @@ def arrange_history(
     """Arrange the history of entities of one zone.
 
     Args:
-        entities: who.
+        entities: the entities.
         series: their readings.
-        weather: of that time.
+        weather: weather of the same time.
         zone: their zone.
-        scaling: what the zone or the models brought along are used to, if anything.
-        extend: whether a given scaling gets the sizes of these entities from their history.
+        scaling: scaling of the zone or of the imported models, if any.
+        extend: whether to add the sizes of these entities, from their history, to the scaling.
     """
     clock, power = _on_one_clock(entities, series, zone.step)
     _check_lengths(clock, weather)
@@ -133,9 +133,9 @@ def train(
 
     Args:
         settings: sizes, epochs and seed.
-        data: what to learn from.
+        data: samples to learn from.
         representation: the zone's autoencoder, if it exists.
-        offset: how many entities of the zone learn already; keeps seeds apart.
+        offset: number of entities that learn already; makes seeds differ.
     """
     warm_up, networks = settings.warm_up(offset), settings.networks(data.x.shape[1])
     return warm_up.models(networks, data.x, data.y, autoencoder=representation)

@@ -1,4 +1,4 @@
-"""The weather a zone learns from: of all forecasts, for each time the one known by then."""
+"""The weather a zone learns from: for each time the latest forecast issued by then."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from clearwatt.service.records import WeatherIssue
 Times = npt.NDArray[np.int64]
 
 NEIGHBOURHOOD = 86_400
-"""Seconds of weather kept before the first time still needed: gaps are bridged from both sides."""
+"""Seconds of weather kept around the times needed, to interpolate across gaps."""
 
 
 class LatestWeather:
     """Weather at the times it was forecast for, merged from any number of issues.
 
-    For a time t the latest issue of those issued by then counts, so that nothing is learned from a
-    forecast that came later; where there is none (history sent in one piece), the earliest.
-    What is merged does not depend on the order in which issues arrive.
+    For a time t the latest issue issued by t counts, so that nothing is learned from a later
+    forecast; if there is none (history sent as one issue), the earliest counts. The result does not
+    depend on the order in which issues arrive.
     """
 
     def __init__(self, variables: tuple[str, ...]) -> None:
@@ -30,12 +30,12 @@ class LatestWeather:
         self.values: Float32Array = np.empty((0, len(variables)), np.float32)
 
     def add(self, issue: WeatherIssue) -> None:
-        """Merge an issue in."""
+        """Merge an issue."""
         times = np.concatenate([self.times, issue.times])
         issued = np.concatenate([self.issued, np.full(len(issue.times), issue.issued_at)])
         values = np.concatenate([self.values, issue.values])
         known = issued <= times
-        # The last of each time wins: known by then, by the latest issue; else the earliest.
+        # The last row of each time is used: the latest issue known by then, else the earliest.
         rank = np.where(known, issued, -issued)
         order = np.lexsort((np.arange(len(times)), rank, known, times))
         times, last = times[order], np.empty(len(times), np.bool_)
@@ -44,13 +44,13 @@ class LatestWeather:
         self.times, self.issued, self.values = times[last], issued[chosen], values[chosen]
 
     def forget_before(self, time: int) -> None:
-        """Let go of what is no longer needed for times from this one on."""
+        """Delete weather that is not needed for times from this one on."""
         first = int(np.searchsorted(self.times, time - NEIGHBOURHOOD))
         self.times, self.issued = self.times[first:], self.issued[first:]
         self.values = self.values[first:]
 
     def frame(self, start: int | None = None, end: int | None = None) -> pd.DataFrame:
-        """The weather on a uniform clock, NaN where nothing is known."""
+        """The weather on a uniform clock, NaN where there is none."""
         low = 0 if start is None else int(np.searchsorted(self.times, start - NEIGHBOURHOOD))
         high = None if end is None else int(np.searchsorted(self.times, end + NEIGHBOURHOOD))
         times, values = self.times[low:high], self.values[low:high]
@@ -68,7 +68,7 @@ class LatestWeather:
 
 
 def instants(times: Times) -> pd.DatetimeIndex:
-    """Seconds since 1970 as pandas has them."""
+    """Seconds since 1970 as a DatetimeIndex."""
     return pd.DatetimeIndex(
         pd.to_datetime(np.asarray(times, np.int64), unit="s", utc=True), name="time"
     ).as_unit("ns")

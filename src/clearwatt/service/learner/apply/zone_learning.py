@@ -2,9 +2,9 @@
 
 State is a function of the journal alone. However entries are grouped, whenever the process is
 killed and started again, the same entries in the same order lead to the same models, thresholds,
-buffers and counts. Readings are gathered and learned from in rows as these close; what changes the
-order of learning (a late reading, a correction, weather, a command) first has all rows learned that
-were closed before it.
+buffers and counts. Readings are collected in rows and learned from when rows close. Before an entry
+that changes the order of learning (a late reading, a correction, weather, a command), all rows that
+are closed by then are learned.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ZoneLearning:
             intake = Intake(self.state, entry.content)
             if intake.reorders:
                 yield from advance(self.state, self.builder)
-            for name, time in intake.corrections:  # the flag was about the old value
+            for name, time in intake.corrections:  # the flag applied to the old value
                 self.builder.verdict(name, time, Flag.ACCEPTED)
             intake.enter()
             yield from learn_late(self.state, self.builder, intake.late(), key=f"{entry.seq}")

@@ -1,4 +1,4 @@
-"""The state of a zone after its journal, and saving and loading it."""
+"""The state of a zone, with saving and loading."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ZoneState:
 
     @property
     def descriptions(self) -> tuple[DataEntity, ...]:
-        """The columns as the quality checks know them."""
+        """The entities of the columns, as the quality checks use them."""
         return tuple(describe(self.entities[name]) for name in self.columns)
 
     @property
@@ -94,7 +94,7 @@ class ZoneState:
         return -int(-longest.total_seconds() // self.zone.step)
 
     def component(self, name: str) -> Component | None:
-        """The component kept under "autoencoder:..." or "predictor:..."."""
+        """The component with the key "autoencoder:..." or "predictor:..."."""
         return next((part for part in self.components if self.key(part) == name), None)
 
     @property
@@ -105,13 +105,13 @@ class ZoneState:
         return (*self.instance.autoencoders, *self.instance.predictors)
 
     def key(self, component: Component) -> str:
-        """A name for a component that no other has, in any zone."""
+        """The name of a component, unique across zones."""
         if component.name == "predictor":
             return f"predictor:{component.entity}"
         return ":".join(["autoencoder", self.zone.id, *_name_parts(component.entity)])
 
     def exclusion_mask(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which times an entity must not learn from."""
+        """Which times (n) are excluded from learning for an entity."""
         windows = [*self.exclusions.get(name, []), *self.exclusions.get(WHOLE_ZONE, [])]
         inside = np.zeros(len(times), np.bool_)
         for start, end in windows:
@@ -215,7 +215,7 @@ class ZoneState:
 
 
 def describe(entity: Entity) -> DataEntity:
-    """An entity as the data layer knows it."""
+    """An entity of the service as one of the data layer."""
     return DataEntity(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
 
 
