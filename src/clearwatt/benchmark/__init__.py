@@ -1,1 +1,1 @@
-"""Against what people use today: every peer on the same data, with the same knowledge."""
+"""Comparison with common forecasting methods (peers), on the same data with the same delay."""

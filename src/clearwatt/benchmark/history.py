@@ -63,7 +63,7 @@ class ZoneHistory:
 
     Args:
         zone: its name.
-        entities: whose power is to be forecast.
+        entities: names of the entities to forecast.
         x: inputs, n x d.
         measured: power, n x entities; peers read it through the methods, which keep the delay.
         at: step of each sample on the data set's clock, n; gaps have no sample.
@@ -162,7 +162,7 @@ class ZoneHistory:
             start, before = stop, count
 
     def lagged_power(self, lag: int) -> Float32Array:
-        """Power so many clock steps before each sample, n x entities; NaN: not measured."""
+        """Power `lag` clock steps before each sample, n x entities; NaN: not measured."""
         if lag < self.delay:
             raise ConfigurationError(
                 f"power {lag} steps before is not known yet: measurements come after {self.delay}"

@@ -68,7 +68,7 @@ class Leaderboard:
     """The results of a benchmark.
 
     Args:
-        about: what was run: data, phases, delay, seed, versions and machine.
+        about: description of the run: data, phases, delay, seed, versions and machine.
         records: every peer on every entity.
         skipped: peers that could not run.
     """

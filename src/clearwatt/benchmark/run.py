@@ -1,4 +1,4 @@
-"""Run a benchmark, or go on where it was interrupted."""
+"""Run a benchmark, or continue an interrupted one."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class PeerTask:
         return histories[self.zone].only(self.columns)
 
     def cost(self, histories: Sequence[ZoneHistory]) -> float:
-        """About how many multiply-adds it takes."""
+        """Approximate number of multiply-adds."""
         return max(self.peer.seconds(self.history(histories)), 1e-3) * MULTIPLY_ADDS
 
     def key(self, histories: Sequence[ZoneHistory], folder: RunFolder) -> str:

@@ -32,7 +32,7 @@ class Experiment:
         entities: "all", a number (taken from all kinds in turn), or names.
         without: entities to leave out.
         instances: keys of the paper's instances.
-        seed: of everything random in the models, not of the data.
+        seed: seed of the models, not of the data.
         delay: steps until a measurement is known, at least 1; None for one day.
         phases: lengths of the phases; None for the paper's shares of the data set.
         networks: candidates of the warm-up (Table 1).

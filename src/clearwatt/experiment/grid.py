@@ -76,7 +76,7 @@ class Grid:
     """Candidate values; the defaults are Table 2.
 
     ``capacity_scale`` multiplies the capacities, which were chosen for the paper's number of
-    updating samples; None stands for the share of these that the data set has, at most 1.
+    updating samples; None: the share of these that the data set has, at most 1.
     """
 
     novelty_capacity: tuple[int, ...] = (3_000, 5_000)

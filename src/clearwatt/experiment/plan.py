@@ -1,4 +1,4 @@
-"""The tasks of an experiment, by data and configuration alone.
+"""The tasks of an experiment, determined by data and configuration only.
 
 They do not depend on the number of workers, and neither do the results.
 """

@@ -136,7 +136,7 @@ def scaled_limits(entity: Entity, readings: Float32Array) -> tuple[float, float]
 
 
 def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> Division:
-    """Scale a data set by its warm-up alone, and divide it into phases, zone by zone.
+    """Scale a data set by its warm-up only, and divide it into phases, zone by zone.
 
     Args:
         dataset: the data set.

@@ -243,6 +243,7 @@ def _load(path: Path) -> Json:
 
 
 def _absence(folder: Path) -> str:
+    """Why a folder has no results, and what to do."""
     if not folder.is_dir():
         return f"{folder} does not exist; give the folder that 'clearwatt experiment run' wrote"
     if not (folder / RUN).is_file():
@@ -257,7 +258,7 @@ def _absence(folder: Path) -> str:
 
 
 def _missing(folder: Path) -> str:
-    """What an unfinished run lacks, as far as its description says."""
+    """The missing parts of an unfinished run, by its description."""
     done = sum(1 for _ in (folder / TRIALS).glob("*.json"))
     try:
         total = _count_trials(_load(folder / RUN))

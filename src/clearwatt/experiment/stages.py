@@ -53,7 +53,7 @@ Trained = list[tuple[TrainingTask, list[TrainedNetwork]]]
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """The folder of a run, who does its work, and the estimated cost of each stage."""
+    """The folder of a run, the executor of its tasks, and the estimated cost of each stage."""
 
     folder: RunFolder
     compute: Executor

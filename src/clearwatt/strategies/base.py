@@ -111,7 +111,7 @@ class Objective:
 class Archive:
     """The models of the last update, from which pseudo samples of the past can be generated.
 
-    ``state`` is what the approach kept for the autoencoder; ``decode`` maps latents (n x z) to
+    ``state`` is the approach's state for the autoencoder; ``decode`` maps latents (n x z) to
     inputs (n x d), ``predict`` to targets (n x o).
     """
 

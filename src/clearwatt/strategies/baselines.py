@@ -10,7 +10,7 @@ from clearwatt.strategies.base import Access, Objective, Strategy, Update
 
 @dataclass(frozen=True)
 class Frozen(Strategy):
-    """Baseline_L: the warm-up model, for ever; keeps nothing."""
+    """Baseline_L: the warm-up model, never updated; keeps no samples."""
 
     updates: ClassVar[bool] = False
 

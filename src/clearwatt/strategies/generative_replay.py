@@ -39,7 +39,7 @@ class GenerativeReplay(Strategy):
         density: "prior" (the paper's N(0, I)), "gaussian" or "mixture"; see docs/decisions.md.
         components: Gaussians of the mixture.
         replay_size: samples to generate; None for the novelty capacity.
-        fit_samples: latents a density is fitted on, at most.
+        fit_samples: maximum number of latents that a density is fitted on.
     """
 
     replay_weight: float = 1.0

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 STEPS = 10
-"""Of expectation maximisation; more change the replay by nothing that was measurable."""
+"""Steps of expectation maximisation; more did not change the replay measurably."""
 
 RIDGE = 1e-5
 """Added to every variance, as a share of the whole data's: no component becomes a point."""
@@ -31,10 +31,10 @@ def fit_mixture(z: Tensor, components: int, rng: np.random.Generator) -> Mixture
     """Fit a mixture of Gaussians with full covariances.
 
     Args:
-        z: Samples, n x z, in double precision; about white, because variances below `RIDGE` are
-            not told from it.
+        z: Samples, n x z, in double precision; about white, because variances below `RIDGE`
+            cannot be resolved.
         components: How many Gaussians.
-        rng: Of the samples that the components start from.
+        rng: Draws the samples that the components start from.
     """
     features = _features(z)
     shares = _nearest(z, _spread_out(z, components, rng))
@@ -52,11 +52,11 @@ def _features(z: Tensor) -> Tensor:
 
 
 def _coefficients(mixture: Mixture) -> Tensor:
-    """What to multiply the features by for each component's log-density and weight: k x f."""
+    """Coefficients of the features in each component's log-density plus log-weight: k x f."""
     precision = torch.cholesky_inverse(mixture.factors)
     pulled = (precision @ mixture.means.unsqueeze(2)).squeeze(2)
     first, second = torch.triu_indices(*precision.shape[1:])
-    twice = torch.where(first == second, 1.0, 2.0)  # a pair stands for both of its orders
+    twice = torch.where(first == second, 1.0, 2.0)  # each pair counts in both orders
     spread = mixture.factors.diagonal(dim1=1, dim2=2).log().sum(dim=1)
     constant = mixture.weights.log() - spread - 0.5 * (pulled * mixture.means).sum(dim=1)
     return torch.cat(
@@ -65,7 +65,7 @@ def _coefficients(mixture: Mixture) -> Tensor:
 
 
 def _maximise(shares: Tensor, features: Tensor, *, width: int) -> Mixture:
-    """The mixture of highest likelihood, given what share of each sample (n x k) is whose."""
+    """The mixture of highest likelihood, given each component's share of each sample (n x k)."""
     sums = shares.T @ features
     counts = sums[:, -1:].clamp(min=torch.finfo(sums.dtype).tiny)
     moments = sums / counts

@@ -21,7 +21,7 @@ from clearwatt.training.networks import Params
 class OnlineEWC(Strategy):
     """Equation 1: the loss on the novelty samples plus λ/2 · Σ F* (θ - θ*)².
 
-    Keeps no sample: the past lives in the Fisher information F*, updated as γF* + F_new.
+    Keeps no sample. The Fisher information F* represents the past; it is updated as γF* + F_new.
 
     Args:
         ewc_weight: λ, strength of the penalty.

@@ -13,7 +13,8 @@ from clearwatt.strategies.replay import WindowedReplay
 class RecentReplay(WindowedReplay):
     """Algorithm 2: a uniform draw from the windows of the last `recent_updates` updates.
 
-    Until that many updates have happened it is Random Replay; from then on, older windows fade.
+    Until that many updates have happened it is Random Replay; afterwards, older windows are
+    dropped.
     """
 
     policy: ClassVar[Policy] = "recent"

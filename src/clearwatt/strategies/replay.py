@@ -1,4 +1,4 @@
-"""What the three real-replay approaches share: Equation 2 on real samples of the past."""
+"""Base classes of the three real-replay approaches: Equation 2 on real past samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clearwatt.strategies.base import (
 
 @dataclass(frozen=True)
 class RealReplay(Strategy):
-    """Abstract: L_N + λ_R · L_R, with a replay set drawn anew at each update.
+    """Abstract: L_N + λ_R · L_R, with a new replay set at each update.
 
     Args:
         replay_weight: λ_R, weight of the replayed samples' loss.

@@ -72,7 +72,7 @@ def warm_up(start: Start, stream: SampleStream) -> Forecaster:
 
 
 def follow(forecaster: Forecaster, stream: SampleStream, cuts: list[int]) -> list[Change]:
-    """Let it learn the rows between cuts, a block each; returns what changed."""
+    """Let it learn the rows between cuts, one block each; returns the changes."""
     changes: list[Change] = []
     for low, high in pairwise(cuts):
         changes += forecaster.observe(*stream.part(low, high))
@@ -80,13 +80,13 @@ def follow(forecaster: Forecaster, stream: SampleStream, cuts: list[int]) -> lis
 
 
 def check_forecaster(start: Start) -> None:
-    """Run every check; the first that does not hold raises an `AssertionError`."""
+    """Run every check; the first that fails raises an `AssertionError`."""
     for check in FORECASTER_CHECKS:
         check(start)
 
 
 def check_pure_forecasts(start: Start) -> None:
-    """The same call twice gives the same bytes; a look far ahead changes nothing."""
+    """The same call twice gives the same bytes; a forecast far ahead changes nothing."""
     stream = sample_stream()
     forecaster = warm_up(start, stream)
     follow(forecaster, stream, [WARM_UP, WARM_UP + 5 * DAY])
@@ -179,7 +179,7 @@ def check_known_only(start: Start) -> None:
 
 
 def check_late_readings(start: Start) -> None:
-    """A reading that comes late is learned from, in whichever blocks it comes."""
+    """A late reading is learned from, however the blocks are cut."""
     stream = sample_stream()
     gap = stream.y.copy()
     gap[LATE : LATE + DAY] = np.nan
@@ -358,7 +358,7 @@ FORECASTER_CHECKS: tuple[Callable[[Start], None], ...] = (
 
 
 def _through_bytes(packed: Packed) -> Packed:
-    """As a file gives it back."""
+    """The value after it was written to bytes and read again."""
     with TemporaryDirectory() as folder:
         save_state(folder, *packed)
         saved = load_state(folder)

@@ -101,7 +101,7 @@ def start(strategy: Strategy, entities: Sequence[int] = (0,)) -> Instance:
 def observe(
     instance: Instance, first: int = 0, last: int = SHORT, *, block: int = STREAM
 ) -> Instance:
-    """Let an instance see part of the stream in blocks; the same instance comes back."""
+    """Stream part of the data through an instance in blocks; returns the instance."""
     data, entities = scenario(), [int(part.entity or 0) for part in instance.predictors]
     with one_thread():
         for begin in range(first, last, block):

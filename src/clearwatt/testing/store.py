@@ -1,7 +1,7 @@
 """Checks that a store must pass, with any database.
 
-Each takes a function that opens the store, works in zones of its own that it makes up, and raises
-an `AssertionError` with a sentence that says what is wrong. The function must be picklable, such as
+Each takes a function that opens the store, works in zones that it registers itself, and raises an
+`AssertionError` that says what is wrong. The function must be picklable, such as
 ``functools.partial(open_store, address)``: some checks open the store in a second process.
 """
 

@@ -22,7 +22,7 @@ class Standardisation:
 
     @classmethod
     def fit(cls, values: Float64Array) -> Self:
-        """By values (n x k), NaN left out; a column that never changes has scale 1."""
+        """Mean and deviation of values (n x k) without NaN; a constant column has scale 1."""
         with np.errstate(over="ignore", invalid="ignore"):
             mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         if not np.isfinite(deviation).all():
@@ -34,11 +34,11 @@ class Standardisation:
 
     @classmethod
     def identity(cls, width: int) -> Self:
-        """Leave columns as they are."""
+        """A standardisation that changes nothing."""
         return cls(np.zeros(width), np.ones(width))
 
     def apply(self, values: Float64Array) -> npt.NDArray[np.float32]:
-        """Values (n x k) in scaled units; what overflows single precision becomes infinite."""
+        """Values (n x k) in scaled units; overflow of single precision becomes infinity."""
         scaled: Float64Array = (values - self.mean) / self.scale
         with np.errstate(over="ignore"):
             return scaled.astype(np.float32)
@@ -49,10 +49,10 @@ class Standardisation:
         return values
 
     def to_dict(self) -> dict[str, list[float]]:
-        """As JSON values; floats survive exactly."""
+        """Plain values for JSON; floats are exact."""
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Sequence[float]]) -> Self:
-        """Back from JSON values."""
+        """The opposite of `to_dict`."""
         return cls(np.array(values["mean"], dtype=float), np.array(values["scale"], dtype=float))

@@ -17,12 +17,12 @@ Stream = Generator[Jobs, Results, T]
 
 
 def drive(stream: Stream[T], *, stacked: bool = True) -> T:
-    """Run a stream to its end on one thread, training whatever it asks for.
+    """Run a stream to its end on one thread, training the jobs it yields.
 
     Args:
         stream: What to run.
         stacked: Whether jobs that wait together train together. That is fast, but rounds
-            differently with each set of jobs; alone, a job gives the same weights to the last bit.
+            differently with each set of jobs. A job trained by itself always gives the same bits.
     """
     with one_thread():
         try:

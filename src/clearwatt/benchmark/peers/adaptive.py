@@ -1,4 +1,4 @@
-"""Our own best: networks that learn slowly, corrections that learn fast, and trust in either."""
+"""The adaptive forecaster: slow networks, fast corrections, and trust that weighs them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Adaptive(Peer):
         return "ClearWatt, adaptive"
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Warm up on what is known at the first forecast, then stream all that comes later.
+        """Warm up on the samples known at the first forecast, then stream all later ones.
 
         `live` keeps to the delay by itself. It forecasts while it learns, so both are counted.
         """
@@ -61,13 +61,13 @@ class Adaptive(Peer):
         return Forecasts(live[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: ZoneHistory) -> float:
-        """By the week, in which it trains once."""
+        """Proportional to the number of weeks; it trains once a week."""
         weeks = history.steps / (7 * history.day)
         return 1.0 + 0.2 * weeks * len(history.entities)
 
 
 def _bytes_of_one(forecaster: AdaptiveForecaster, history: ZoneHistory) -> int:
-    """What one entity holds; inputs that a zone shares count in full, as for everyone."""
+    """Bytes held for one entity; inputs that a zone shares count in full, as for all peers."""
     entities = len(history.entities)
     shared = forecaster.held * 4 * forecaster.state.frame.view.width
     return (forecaster.retained_bytes + (entities - 1) * shared) // entities

@@ -1,4 +1,4 @@
-"""The six instances of CLeaR as the paper has them, in one fixed configuration each."""
+"""The six instances of CLeaR in the paper, in one fixed configuration each."""
 
 from __future__ import annotations
 

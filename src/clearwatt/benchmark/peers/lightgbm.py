@@ -107,7 +107,7 @@ class LightGBM(Peer):
 
 
 def lagged_inputs(history: ZoneHistory, column: int) -> Float32Array:
-    """Inputs of an entity (n x d) with what practitioners add to them, known at each forecast.
+    """Inputs of an entity (n x d) and the features that practitioners add, known at each forecast.
 
     Added are its power one, two and seven days before (or the first such days that are known, with
     a reporting delay of more than a day), the mean of the last known day, and the means of each
@@ -155,5 +155,5 @@ def train_booster(
 
 
 def predict_power(model: Booster, x: Float32Array) -> Power:
-    """What a model forecasts (n) for inputs (n x d)."""
+    """Forecasts of a model (n) for inputs (n x d)."""
     return np.asarray(model.predict(x, num_threads=1), np.float64)

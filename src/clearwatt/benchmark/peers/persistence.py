@@ -34,7 +34,7 @@ class Persistence(Peer):
         return f"persistence {24 * self.days} h"
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
-        """Look up; learns nothing but the mean of the warm-up, for where nothing is known."""
+        """Look up past measurements; the mean of the warm-up where none is known."""
         meter, period = Meter(history), self.days * history.day
         least = -(-history.delay // period)
         power = np.full((history.steps, len(history.entities)), np.nan)
@@ -47,5 +47,5 @@ class Persistence(Peer):
         return Forecasts(np.where(np.isnan(power), mean, power), meter.costs)
 
     def seconds(self, history: ZoneHistory) -> float:
-        """Next to nothing."""
+        """Negligible."""
         return 1e-6 * history.steps * len(history.entities)

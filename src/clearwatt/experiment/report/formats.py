@@ -1,4 +1,4 @@
-"""A table in every format people paste it into: text, Markdown, LaTeX, CSV, JSON."""
+"""Formats of a table: text, Markdown, LaTeX, CSV, JSON."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def csv_text(tables: Sequence[Table], papers: Mapping[str, Table]) -> str:
 
 
 def document(table: Table, paper: Table | None = None) -> dict[str, object]:
-    """Give a table as plain values for JSON: row, metric, figures."""
+    """A table as plain values for JSON: row, metric, figures."""
     return {
         row_name(row): {
             metric.key: _record(table, paper, row, metric=metric)

@@ -18,14 +18,14 @@ class Training:
     """How long and how fast a model trains; the defaults are the paper's warm-up.
 
     Args:
-        epochs: Passes over the data at most.
+        epochs: Maximum number of passes over the data.
         patience: Epochs without a better validation error before stopping; `None` never stops
             early. Without validation data all epochs are run.
         batch: Samples per step.
         learning_rate: Adam's step size.
         weight_decay: Adam's L2 regularisation.
-        work: Weights times epochs at most, so that a large network, which learns more in a pass,
-            takes fewer of them (but at least `LEAST_EPOCHS`); `None` for no such limit.
+        work: Upper limit of weights times epochs. A large network learns more per epoch and so
+            takes fewer (at least `LEAST_EPOCHS`); `None` for no such limit.
     """
 
     epochs: int = 512
@@ -47,7 +47,7 @@ class Training:
             raise ConfigurationError(f"weight_decay is {self.weight_decay}; it must be >= 0")
 
     def epochs_for(self, weights: int) -> int:
-        """Passes over the data at most, for a network of so many weights."""
+        """Maximum number of epochs for a network with `weights` weights."""
         if self.work is None:
             return self.epochs
         return min(self.epochs, max(LEAST_EPOCHS, self.work // weights))
@@ -87,7 +87,7 @@ class Job:
         targets: What to predict, `n x o`; `None` to reconstruct the inputs.
         training: How to train.
         seed: Of the order of samples and of a stochastic loss.
-        weights: What each sample's loss counts, `n`; `None` for 1 each.
+        weights: Weight of each sample's loss, `n`; `None` for 1 each.
         penalty: A pull towards earlier weights.
         validation: Inputs and targets (or `None`) that decide on early stopping.
     """
@@ -116,7 +116,7 @@ class Job:
 
     @property
     def epochs(self) -> int:
-        """Passes over the data at most."""
+        """Maximum number of epochs."""
         return self.training.epochs_for(sum(tensor.numel() for tensor in self.params.values()))
 
     @property

@@ -32,7 +32,7 @@ def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
 
     Args:
         jobs: Models to train; they may differ in everything.
-        stack: Members of a stack; by default as many as `default_stack` says.
+        stack: Members of a stack; `default_stack` of the job by default.
     """
     if stack is not None:
         require_whole(stack=stack)
@@ -51,13 +51,13 @@ def default_stack(job: Job) -> int:
 
 
 def stack_of(weights: int) -> int:
-    """How many networks of so many weights make a stack: what fits the cache, within 4 to 32."""
+    """Number of networks with `weights` weights that fit the cache, within 4 to 32."""
     return max(4, min(32, STACK_VALUES // weights))
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread: on networks this small a second one only costs."""
+    """Run torch on one thread: for networks this small, more threads are slower."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -83,7 +83,7 @@ def _groups(jobs: Sequence[Job]) -> list[list[int]]:
 
 
 def _chunks(group: list[int], size: int) -> list[list[int]]:
-    """Parts of at most `size`, as even as can be: a stack of one is the slowest per member."""
+    """Parts of at most `size`, of nearly equal size: a stack of one is the slowest per member."""
     count = -(-len(group) // size)
     cuts = [len(group) * i // count for i in range(count + 1)]
     return [group[start:stop] for start, stop in pairwise(cuts)]
@@ -110,7 +110,7 @@ class _Stack:
         return [member.result() for member in self._members]
 
     def _train(self, steps: int) -> None:
-        """Take so many steps, in which no member passes the end of its epoch."""
+        """Take `steps` steps; no member may pass the end of its epoch."""
         started = time.perf_counter()
         plan = _side_by_side([member.advance(steps) for member in self._active])
         losses = torch.stack([self._step(plan, step) for step in range(steps)])

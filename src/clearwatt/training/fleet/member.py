@@ -19,7 +19,7 @@ class EpochPlan(NamedTuple):
     order: Tensor
     """Which sample, `steps x b`."""
     coefficients: Tensor
-    """What its loss counts: its weight divided by the batch's true size, `steps x b`."""
+    """Weight of its loss: the sample's weight divided by the batch's true size, `steps x b`."""
     sizes: Tensor
     """True sizes of the batches, `steps`."""
     noise: Tensor
@@ -81,7 +81,7 @@ class FleetMember:
         self.seconds += seconds
 
     def end_epoch(self, params: Params) -> bool:
-        """Note the epoch's result for these weights (`1 x ...`); tell whether it was the last."""
+        """Record the epoch's result for weights `1 x ...`; return whether it was the last."""
         self.epochs += 1
         loss = self._loss / len(self.job.inputs)
         self._diverged = not math.isfinite(loss)

@@ -1,4 +1,4 @@
-"""The samples of all members of a stack in one tensor, from which a batch is gathered at once."""
+"""The samples of all members of a stack in one tensor; a batch is gathered in one call."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ class SamplePool:
 
     Args:
         tensors: One per member, `n_i x d` each.
-        align: What to do to each before it is stored.
+        align: Applied to each tensor before it is stored.
     """
 
     def __init__(self, tensors: Sequence[Tensor], align: Callable[[Tensor], Tensor]) -> None:
@@ -28,7 +28,7 @@ class SamplePool:
         self._batch = torch.empty(0)
 
     def keep(self, positions: Sequence[int]) -> None:
-        """Go on for some of the members."""
+        """Continue with some of the members."""
         self._first = self._first[torch.tensor(positions)]
 
     def gather(self, order: Tensor) -> Tensor:

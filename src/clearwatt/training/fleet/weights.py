@@ -34,7 +34,7 @@ class Weights:
     def step(self) -> None:
         """One Adam step along the gradients, with torch's default betas and epsilon.
 
-        The functional form, because on small networks the optimiser object costs as much again.
+        Uses the functional form: on small networks the optimiser object doubles the cost.
         """
         adam(
             [self._flat],
@@ -54,7 +54,7 @@ class Weights:
         )
 
     def keep(self, positions: Sequence[int]) -> "Weights":
-        """The same for some of the members, going on from where they are."""
+        """Weights, moments and step count of some of the members."""
         rows = torch.tensor(positions)
         kept = Weights({name: t[rows] for name, t in self.params.items()}, self._training)
         kept._mean, kept._square = (

@@ -43,7 +43,7 @@ class Differentiator(Protocol):
 class Network(ABC):
     """A shape without weights: equal networks are equal by value and are trained stacked.
 
-    Networks that differ in their loss alone can train stacked, too: they have the same
+    Networks that differ only in their loss can train stacked, too: they have the same
     `stack_key`, and `joined` makes one of them.
 
     Shapes: `m` models in the stack, `b` samples, `d` inputs, `o` outputs. Where `params` holds
@@ -64,7 +64,7 @@ class Network(ABC):
 
     @property
     def stack_key(self) -> "Network":
-        """What networks have in common that can train in one stack."""
+        """Key of networks that can train in one stack; they have equal keys."""
         return self
 
     def joined(self, members: Sequence["Network"]) -> "Network":

@@ -1,7 +1,7 @@
 """Linear layers with ReLU between them, stacked: initialisation and forward pass.
 
-Nothing here asks for a particular width but takes it from the tensors, so the same code runs the
-weights as a user sees them and zero-filled to widths the processor prefers.
+Widths are read from the tensors, so the same code runs weights in their original widths and
+zero-filled to widths that the processor multiplies faster.
 """
 
 import math
@@ -18,7 +18,7 @@ BLOCK_VALUES = 2**18
 """Values of the widest layer in a block of inference: few enough to stay in the cache, many enough
 for the products to outweigh the calls."""
 FEW = 256
-"""Below so many rows one product for all models is faster than one per model."""
+"""Number of rows below which one product for all models is faster than one per model."""
 ALIGNMENT = 8
 """Floats per vector register (AVX2): matrix products of other widths are up to twice as slow."""
 
@@ -47,7 +47,7 @@ class Chain:
 
     @property
     def aligned(self) -> tuple[int, ...]:
-        """Widths of the zero-filled form; the ends keep theirs unless told otherwise."""
+        """Widths of the zero-filled form; first and last as `align_first` and `align_last` say."""
         widths = [-(-width // ALIGNMENT) * ALIGNMENT for width in self.widths]
         if not self.align_first:
             widths[0] = self.widths[0]
@@ -126,7 +126,7 @@ def resize(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _forward_stacked(layers: Sequence[Layer], x: Tensor) -> Tensor:
-    """All models at once, open to autograd."""
+    """All models at once; autograd can differentiate it."""
     x = x.expand(len(layers[0][0]), -1, -1)
     for weight, bias in layers[:-1]:
         x = torch.baddbmm(bias.unsqueeze(1), x, weight).relu()

@@ -16,16 +16,30 @@ FISHER_ROWS = 256
 """Per-sample gradients held at once: this many times the size of the module."""
 
 
+class ModuleNetwork(Network):
+    """A network made of torch modules, differentiated by autograd."""
+
+    def differentiator(self, params: Params, out: Params, *, batch: int) -> Differentiator:
+        """A function that writes gradients into `out`; see `Network.differentiator`."""
+        return partial(differentiate, self, params, out)
+
+    def fisher(
+        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
+    ) -> Params:
+        """Mean over samples of squared per-sample gradients of the loss, exact."""
+        return fisher(self, params, x, target)
+
+
 @dataclass(frozen=True)
-class ModulePredictor(Network):
+class ModulePredictor(ModuleNetwork):
     """A module that maps `b x d` to `b x o`, made by `factory` with its own initialisation.
 
-    The module must be a function of its parameters and its input alone: batch statistics and
-    dropout, which are not, are refused.
+    The module must be a function of its parameters and its input only. Batch statistics and
+    dropout are refused.
 
     Args:
         factory: Called without arguments; returns a fresh module. Use the same function object
-            for every model that shall be stacked.
+            for all models that are to be stacked.
         inputs: Width of the representation.
         outputs: Values predicted per sample.
     """
@@ -51,19 +65,9 @@ class ModulePredictor(Network):
         """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
         return call(self.skeleton, params, x)
 
-    def differentiator(self, params: Params, out: Params, *, batch: int) -> Differentiator:
-        """A function that writes gradients into `out`; see `Network.differentiator`."""
-        return partial(differentiate, self, params, out)
-
-    def fisher(
-        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
-    ) -> Params:
-        """Mean over samples of squared per-sample gradients of the loss, exact."""
-        return fisher(self, params, x, target)
-
 
 @dataclass(frozen=True)
-class ModuleAutoencoder(Reconstructor):
+class ModuleAutoencoder(ModuleNetwork, Reconstructor):
     """An encoder `b x d -> b x z` and a decoder `b x z -> b x d`, each made by its factory.
 
     Args:
@@ -100,22 +104,12 @@ class ModuleAutoencoder(Reconstructor):
         """Map representations `m x b x z` to inputs `m x b x d`."""
         return call(self.skeleton["decoder"], _below(params, "decoder."), z)
 
-    def differentiator(self, params: Params, out: Params, *, batch: int) -> Differentiator:
-        """A function that writes gradients into `out`; see `Network.differentiator`."""
-        return partial(differentiate, self, params, out)
-
-    def fisher(
-        self, params: Params, x: Tensor, target: Tensor, noise: Tensor | None = None
-    ) -> Params:
-        """Mean over samples of squared per-sample gradients of the loss, exact."""
-        return fisher(self, params, x, target)
-
     def _build(self, *, seed: int) -> nn.ModuleDict:
         return nn.ModuleDict(build({"encoder": self.encoder, "decoder": self.decoder}, seed=seed))
 
 
 def build(factories: Mapping[str, Factory], *, seed: int) -> dict[str, nn.Module]:
-    """Call each factory with torch's global random state set to `seed`, then put it back."""
+    """Call each factory with torch's global random state set to `seed`, then restore the state."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         modules = {name: factory() for name, factory in factories.items()}
@@ -131,7 +125,7 @@ def stack_members(modules: Sequence[nn.Module]) -> Params:
 
 
 def call(skeleton: nn.Module, params: Params, x: Tensor) -> Tensor:
-    """Run `m` copies of a module on `m x b x d`, or on `1 x b x d` seen by all of them."""
+    """Run `m` copies of a module on `m x b x d`, or on `1 x b x d`, shared by all."""
     shared = x.shape[0] == 1
     one = vmap(lambda p, rows: functional_call(skeleton, p, (rows,)), (0, None if shared else 0))
     result: Tensor = one(params, x[0] if shared else x)

@@ -65,9 +65,9 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
 
     @property
     def stack_key(self) -> Network:
-        """Those that weigh the divergence differently can train in one stack.
+        """The network without `kl_weight`, so that different weights train in one stack.
 
-        A subclass may have another loss, so it trains with its equals alone.
+        A subclass may have another loss, so it is stacked only with networks equal to it.
         """
         return replace(self, kl_weight=0.0) if type(self) is VariationalAutoencoder else self
 
@@ -80,7 +80,7 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         return _MixedWeights(*sizes, members=tuple(weights))
 
     def weigh(self, values: Tensor) -> Tensor:
-        """Values `m x b` times what the divergence counts in the loss of each member."""
+        """Values `m x b` times the weight of the divergence in the loss of each member."""
         return values * self.kl_weight
 
     def posterior(self, params: Params, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -141,7 +141,7 @@ class _MixedWeights(VariationalAutoencoder):
         return torch.tensor(self.members, dtype=torch.float64).unsqueeze(1)
 
     def weigh(self, values: Tensor) -> Tensor:
-        """Values `m x b` times what the divergence counts in the loss of each member."""
+        """Values `m x b` times the weight of the divergence in the loss of each member."""
         return values * self._weights.to(values.dtype)
 
 
