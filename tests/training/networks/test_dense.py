@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.training.networks.cases import case
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.training.networks import (
@@ -17,18 +18,6 @@ NETWORKS = [
     Predictor(inputs=4, width=9, layers=2),
     Predictor(inputs=4, width=8, layers=1, outputs=3),
 ]
-
-
-def case(network, members=3, rows=20, seed=0):
-    """Weights, inputs, targets and noise in float64."""
-    generator = torch.Generator().manual_seed(seed)
-    params = {n: t.double() for n, t in network.initialise(range(members)).items()}
-
-    def draw(width):
-        return torch.randn(members, rows, width, generator=generator, dtype=torch.float64)
-
-    noise = draw(network.noise_width) if network.noise_width else None
-    return params, draw(network.inputs), draw(network.outputs), noise
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
@@ -105,16 +94,6 @@ def test_a_member_depends_on_its_own_seed_only(network):
     assert any(not torch.equal(tensor[0], tensor[1]) for tensor in both.values())
 
 
-def test_shape_rule_of_the_paper():
-    network = Autoencoder(inputs=23, width=64, layers=4, latent=12)
-    assert network.encoder.widths == (23, 64, 45, 32, 22, 12)
-    assert network.decoder.widths == (12, 22, 32, 45, 64, 23)
-    variational = VariationalAutoencoder(inputs=23, width=64, layers=4, latent=12)
-    assert variational.encoder.widths == (23, 64, 45, 32, 22, 24)
-    assert variational.decoder.widths == network.decoder.widths
-    assert Predictor(inputs=12, width=128, layers=4).chain.widths == (12, 128, 128, 128, 128, 1)
-
-
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
 @pytest.mark.parametrize("rows", [1, 255, 256, 5000])
 def test_inference_equals_the_differentiable_forward(network, rows):
@@ -139,18 +118,6 @@ def test_forward_is_decoding_of_the_encoding():
         z = network.encode(params, x)
         assert z.shape == (3, 400, 4)
         torch.testing.assert_close(network.decode(params, z), network.forward(params, x))
-
-
-def test_variational_loss_adds_the_divergence_from_the_prior():
-    network = NETWORKS[1]
-    params, x, target, noise = case(network)
-    mean, logvar = network.posterior(params, x)
-    posterior = torch.distributions.Normal(mean, (0.5 * logvar).exp())
-    prior = torch.distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean))
-    divergence = torch.distributions.kl_divergence(posterior, prior).sum(dim=2)
-    drawn = network.decode(params, mean + noise * posterior.scale)
-    expected = (drawn - target).square().mean(dim=2) + 0.3 * divergence
-    torch.testing.assert_close(network.losses(params, x, target, noise), expected)
 
 
 def test_networks_are_equal_by_value():
