@@ -13,7 +13,7 @@ from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.training.networks import Params
 from clearwatt.training.networks.backward import Pass, weigh_errors
 from clearwatt.training.networks.chain import ALIGNMENT, Chain
-from clearwatt.training.networks.dense import DenseNetwork
+from clearwatt.training.networks.dense import DenseNetwork, WeightedBatch
 
 
 @dataclass(frozen=True)
@@ -82,16 +82,9 @@ class DropoutPredictor(DenseNetwork):
             x = value if noise is None else value * self._kept(noise, position)
         return self.chains[-1].forward(params, x)
 
-    def differentiate(
-        self,
-        passes: Sequence[Pass],
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        noise: Tensor | None = None,
-    ) -> Tensor:
+    def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
+        x, target, coefficients, noise = batch
         values: list[Tensor] = []
         for position, layer in enumerate(passes[:-1]):
             x = layer.forward(x).relu_()

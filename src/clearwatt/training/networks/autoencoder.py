@@ -10,7 +10,7 @@ from clearwatt.errors import require_whole
 from clearwatt.training.networks.backward import Pass, weigh_errors
 from clearwatt.training.networks.base import Params, Reconstructor
 from clearwatt.training.networks.chain import Chain
-from clearwatt.training.networks.dense import DenseNetwork
+from clearwatt.training.networks.dense import DenseNetwork, WeightedBatch
 
 
 def hidden_widths(width: int, layers: int) -> tuple[int, ...]:
@@ -64,19 +64,11 @@ class Autoencoder(DenseNetwork, Reconstructor):
         """Map representations `m x b x z` to inputs `m x b x d`."""
         return self.decoder.forward(params, z)
 
-    def differentiate(
-        self,
-        passes: Sequence[Pass],
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        noise: Tensor | None = None,
-    ) -> Tensor:
+    def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
         encoder, decoder = passes
-        output = decoder.forward(encoder.forward(x))
-        losses, delta = weigh_errors(output, target, coefficients, outputs=self.inputs)
+        output = decoder.forward(encoder.forward(batch.x))
+        losses, delta = weigh_errors(output, batch.target, batch.coefficients, outputs=self.inputs)
         decoder.backward(delta)
         encoder.backward(decoder.input_delta())
         return losses

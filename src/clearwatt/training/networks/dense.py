@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,6 +10,15 @@ from torch import Tensor
 from clearwatt.training.networks.backward import Pass, Products, gradient_products, squared_products
 from clearwatt.training.networks.base import Differentiator, Network, Params
 from clearwatt.training.networks.chain import Chain, resize
+
+
+class WeightedBatch(NamedTuple):
+    """Samples to differentiate on, with coefficients of their losses; see `Differentiator`."""
+
+    x: Tensor
+    target: Tensor
+    coefficients: Tensor
+    noise: Tensor | None
 
 
 class DenseNetwork(Network):
@@ -21,16 +30,8 @@ class DenseNetwork(Network):
         """The linear layers, in the order in which they are initialised."""
 
     @abstractmethod
-    def differentiate(
-        self,
-        passes: Sequence[Pass],
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        noise: Tensor | None = None,
-    ) -> Tensor:
-        """Send `coefficients * losses` back through one pass per chain; return the losses."""
+    def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
+        """Send `coefficients * losses` back, one pass per chain; return the losses, `m x b`."""
 
     def initialise(self, seeds: Sequence[int]) -> Params:
         """Fresh weights, one member per seed, as `torch.nn.Linear` draws them."""
@@ -68,7 +69,13 @@ class DenseNetwork(Network):
         self, params: Params, out: Params, *, rows: int, products: Products
     ) -> Differentiator:
         passes = [Pass(c, params, out=out, rows=rows, products=products) for c in self.chains]
-        return partial(self.differentiate, passes)
+
+        def differentiate(
+            x: Tensor, target: Tensor, *, coefficients: Tensor, noise: Tensor | None = None
+        ) -> Tensor:
+            return self.differentiate(passes, WeightedBatch(x, target, coefficients, noise))
+
+        return differentiate
 
     def align(self, params: Params) -> Params:
         """The same functions with widths zero-filled to multiples of `chain.ALIGNMENT`.

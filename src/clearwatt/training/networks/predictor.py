@@ -10,7 +10,7 @@ from clearwatt.errors import require_whole
 from clearwatt.training.networks.backward import Pass, weigh_errors
 from clearwatt.training.networks.base import Params
 from clearwatt.training.networks.chain import Chain
-from clearwatt.training.networks.dense import DenseNetwork
+from clearwatt.training.networks.dense import DenseNetwork, WeightedBatch
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,10 @@ class Predictor(DenseNetwork):
         """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
         return self.chain.forward(params, x)
 
-    def differentiate(
-        self,
-        passes: Sequence[Pass],
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        noise: Tensor | None = None,
-    ) -> Tensor:
+    def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
         losses, delta = weigh_errors(
-            passes[0].forward(x), target, coefficients, outputs=self.outputs
+            passes[0].forward(batch.x), batch.target, batch.coefficients, outputs=self.outputs
         )
         passes[0].backward(delta)
         return losses

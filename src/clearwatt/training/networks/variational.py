@@ -12,7 +12,7 @@ from clearwatt.training.networks.autoencoder import hidden_widths
 from clearwatt.training.networks.backward import Pass, weigh_errors
 from clearwatt.training.networks.base import Network, Params, Reconstructor
 from clearwatt.training.networks.chain import Chain
-from clearwatt.training.networks.dense import DenseNetwork
+from clearwatt.training.networks.dense import DenseNetwork, WeightedBatch
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,9 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         error = (reconstruction - target).square().mean(dim=2)
         return error + self.weigh(_divergence(mean, logvar))
 
-    def differentiate(
-        self,
-        passes: Sequence[Pass],
-        x: Tensor,
-        target: Tensor,
-        *,
-        coefficients: Tensor,
-        noise: Tensor | None = None,
-    ) -> Tensor:
+    def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
+        x, target, coefficients, noise = batch
         encoder, decoder = passes
         mean, logvar = encoder.forward(x).chunk(2, dim=2)
         spread = _spread(logvar, noise)
