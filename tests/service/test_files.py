@@ -129,7 +129,7 @@ def test_a_damaged_checkpoint_set_aside_gives_way_to_the_one_before(tmp_path):
     assert load_state(aside).values == {"mark": 2}
 
 
-def test_a_full_disk_is_told_as_such(tmp_path):
+def test_a_full_disk_is_reported_as_such(tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
     checkpoints = Checkpoints(tmp_path)

@@ -101,7 +101,7 @@ def test_a_killed_service_takes_its_processes_along_and_starts_again(tmp_path):
         (["--from", "nowhere"], "nowhere"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(options, says, tmp_path, capsys):
+def test_invalid_options_are_reported_in_one_sentence(options, says, tmp_path, capsys):
     try:
         code = main(["serve", "--data-dir", str(tmp_path / "data"), "--port", "0", *options])
     except SystemExit as stopped:
@@ -114,7 +114,7 @@ def test_mistakes_are_told_in_one_sentence(options, says, tmp_path, capsys):
     assert "hidden" not in err
 
 
-def test_a_port_in_use_is_told(tmp_path, capsys):
+def test_a_port_in_use_is_reported(tmp_path, capsys):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""Structured logs: one line of JSON per record, and no secret in any of them."""
+"""Structured logs: one line of JSON per record, without secrets."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _FRAMES = 8
 class JsonFormatter(logging.Formatter):
     """A record as one line of JSON: ts, level, event, logger, and the fields given as ``extra``.
 
-    An exception is its type, its message and where it went through: no source text, no values.
+    An exception has its type, its message and its stack positions: no source text, no values.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, secrets replaced."""
+        """The line, with secrets replaced."""
         fields = {
             "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -61,7 +61,7 @@ def configure_logging(level: str = "info", *, stream: TextIO | None = None) -> N
     """Send every record of this process through `JsonFormatter`, uvicorn's and warnings included.
 
     Args:
-        level: the least level that is written: debug, info, warning or error.
+        level: the lowest level that is written: debug, info, warning or error.
         stream: where to; standard error by default.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
@@ -114,7 +114,7 @@ def _failure(error: BaseException) -> dict[str, object]:
 
 
 def _clean(value: object, name: str = "") -> object:
-    """As JSON has it, secrets replaced: by the name of the field, or by how they look."""
+    """The value for JSON; secrets are replaced, by the name of the field or by a pattern."""
     if name and _SECRET_NAMES.search(name) and isinstance(value, (str, bytes)):
         return HIDDEN
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""How fast something comes in, over the last minute."""
+"""Rate of arrivals over the last minute."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from threading import Lock
 
 SPAN = 60
-"""Seconds that are looked back on."""
+"""Seconds over which the rate is computed."""
 
 
 class Rate:
-    """Counts by the second and forgets what is older than `SPAN`."""
+    """Arrivals per second, counted over the last `SPAN` seconds."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, Lock()
@@ -20,7 +20,7 @@ class Rate:
         self._counts: deque[tuple[int, int]] = deque()
 
     def add(self, count: int) -> None:
-        """Note that so many came in now."""
+        """Count arrivals at the current time."""
         now = int(self._clock())
         with self._lock:
             if self._counts and self._counts[-1][0] == now:
@@ -30,7 +30,7 @@ class Rate:
 
     @property
     def per_second(self) -> float:
-        """The mean over the last minute, or since there was a first second."""
+        """The mean over the last minute, or since the start if that is shorter."""
         now = self._clock()
         with self._lock:
             self._forget(int(now))

@@ -106,11 +106,11 @@ def _run(
         store, ModelFiles(options.data_dir), registry=registry, metrics=metrics
     )
 
-    def changed(zone: str, position: int, generation: int) -> None:
+    def on_commit(zone: str, position: int, generation: int) -> None:
         forecaster.reload(zone, generation=generation)
-        feed.changed(zone)
+        feed.announce(zone)
 
-    supervisor = Supervisor(options.learner, changed=changed, record=store.add_event)
+    supervisor = Supervisor(options.learner, changed=on_commit, record=store.add_event)
     metrics.collect_from(
         StatusGauges(store, recorder=forecaster.recorder, health=lambda: supervisor.health)
     )

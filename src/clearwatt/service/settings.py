@@ -1,4 +1,4 @@
-"""How a zone learns, as a person writes it down; unknown keys are errors."""
+"""Learning settings of a zone; unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from clearwatt.training.fleet import Training
 
 
 class ZoneSettings(BaseModel):
-    """How a zone judges, learns and promotes; every value has a default that suits most grids.
+    """Settings of detection, learning and promotion; the defaults suit most grids.
 
-    ``novelty_capacity`` defaults to a month of readings. ``lateness`` is how many seconds after the
-    newest reading of the zone a missing one is still waited for; ``gate_margin`` None deploys every
-    update, as in the paper; ``approval`` waits for a person before anything is deployed.
+    ``novelty_capacity`` defaults to a month of readings. ``lateness`` is the number of
+    seconds behind the newest reading of the zone after which a missing one is overdue;
+    ``gate_margin`` None deploys every update, as in the paper; with ``approval`` a person must
+    approve a version before it is deployed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -44,9 +45,9 @@ class ZoneSettings(BaseModel):
 
     @classmethod
     def read(cls, values: object) -> ZoneSettings:
-        """Check what was written down, with a sentence for what is wrong.
+        """Parse settings; ConfigurationError names the first invalid value.
 
-        A strategy may be written in any way that `strategy_by_name` knows; its own name is kept.
+        A strategy may have any name that `strategy_by_name` accepts; its class name is stored.
         """
         from pydantic import ValidationError
 
@@ -62,7 +63,7 @@ class ZoneSettings(BaseModel):
         return settings.model_copy(update={"strategy": type(strategy).__name__})
 
     def core(self, step: int) -> ClearSettings:
-        """The settings of the instance; exact verdicts keep timing out of its state."""
+        """The settings of the instance; with precise errors its state does not depend on timing."""
         from clearwatt.clear.gate import Gate
 
         month = 30 * 86_400 // step
@@ -80,7 +81,7 @@ class ZoneSettings(BaseModel):
         )
 
     def warm_up(self, offset: int) -> WarmUp:
-        """How first models train; `offset` is the number of entities that have one already."""
+        """The training of first models; `offset` is the number of entities that have one."""
         training = Training(
             epochs=self.warm_up_epochs,
             patience=self.warm_up_patience,
@@ -89,7 +90,7 @@ class ZoneSettings(BaseModel):
         return WarmUp(training=training, split=self.split, seed=self.seed + offset)
 
     def networks(self, inputs: int) -> InstanceNetworks:
-        """The networks of the zone, for so many inputs."""
+        """The networks of the zone for a number of inputs."""
         return InstanceNetworks.for_strategy(
             strategy_by_name(self.strategy, dict(self.parameters)),
             inputs,
@@ -101,5 +102,5 @@ class ZoneSettings(BaseModel):
         )
 
     def plain(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The settings as JSON values."""
         return self.model_dump(mode="json", by_alias=True)

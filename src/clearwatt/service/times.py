@@ -1,4 +1,4 @@
-"""Times as the API writes them: RFC 3339 with a zone coming in, UTC with a Z going out."""
+"""Times of the API: RFC 3339 with a time zone in requests, UTC with a Z in answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def seconds(given: object) -> int:
 
 
 def exact_seconds(given: object) -> int:
-    """The same for a time that must not have fractions of a second."""
+    """Like `seconds`; DataError if the time has fractions of a second."""
     whole, fraction = _parse(_text(given))
     if fraction:
         raise DataError(f"{given!r} has fractions of a second; readings lie on whole steps")
@@ -43,7 +43,7 @@ def text(time: float) -> str:
 
 
 def optional_text(time: float | None) -> str | None:
-    """The same where there may be none."""
+    """Like `text`; None stays None."""
     return None if time is None else text(time)
 
 

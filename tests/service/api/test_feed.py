@@ -39,7 +39,7 @@ async def heard(news, count):
     return keys
 
 
-def test_events_are_told_as_they_are_recorded_and_not_those_of_before(store):
+def test_listeners_receive_new_events_only(store):
     record(store, "old")
 
     async def scene():
@@ -52,13 +52,13 @@ def test_events_are_told_as_they_are_recorded_and_not_those_of_before(store):
     assert asyncio.run(scene()) == ["a", "b"]
 
 
-def test_a_change_is_told_from_another_thread(store):
+def test_a_change_is_announced_from_another_thread(store):
     async def scene():
         feed = Feed(store)
         news = feed.listen()
         first = asyncio.ensure_future(anext(news))
         await asyncio.sleep(0.05)
-        thread = threading.Thread(target=feed.changed, args=("north",))
+        thread = threading.Thread(target=feed.announce, args=("north",))
         thread.start()
         told = await first
         thread.join()
@@ -92,7 +92,7 @@ def test_a_number_from_another_life_of_the_store_does_not_silence_the_log(store)
     assert asyncio.run(scene()) == ["a"]
 
 
-def test_silence_is_told_at_each_beat(store, monkeypatch):
+def test_each_heartbeat_without_news_is_empty(store, monkeypatch):
     monkeypatch.setattr(feeds, "BEAT", 0.05)
     quiet = asyncio.run(_first(Feed(store)))
     assert quiet == feeds.News()
@@ -137,7 +137,7 @@ def test_a_listener_that_does_not_read_is_sent_away(store, monkeypatch):
         first = asyncio.ensure_future(anext(news))
         await asyncio.sleep(0.05)
         for number in range(8):
-            feed.changed(f"z{number}")
+            feed.announce(f"z{number}")
             await asyncio.sleep(0.05)
         await first
         return [each async for each in news]

@@ -14,7 +14,7 @@ def of_openmp() -> int:
     return max(pool["num_threads"] for pool in ours if pool["user_api"] == "openmp")
 
 
-def test_what_holds_for_a_process_is_told_to_each_thread():
+def test_settings_of_the_process_apply_to_each_thread():
     torch.set_num_threads(1)
     with ThreadPoolExecutor(1) as pool:
         if pool.submit(of_openmp).result() == 1:

@@ -96,7 +96,7 @@ def test_patience_ends():
     assert (caught.value.status, caught.value.code, caught.value.details) == (503, "busy", ["why"])
 
 
-def test_a_refusal_is_told_in_the_services_words_and_not_repeated():
+def test_a_refusal_has_the_message_of_the_service_and_is_not_retried():
     with serving(refusal(422)) as server:
         with Client(server.url) as client, pytest.raises(ServiceError, match="come back later"):
             client.zone("north")

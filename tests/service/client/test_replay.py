@@ -73,7 +73,7 @@ def test_disorder_and_a_power_cut_lead_to_the_same_state(in_order, tmp_path):
         assert standing(client) == in_order[0]
 
 
-def test_a_history_too_short_to_learn_from_is_told(tmp_path):
+def test_a_history_too_short_to_learn_from_is_reported(tmp_path):
     with running(tmp_path / "data") as service, pytest.raises(DataError, match="cannot warm up"):
         play(service.url, Plan(warmup=20, settings=SETTINGS), hours=100)
 

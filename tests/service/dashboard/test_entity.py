@@ -209,7 +209,7 @@ def test_an_event_of_the_whole_zone_is_on_the_page_and_that_of_another_entity_is
     web.refused(404, "GET", "/entities/e0/events/0")
 
 
-def test_signals_keep_peaks_and_tell_the_life_and_the_thresholds(web, plant):
+def test_signals_keep_peaks_and_include_the_range_and_thresholds(web, plant):
     update(plant)
     span = {"start": text(NOW), "end": text(NOW + 4 * STEP)}
     found = web.get("/v1/signals", entity="e0", **span, points=2, by="extremes")

@@ -32,7 +32,7 @@ def test_what_an_address_says_stays_text(web):
     assert "<script>" not in answer.text
 
 
-def test_who_is_too_fast_is_told_when_to_come_back(web):
+def test_a_caller_above_the_rate_limit_gets_a_retry_time(web):
     answers = [web.ask("GET", "/health", headers=HTML) for _ in range(6)]
     assert answers[-1].status_code == 429
     assert int(answers[-1].headers["retry-after"]) > 0

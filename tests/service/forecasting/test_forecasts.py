@@ -98,7 +98,7 @@ def test_an_unknown_entity_is_named(forecaster):
         ask(forecaster, "stranger")
 
 
-def test_new_weather_counts_as_soon_as_it_is_told(plant, forecaster):
+def test_new_weather_is_used_once_the_cache_is_cleared(plant, forecaster):
     plant.deploy()
     plant.weather(NOW - DAY, start=NOW - DAY, hours=72)
     before = ask(forecaster)
@@ -186,7 +186,7 @@ def test_without_anything_the_answer_says_so(plant, forecaster):
 
 
 @pytest.mark.parametrize("factor", [float("nan"), 1e3])
-def test_nonsense_is_replaced_and_told_of(plant, forecaster, factor):
+def test_absurd_values_are_replaced_and_reported(plant, forecaster, factor):
     plant.change(2, factor)
     plant.deploy()
     plant.weather()
@@ -248,7 +248,7 @@ def test_damage_without_an_earlier_version_costs_only_that_entity(plant, forecas
     assert "predictor:e1:0 is damaged" in damaged.missing[0].reason
 
 
-def test_vintages_tell_later_what_was_said(plant, forecaster):
+def test_vintages_record_the_answers(plant, forecaster):
     plant.deploy()
     plant.weather()
     given = ask(forecaster)
@@ -296,7 +296,7 @@ def scaled_forecast(plant: Plant, issue) -> np.ndarray:
     return (SIZE * plant.instance.predict(plant.inputs(issue, TIMES))[:, 0]).astype(np.float32)
 
 
-def test_a_commit_nobody_told_of_is_found_in_time(plant, forecaster, monkeypatch):
+def test_an_unannounced_commit_is_found_in_time(plant, forecaster, monkeypatch):
     plant.deploy()
     plant.weather()
     ask(forecaster)

@@ -78,7 +78,7 @@ def test_a_training_that_always_loses_its_worker_is_given_up_and_the_next_goes_o
     assert_same(updater.submit([job(2)]).result(60), train([job(2)]))
 
 
-def test_the_error_of_a_training_is_told_and_not_repeated(updater):
+def test_the_error_of_a_training_is_raised_and_not_retried(updater):
     one = job(1)
     misfit = replace(one, params=dict(list(one.params.items())[:1]))
     future = updater.submit([misfit])
@@ -114,7 +114,7 @@ def test_a_closed_updater_can_be_closed_again():
         ({"address": "auto"}, "needs the updater ray"),
     ],
 )
-def test_mistakes_are_told(options, says):
+def test_invalid_options_are_reported(options, says):
     with pytest.raises(ConfigurationError, match=says):
         Updater(**options)
 

@@ -112,7 +112,7 @@ def positions(station) -> list[int]:
     return [each.position for each in station.checkpoints.newest("town")]
 
 
-def test_what_is_folded_is_committed_and_told(station):
+def test_applied_entries_are_committed_and_published(station):
     station.send(1, 2, 3)
     station.catch_up()
     assert station.status.steps == 6
@@ -142,7 +142,7 @@ def test_a_warm_up_waits_while_trainings_do_and_what_came_before_it_does_not(sta
     assert station.status.generation == 1
 
 
-def test_a_restart_folds_again_without_going_back(station):
+def test_a_restart_applies_entries_again_without_going_back(station):
     station.send(1)
     station.command("warmup")
     station.catch_up()
@@ -163,7 +163,7 @@ def test_a_restart_folds_again_without_going_back(station):
 
 
 @pytest.mark.parametrize("damaged", [1, 2])
-def test_damaged_checkpoints_are_told_and_cost_nothing_but_time(station, damaged):
+def test_damaged_checkpoints_are_reported_and_entries_applied_again(station, damaged):
     for number in range(3):
         station.send(number, start=number)
         station.command("warmup")
@@ -201,7 +201,7 @@ def test_a_checkpoint_from_beyond_the_journal_is_not_used(station):
     assert station.status.steps == 3
 
 
-def test_an_entry_that_cannot_be_folded_stops_its_zone_right_before_it(
+def test_an_entry_that_cannot_be_applied_stops_its_zone_right_before_it(
     station, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(pace, "FIRST_WAIT", 0.0)
@@ -303,7 +303,7 @@ def test_trouble_is_tried_again_later_and_later(station, tmp_path):
     assert waits == pytest.approx([1, 2, 4], abs=0.5)
 
 
-def test_a_burst_is_folded_in_pieces_of_bounded_size(station, monkeypatch):
+def test_a_burst_is_applied_in_batches_of_bounded_size(station, monkeypatch):
     monkeypatch.setattr(pace, "MOST_READINGS", 10)
     for number in range(30):
         station.send(1, 1, 1, 1, start=4 * number)
@@ -312,7 +312,7 @@ def test_a_burst_is_folded_in_pieces_of_bounded_size(station, monkeypatch):
     assert station.status.steps == 120
 
 
-def test_slow_folds_become_short_ones_so_that_what_they_found_shows_soon(station, monkeypatch):
+def test_slow_batches_become_shorter(station, monkeypatch):
     monkeypatch.setattr(pace, "SHORT", 1e-9)
     for number in range(pace.FIRST_ENTRIES + 3):
         station.send(1, start=number)
@@ -326,7 +326,7 @@ def test_slow_folds_become_short_ones_so_that_what_they_found_shows_soon(station
     ]
 
 
-def test_finishing_leaves_a_checkpoint_of_all_that_was_folded(station):
+def test_finishing_writes_a_checkpoint_of_all_applied_entries(station):
     station.send(1)
     station.catch_up()
     assert positions(station) == []

@@ -71,14 +71,14 @@ def test_the_lock_of_a_service_survives_a_restart_of_the_server(postgres):
         "mysql://me:secret-word@127.0.0.1/db",
     ],
 )
-def test_no_error_tells_the_password(address):
+def test_no_error_contains_the_password(address):
     with pytest.raises((ConfigurationError, StoreUnavailableError)) as caught:
         open_store(address)
     told = str(caught.value) + repr(caught.value.__cause__)
     assert "secret" not in told
 
 
-def test_neither_a_wrong_password_nor_the_store_tells_it(postgres):
+def test_neither_errors_nor_the_store_show_a_password(postgres):
     _, user, rest = postgres.replace("://", "\0", 1).replace(":", "\0", 1).split("\0")
     password, _, where = rest.partition("@")
     with pytest.raises(StoreUnavailableError, match="authentication failed") as caught:

@@ -100,7 +100,7 @@ def test_a_zone_in_training_updates_those_that_learn():
     assert states == ["held", "updating"]
 
 
-def test_who_was_never_folded_waits():
+def test_a_zone_never_applied_is_waiting():
     (member, _) = view_of(ZONE, [A, B], None, health=WELL).members
     assert (member.state, member.trend, member.status.component.fill) == ("waiting", None, 0.0)
 

@@ -26,7 +26,7 @@ class LearnerMonitor(Protocol):
     """The part of `clearwatt.service.learner.supervisor.Supervisor` that routes use."""
 
     def wake(self) -> None:
-        """Tell the learner that a journal has new entries."""
+        """Wake the learner because a journal has new entries."""
 
     @property
     def health(self) -> Health:

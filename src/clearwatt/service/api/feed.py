@@ -57,7 +57,7 @@ class Feed:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
-    def changed(self, zone: str) -> None:
+    def announce(self, zone: str) -> None:
         """Announce that a zone was committed; from any thread, without waiting."""
         with self._lock:
             self._zones.add(zone)

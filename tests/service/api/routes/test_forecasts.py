@@ -65,7 +65,7 @@ def test_levels_that_make_no_sense_are_refused(web, world, levels):
     assert "level" in answered.text
 
 
-def test_how_well_they_held_is_told(web):
+def test_the_coverage_of_intervals_is_reported(web):
     interval = web.ask("GET", "/v1/entities/e0").json()["interval"]
     assert interval["n_week"] == 7 * 24
     assert 0.5 < interval["coverage_week"] <= 1

@@ -66,7 +66,7 @@ def record(web, key):
 def test_changes_and_events_arrive_as_they_happen(web):
     with hearing(web) as told:
         assert next(told) == ("beat", {}, None)
-        feed_of(web).changed("north")
+        feed_of(web).announce("north")
         record(web, "a")
         both = {name: (data, number) for name, data, number in (next(told), next(told))}
     (event,) = web.get("/v1/events")["events"]

@@ -88,7 +88,7 @@ def test_what_is_forgotten_is_in_no_window_any_more(tmp_path, world):
     assert np.isfinite(intervals.window.y[10:15, 1]).all()
 
 
-def test_a_rolled_back_model_is_tried_and_told_of(tmp_path, world):
+def test_a_rolled_back_model_recalibrates_the_intervals(tmp_path, world):
     service = played(tmp_path / "d", world)
     before = service.store.intervals("north")
     service.command("activate", None, version="predictor:e0:0")

@@ -93,7 +93,7 @@ def _state(pair: Pair) -> str:
 
 
 def _error(pair: Pair) -> float:
-    """The live error of the last day; one that is not known is the smallest."""
+    """Sort key: the live error of the last day; an unknown one sorts lowest."""
     error = pair[1].live.rmse_day
     return -1.0 if error is None else error
 
