@@ -78,4 +78,4 @@ def test_the_coverage_of_intervals_is_reported(web):
     ]
     assert coverage == pytest.approx(interval["coverage_week"])
     page = web.ask("GET", "/entities/e0").text
-    assert f"held {100 * coverage:.0f} % of the last week" in page
+    assert f"contained {100 * coverage:.0f} % of the last week's readings" in page
