@@ -39,6 +39,18 @@ def test_live_forecasts_are_those_of_deployed_step_by_step(small, delay):
     assert single.trainings.sum() > 0
 
 
+@pytest.mark.parametrize("days", [6, 16, 30])
+def test_a_long_gap_loses_no_live_forecast(small, days):
+    """Rows before a gap of more than two weeks are retired in the moment that they are learned."""
+    x, y, at = small.stream(80)
+    start = small.WARMUP
+    kept = (at < start + 100) | (at >= start + 100 + 24 * days)
+    x, y, at = x[kept], y[kept], at[kept]
+    parts = small.started(x, y, at).follow(x[start:], y[start:], at[start:])
+    steps = np.concatenate([forecast.at for forecast, _ in parts])
+    np.testing.assert_array_equal(steps, at[start:])
+
+
 def test_a_live_forecast_knows_nothing_measured_within_the_delay(small):
     x, y, at = small.stream(56)
     start = small.WARMUP

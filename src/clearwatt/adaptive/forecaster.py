@@ -169,12 +169,12 @@ class AdaptiveForecaster(Forecaster):
         last = -1
         for block in self._blocks(x, y, at):
             last = max(last, int(block.at[0]) - 1) if last < 0 else last
-            changes = drive(self._take(block))
-            # The end of a period has recalled the rows before it.
+            if self._ends_period(block):  # whose rows may be retired once it is learned
+                self.state = recall(self.state)
             issued = self._issued(self.state, last)
             if len(issued.at):
                 last = int(issued.at[-1])
-            yield issued, changes
+            yield issued, drive(self._take(block))
         if last >= 0:
             yield self._issued(recall(self.state), last), ()
 
@@ -306,14 +306,18 @@ class AdaptiveForecaster(Forecaster):
         parts = [slice(low, high) for low, high in pairwise(cuts) if high > low]
         return [SampleBlock(steps[part], rows[part], measured[part]) for part in parts]
 
+    def _ends_period(self, block: SampleBlock) -> bool:
+        """Whether the samples belong to a later period than those before them."""
+        start = self.state.frame.schedule.period_start(int(block.at[-1]))
+        return start > self.state.boundary
+
     def _take(self, block: SampleBlock) -> Stream[tuple[Change, ...]]:
         """Take in the samples of one period, and learn from the one before if it has ended."""
         changes: tuple[Change, ...] = ()
-        boundary = self.state.frame.schedule.period_start(int(block.at[-1]))
-        if boundary > self.state.boundary:
+        if self._ends_period(block):
             self.state, changes = yield from end_period(
                 self.state,
-                boundary,
+                self.state.frame.schedule.period_start(int(block.at[-1])),
                 since=int(block.at[0]),
                 rng=self.rng,
                 approval=self.approval,
