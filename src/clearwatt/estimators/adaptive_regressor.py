@@ -127,14 +127,14 @@ class AdaptiveRegressor(StreamRegressor):
         given = times_of(X, at)
         if given is None and self._timeline.timed:
             raise DataError("X has no times; give at, or a data frame with a DatetimeIndex")
-        steps = self._next_steps(len(inputs)) if given is None else self._given_steps(given, inputs)
         deployed = self.forecaster_.deployed
         with one_thread():
             if given is None:
-                steps[:] = steps[:1]
+                steps = np.full(len(inputs), deployed.known + 1)
                 rows = [deployed.forecast(row[None], steps[:1]).power for row in inputs]
                 power = np.concatenate(rows)
             else:
+                steps = self._timeline.steps(given, len(inputs))
                 power = deployed.forecast(inputs, steps).power
         levels = quantile_levels(quantiles)
         if levels is None:
@@ -195,7 +195,9 @@ class AdaptiveRegressor(StreamRegressor):
         inputs, targets, names = self._check_warm_up(X, y)
         given = times_of(X, at)
         self._timeline = Timeline.of(given, self.steps_per_day)
-        steps = np.arange(len(inputs)) if given is None else self._given_steps(given, inputs)
+        steps = (
+            np.arange(len(inputs)) if given is None else self._timeline.steps(given, len(inputs))
+        )
         with one_thread():
             forecaster = AdaptiveForecaster.fit(
                 inputs,
@@ -249,13 +251,7 @@ class AdaptiveRegressor(StreamRegressor):
             return self._timeline.steps(given, rows)
         if self._timeline.origin is not None:
             raise DataError("X has no times; give at, or a data frame with a DatetimeIndex")
-        return self._next_steps(rows)
-
-    def _given_steps(self, given: npt.ArrayLike, inputs: Float64Array) -> Steps:
-        return self._timeline.steps(given, len(inputs))
-
-    def _next_steps(self, rows: int) -> Steps:
-        first = self.forecaster_.deployed.known + 1
+        first = self.forecaster_.state.known + 1
         return np.arange(first, first + rows)
 
     def _pack(self) -> dict[str, Any]:
