@@ -178,8 +178,8 @@ class Worker:
         self._process.kill()
 
     def end(self) -> None:
-        """Stop the process and release its resources."""
-        with _PROCESS_LOCK:
+        """Stop the process and release its resources; may be called again if interrupted."""
+        with _PROCESS_LOCK, suppress(ValueError):  # raised for a process that is closed already
             self._process.kill()
             self._process.join()
             self._process.close()

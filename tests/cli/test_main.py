@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clearwatt import __version__
-from clearwatt.cli.main import build_parser
+from clearwatt.cli.main import build_parser, main
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,3 +90,25 @@ def test_every_documented_option_exists():
     for _, parser in commands(build_parser()):
         known.update(option for action in parser._actions for option in action.option_strings)
     assert set(re.findall(r"--[a-z][a-z-]+", page)) <= known
+
+
+def test_an_interrupt_that_a_library_turns_into_an_error_ends_with_130(monkeypatch, capsys):
+    def interrupted_library(_: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("cannot go on") from None
+
+    monkeypatch.setattr(sys.modules["clearwatt.cli.main"], "_run", interrupted_library)
+    assert main([]) == 130
+    assert capsys.readouterr().err == "clearwatt: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_without_an_interrupt_is_raised(monkeypatch):
+    def broken(_: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(sys.modules["clearwatt.cli.main"], "_run", broken)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        main([])

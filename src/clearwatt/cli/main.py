@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 from clearwatt import __version__
@@ -48,12 +52,45 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    with _count_interrupts() as interrupts:
+        try:
+            return _run_and_report(arguments)
+        except KeyboardInterrupt:
+            return _fail("interrupted", INTERRUPTED)
+        except Exception:
+            # A library may turn an interrupt into an error of its own, or fail in cleaning up.
+            if not interrupts:
+                raise
+            return _fail("interrupted", INTERRUPTED)
+
+
+@contextmanager
+def _count_interrupts() -> Iterator[list[int]]:
+    """Collect the interrupts of the block; each raises KeyboardInterrupt, as by default."""
+    received: list[int] = []
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield received
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _run_and_report(arguments: Sequence[str] | None) -> int:
     try:
         _run(arguments)
     except BrokenPipeError:
         return _flush(BROKEN_PIPE)
-    except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
     except ClearwattError as error:
         return _fail(str(error), USER_ERROR)
     except MemoryError:
