@@ -123,6 +123,18 @@ def test_the_table_and_json_are_printed(arguments, tmp_path, capsys):
     assert (results["format"], results["version"]) == ("clearwatt-experiment", 1)
 
 
+def test_the_adaptive_forecaster_is_one_more_instance(arguments, tmp_path, capsys):
+    out = tmp_path / "run"
+    options = ["--executor", "serial", "--instances", "A", "--without", "park", "--out", str(out)]
+    assert main([*arguments, *options]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if " A " in line)
+    (trial,) = json.loads((out / "results.json").read_text())["trials"]
+    scores = [trial["predictor"][key] for key in ("fitting_error", "prediction_error")]
+    cells = [cell.strip() for cell in row.split("│")[1:-1]]
+    assert cells[2:4] == [f"{score:.3f}" for score in scores]
+    assert cells[-1] == "–"  # there are no inputs that it reconstructs
+
+
 def test_options_leave_an_entity_out_and_say_how_late_measurements_are(arguments, tmp_path, capsys):
     out = tmp_path / "run"
     options = ["--executor", "serial", "--instances", "Ra", "--without", "park", "--delay", "2.5"]

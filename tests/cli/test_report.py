@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 
 import pytest
+from tests.experiment.finished_run import run_document, with_adaptive, write_run_folder
 
 from clearwatt.cli import main
 
@@ -91,3 +93,25 @@ def test_a_folder_of_something_else_is_told_in_one_sentence(tmp_path, capsys):
     err = capsys.readouterr().err
     assert "is not an experiment" in err
     assert err.count("\n") == 1
+
+
+@pytest.fixture
+def with_own_row(tmp_path):
+    return write_run_folder(tmp_path / "own", with_adaptive(run_document()))
+
+
+def test_the_adaptive_row_is_in_every_format_and_blank_where_nothing_applies(with_own_row, capsys):
+    terminal = output(capsys, with_own_row)
+    assert re.search(r"CLeaR_A +/ +/ +/", terminal)
+    assert "Learning from the stream lowered" in terminal
+    markdown = output(capsys, with_own_row, "--format", "markdown")
+    assert "| CLeaR\\_A | / | / |" in markdown and "\nLearning from the stream" in markdown
+    assert r"$\text{CLeaR}_{\text{A}}$ & / & /" in output(capsys, with_own_row, "--format", "latex")
+    lines = csv.DictReader(io.StringIO(output(capsys, with_own_row, "--format", "csv")))
+    own = {(e["table"], e["metric"]): e["mean"] for e in lines if e["row"] == "CLeaR_A"}
+    assert own["autoencoder", "fitting_error"] == own["operation", "update_seconds"] == ""
+    assert float(own["operation", "held_samples"]) == 3_000
+    document = json.loads(output(capsys, with_own_row, "--json"))
+    assert document["tables"]["autoencoder"]["CLeaR_A"]["fitting_error"]["mean"] is None
+    assert document["learning"].startswith("Learning from the stream lowered")
+    assert "CLeaR_A" in document["kinds"]["generator"]

@@ -11,7 +11,7 @@ from tests.experiment.running import finished
 from clearwatt.data import Dataset, Drift, Entity, Kind
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.grid import Grid
+from clearwatt.experiment.grid import ROWS, Grid
 from clearwatt.training.fleet import Training
 
 
@@ -53,8 +53,9 @@ def grid() -> Dataset:
 
 @pytest.fixture(scope="session")
 def tiny() -> Experiment:
-    """All instances, two configurations of some, in seconds."""
+    """All instances, two configurations of the paper's, in seconds."""
     return Experiment(
+        instances=ROWS,
         networks=Networks((2,), (12,), (4, 3), (1e-6, 1e-4), (2,), (12, 8)),
         grid=Grid((60,), (0.9, 1.3), (1e4,), (1.0,), (3,)),
         warmup=Training(epochs=15, patience=5),

@@ -65,6 +65,31 @@ def trial(instance, entity, *, chosen=True):
     }
 
 
+def adaptive_trial(entity, *, live=0.06):
+    """A trial of the adaptive forecaster: no autoencoder, no time of its own for updates."""
+    factor = FACTORS[entity]
+    figures = {"fitting_error": 0.08, "prediction_error": 0.09, "forgetting_ratio": 0.5}
+    return trial("E", entity) | {
+        "instance": "A",
+        "approach": "Adaptive",
+        "configuration": {},
+        "autoencoder": dict.fromkeys([*figures, "updates"]),
+        "predictor": {key: factor * each for key, each in figures.items()} | {"updates": 40},
+        "live": {"rmse": live * factor, "mae": 0.5 * live * factor},
+        "events": [event("predictor", entity, step) for step in (400, 900)],
+        "thresholds": {"predictor": 0.1},
+        "timing": {"update_seconds": None},
+        "held_samples": 3000,
+        "series": f"series/A-{entity}.json",
+    }
+
+
+def with_adaptive(document, *, live=0.06):
+    """The run with a row of the adaptive forecaster as well."""
+    own = [adaptive_trial(each["name"], live=live) for each in document["entities"]]
+    return document | {"trials": [*document["trials"], *own]}
+
+
 def baseline(key, entity):
     factor = FACTORS[entity]
     return {

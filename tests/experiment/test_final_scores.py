@@ -13,7 +13,7 @@ def test_chosen_trials_have_events_recoveries_and_a_series(done):
     for trial in chosen:
         counts = [e["component"] for e in trial["events"]]
         for component in ("autoencoder", "predictor"):
-            assert counts.count(component) == trial[component]["updates"]
+            assert counts.count(component) == (trial[component]["updates"] or 0)
         assert [each["what"] for each in trial["recovery"]] == (
             ["meter"] if trial["entity"] == "farm" else []
         )

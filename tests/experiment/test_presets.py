@@ -10,10 +10,16 @@ from clearwatt.experiment.presets import PRESETS, preset
 
 
 def test_the_paper_preset_is_everything():
-    assert len(preset("paper").configurations) == 120
+    assert len(preset("paper").grid_configurations) == 120
     assert preset("paper").entities == "all"
     for name in ("demo", "small", "real"):
-        assert len(preset(name).configurations) == len(preset(name).instances) == 6
+        assert len(preset(name).grid_configurations) == 6
+
+
+def test_every_preset_has_a_row_for_the_adaptive_forecaster():
+    for name in PRESETS:
+        assert preset(name).instances == ("E", "F", "Ra", "Re", "ReD", "G", "A")
+        assert len(preset(name).adaptive_configurations) == 1
 
 
 def test_the_preset_for_real_data_differs_from_small_in_its_updates_alone():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -62,6 +63,17 @@ class AdaptiveDeployed(Deployed):
         rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
         seen = self.frame.view.see(rows, checked_steps(at, len(rows)))
         return self.power.undo(self.experts.ensemble.forecast(seen).mean(axis=2))
+
+    def only(self, places: Sequence[int]) -> AdaptiveDeployed:
+        """What the entities at some places are forecast with."""
+        chosen = list(places)
+        return replace(
+            self,
+            names=tuple(self.names[place] for place in chosen),
+            power=Standardisation(self.power.mean[chosen], self.power.scale[chosen]),
+            experts=self.experts.only(chosen),
+            recent=self.recent.only(chosen),
+        )
 
     def pack(self) -> Packed:
         """As plain values and tensors."""

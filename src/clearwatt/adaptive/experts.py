@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -45,6 +46,17 @@ class Experts:
     coefficients: Float64Array
     weights: Float64Array
     limits: PowerRange
+
+    def only(self, places: Sequence[int]) -> Self:
+        """The experts of the entities at some places."""
+        versions = tuple(self.ensemble.versions[place] for place in places)
+        return replace(
+            self,
+            ensemble=replace(self.ensemble, versions=versions),
+            coefficients=self.coefficients[:, places],
+            weights=self.weights[places],
+            limits=PowerRange(self.limits.low[places], self.limits.high[places]),
+        )
 
     def forecast(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,13 @@ class RecentRows(NamedTuple):
             experts=self.experts.shape[2],
         )
         return blank._replace(at=at, x=x, measured=measured)
+
+    def only(self, places: Sequence[int]) -> RecentRows:
+        """The rows of the entities at some places."""
+        shared = ("at", "x", "seen", "recalled")
+        return self._replace(
+            **{name: getattr(self, name)[:, places] for name in self._fields if name not in shared}
+        )
 
     def slim(self) -> RecentRows:
         """Only what forecasts need: steps, inputs, measurements, the networks' forecasts."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.benchmark.history import Power, ZoneHistory
-from clearwatt.intervals import Calibrator, ModelSwap, replay_quantiles
+from clearwatt.intervals import ModelSwap, calibrate_stream
 
 
 class CalibratedQuantiles(NamedTuple):
@@ -38,24 +38,17 @@ def calibrate(
         live: Forecasts of all later samples, including those of the first forecast's delay.
         swaps: Models that began to serve, by the rows of ``live``.
     """
-    start = len(history.known().y)
-    limits = np.array(history.limits or [(-np.inf, np.inf)] * len(history.entities))
-    calibrator = Calibrator.start(
-        fitted.astype(np.float64),
-        history.measured[:start].astype(np.float64),
-        history.at[:start],
-        day=history.day,
-        lag=history.clock.lag_days,
-        low=limits[:, 0],
-        high=limits[:, 1],
-    )
-    quantiles = replay_quantiles(
-        calibrator,
-        live.astype(np.float64),
-        history.measured[start:].astype(np.float64),
-        at=history.at[start:],
+    unlimited = [(-np.inf, np.inf)] * len(history.entities)
+    quantiles = calibrate_stream(
+        fitted,
+        live,
+        history.measured,
+        at=history.at,
+        clock=history.clock,
+        limits=history.limits or unlimited,
         swaps=swaps,
         levels=levels,
-    )[-history.steps :]
-    by_level = {level: quantiles[:, :, at] for at, level in enumerate(levels)}
-    return CalibratedQuantiles(by_level, calibrator.state_bytes)
+    )
+    values = quantiles.values[-history.steps :]
+    by_level = {level: values[:, :, at] for at, level in enumerate(levels)}
+    return CalibratedQuantiles(by_level, quantiles.state_bytes)

@@ -16,8 +16,6 @@ from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.errors import MissingExtraError
 
 EXTRA = "benchmark"
-MULTIPLY_ADDS = 6e9
-"""Approximate multiply-adds per second and core, to convert cost into time."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.leaderboard import Leaderboard, SkippedPeer
-from clearwatt.benchmark.peer import MULTIPLY_ADDS, Peer
+from clearwatt.benchmark.peer import Peer
 from clearwatt.benchmark.peers import PEERS
 from clearwatt.benchmark.scores import PeerRecord, score_forecasts
 from clearwatt.clock import steps_per_day, steps_within
@@ -24,7 +24,7 @@ from clearwatt.experiment.plan import choose_entities, chunks
 from clearwatt.experiment.protocol import Phases, divide, scaled_limits
 from clearwatt.runs.folder import RunFolder
 from clearwatt.runs.identity import data_facts, digest, machine, versions
-from clearwatt.runs.work import Progress, WorkItem, do_work
+from clearwatt.runs.work import MULTIPLY_ADDS, Progress, WorkItem, do_work
 from clearwatt.training.fleet import one_thread
 
 DAY = pd.Timedelta(days=1)

@@ -53,7 +53,9 @@ def register(commands: Commands) -> None:
     run.add_argument("--data", metavar="DATA", help="'simulated', a catalogue name, or a folder")
     run.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
     add_without_option(run)
-    run.add_argument("--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G")
+    run.add_argument(
+        "--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G, and A (adaptive)"
+    )
     run.add_argument(
         "--delay", type=float, metavar="H", help="hours until a measurement is known (default 24)"
     )

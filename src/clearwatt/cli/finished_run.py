@@ -108,8 +108,9 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def _instance_key(instance: str, results: Results) -> str:
-    """The key of an instance that is given by its key or by the name of its strategy."""
-    ran = dict.fromkeys(trial.instance for trial in results.trials)
+    """The key of an instance of the paper, given by its key or by the name of its strategy."""
+    found = dict.fromkeys(trial.instance for trial in results.trials)
+    ran = [key for key in found if key in INSTANCES]
     for key in ran:
         if instance in (key, INSTANCES[key].strategy):
             return key
@@ -174,7 +175,7 @@ def _chosen(results: Results, experiment: Experiment, key: str, zone: str) -> Co
         for trial in results.trials_of(key)
         if trial.zone == zone
     )
-    grid = [each for each in experiment.configurations if each.instance == key]
+    grid = [each for each in experiment.grid_configurations if each.instance == key]
     return max(grid, key=lambda each: counts[json.dumps(each.to_dict(), sort_keys=True)])
 
 

@@ -81,7 +81,8 @@ def _markdown(report: Report, tables: list[Table]) -> list[str]:
 
     parts = [markdown(text_table(table, TABLES.get(table.name))) for table in tables]
     findings = [f"- {markdown_text(finding.sentence)}" for finding in report.findings]
-    return [*parts, markdown_text(report.summary), "", *findings]
+    learning = [markdown_text(report.learning), ""] if report.learning else []
+    return [*parts, *learning, markdown_text(report.summary), "", *findings]
 
 
 def _print_terminal(report: Report, tables: list[Table], *, page: Path | None) -> None:
@@ -90,6 +91,7 @@ def _print_terminal(report: Report, tables: list[Table], *, page: Path | None) -
     from clearwatt.report.tables import terminal_table
 
     print_tables(terminal_table(text_table(table, TABLES.get(table.name))) for table in tables)
+    print_lines([report.learning] if report.learning else [])
     print_lines([report.summary, *(f"- {finding.sentence}" for finding in report.findings)])
     if page:
         print_lines([f"pictures are in {page}"])

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from clearwatt.experiment.models import Place, TrainedNetwork, frozen_instance
-from clearwatt.experiment.protocol import PhaseSamples
+from clearwatt.experiment.final_model import forecast_phase
+from clearwatt.experiment.models import Place
 from clearwatt.experiment.records import BaselineKey, BaselineRecord, ComponentScore
 from clearwatt.experiment.recovery import daily_rmse
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone
@@ -57,24 +54,3 @@ class BaselineTask(Task[list[BaselineRecord]]):
     def cost(self, context: Context) -> float:
         """Negligible."""
         return float(len(self.places))
-
-
-def phase_errors(
-    autoencoder: TrainedNetwork,
-    predictors: list[TrainedNetwork],
-    span: PhaseSamples,
-    columns: list[int],
-) -> tuple[float | None, list[float | None]]:
-    """RMSE of the reconstruction, and of the forecasts of each predictor, over a phase."""
-    reconstruction, forecasts = forecast_phase(autoencoder, predictors, span)
-    return reconstruction, [
-        measured_rmse(span.y[:, column], forecasts[:, at]) for at, column in enumerate(columns)
-    ]
-
-
-def forecast_phase(
-    autoencoder: TrainedNetwork, predictors: list[TrainedNetwork], span: PhaseSamples
-) -> tuple[float | None, npt.NDArray[np.float64]]:
-    """RMSE of the reconstruction over a phase, and the forecasts (n x entities)."""
-    models = frozen_instance(autoencoder, predictors)
-    return measured_rmse(span.x, models.reconstruct(span.x)), models.predict(span.x)

@@ -14,7 +14,13 @@ from pydantic import TypeAdapter, ValidationError
 from clearwatt.clear.component import ClearSettings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
-from clearwatt.experiment.grid import INSTANCES, Configuration, Grid
+from clearwatt.experiment.grid import (
+    INSTANCES,
+    AdaptiveConfiguration,
+    Configuration,
+    Grid,
+    TrialConfiguration,
+)
 from clearwatt.experiment.protocol import Phases
 from clearwatt.training.fleet import UPDATE, Training
 
@@ -31,7 +37,7 @@ class Experiment:
         data: "simulated", a name of the catalogue or a folder.
         entities: "all", a number (taken from all kinds in turn), or names.
         without: entities to leave out.
-        instances: keys of the paper's instances.
+        instances: keys of the paper's instances, and "A" for the adaptive forecaster.
         seed: seed of the models, not of the data.
         delay: steps until a measurement is known, at least 1; None for one day.
         phases: lengths of the phases; None for the paper's shares of the data set.
@@ -73,17 +79,29 @@ class Experiment:
             for each in fields(part):
                 _refuse_repeats(each.name, getattr(part, each.name))
         # Invalid values must fail now, not in a worker hours later.
-        for configuration in self.configurations:
+        for configuration in self.grid_configurations:
             self.settings(configuration)
         self.networks.check()
 
     @property
-    def configurations(self) -> tuple[Configuration, ...]:
-        """Every point of the grid, instance by instance."""
+    def configurations(self) -> tuple[TrialConfiguration, ...]:
+        """Everything that is tried on an entity, instance by instance."""
         return tuple(
             configuration
             for instance in self.instances
-            for configuration in self.grid.configurations(instance)
+            for configuration in self.grid.trials(instance)
+        )
+
+    @property
+    def grid_configurations(self) -> tuple[Configuration, ...]:
+        """Every point of the grid: the configurations of the paper's instances."""
+        return tuple(each for each in self.configurations if isinstance(each, Configuration))
+
+    @property
+    def adaptive_configurations(self) -> tuple[AdaptiveConfiguration, ...]:
+        """That of the adaptive forecaster, if it takes part."""
+        return tuple(
+            each for each in self.configurations if isinstance(each, AdaptiveConfiguration)
         )
 
     def settings(self, configuration: Configuration) -> ClearSettings:

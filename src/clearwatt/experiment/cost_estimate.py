@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Literal
 
 from clearwatt.experiment.models import weight_count
-from clearwatt.experiment.plan import places_of, roles
+from clearwatt.experiment.plan import adaptive_tasks, places_of, roles
 from clearwatt.experiment.tasks import Context, Role, predictors_cost, stack_cost
 from clearwatt.experiment.updating import updating_cost
 
@@ -27,9 +27,10 @@ def estimate_costs(context: Context) -> Mapping[Stage, float]:
     upper = stack_cost(encoder, seen, experiment.baseline)
     updating = sum(
         updating_cost(context, configuration, encoder=encoder, heads=[head] * len(zone.entities))
-        for configuration in experiment.configurations
+        for configuration in experiment.grid_configurations
         for zone in context.zones
     )
+    updating += sum(task.cost(context) for task in adaptive_tasks(context))
     return {
         "predictors": search + upper,
         "updating": updating + _all_heads(context, "everything", head),

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from clearwatt.errors import StateError
-from clearwatt.experiment.baselines import BASELINES, phase_errors
-from clearwatt.experiment.models import Place, TrainedNetwork
+from clearwatt.experiment.baselines import BASELINES
+from clearwatt.experiment.final_model import FinalModel, InstanceModel
+from clearwatt.experiment.models import Place
 from clearwatt.experiment.plan import places_of
 from clearwatt.experiment.protocol import Division, ZonePhases
 from clearwatt.experiment.records import BaselineRecord, TrialRecord
@@ -43,8 +44,7 @@ def score_trials(
             records.append(replace(trial, events=None))
             continue
         place = places[trial.entity]
-        encoder, head = _models(finished, selection)
-        scored = _with_prediction_errors(trial, encoder, head, division, place)
+        scored = _with_prediction_errors(trial, _model(finished, selection), division, place)
         folder.write(SERIES, finished.key, _series(context, trial, context.zones[place.zone]))
         records.append(replace(scored, chosen=True, series=f"{SERIES}/{finished.key}.json"))
     return tuple(records)
@@ -60,8 +60,9 @@ def score_baselines(
         for place in places_of(context):
             record = _with_prediction_errors(
                 by_name[name, context.entity(place)],
-                context.representations[place.zone, role],
-                context.predictors[place, role],
+                InstanceModel(
+                    context.representations[place.zone, role], context.predictors[place, role]
+                ),
                 division,
                 place,
             )
@@ -73,27 +74,23 @@ def score_baselines(
     return tuple(scored)
 
 
-def _models(finished: FinishedTrial, selection: TrialSelection) -> list[TrainedNetwork]:
-    models = selection.models(finished)
-    if models is None:
+def _model(finished: FinishedTrial, selection: TrialSelection) -> FinalModel:
+    model = selection.model(finished)
+    if model is None:
         raise StateError(
             f"the models of {finished.trial.instance} for {finished.trial.entity} are gone; "
             "start the run again to make them anew"
         )
-    return models
+    return model
 
 
-def _with_prediction_errors(
-    record: R, encoder: TrainedNetwork, head: TrainedNetwork, division: Division, place: Place
-) -> R:
+def _with_prediction_errors(record: R, model: FinalModel, division: Division, place: Place) -> R:
     with one_thread():
-        autoencoder, (power,) = phase_errors(
-            encoder, [head], division.test[place.zone], [place.column]
-        )
+        errors = model.phase_errors(division.test[place.zone], place.column)
     return replace(
         record,
-        autoencoder=replace(record.autoencoder, prediction_error=autoencoder),
-        predictor=replace(record.predictor, prediction_error=power),
+        autoencoder=replace(record.autoencoder, prediction_error=errors.autoencoder),
+        predictor=replace(record.predictor, prediction_error=errors.predictor),
     )
 
 
@@ -105,7 +102,9 @@ def _series(context: Context, trial: TrialRecord, zone: ZonePhases) -> dict[str,
         "days": _days(context, zone),
         "live_rmse": trial.daily,
         "components": {
-            name: _component_series(trial, name) for name in ("autoencoder", "predictor")
+            name: _component_series(trial, name)
+            for name in ("autoencoder", "predictor")
+            if name in trial.thresholds
         },
     }
 

@@ -1,15 +1,17 @@
-"""Table 2: the instances, and the hyperparameters that are searched for each."""
+"""Table 2: the instances, and the hyperparameters that are searched for each; and ours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeAlias
 
+from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.protocol import Phases
+from clearwatt.experiment.records import ADAPTIVE
 from clearwatt.strategies import Strategy, strategy_by_name
 
 Family = Literal["penalty", "replay", "generative"]
@@ -37,6 +39,8 @@ INSTANCES: Mapping[str, Approach] = MappingProxyType(
         "G": Approach("GenerativeReplay", ("replay_weight",), "generative"),
     }
 )
+ROWS = (*INSTANCES, ADAPTIVE)
+"""Keys of everything that an experiment can run: the paper's instances, and ours."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,29 @@ class Configuration:
             **dict(self.parameters),
         }
 
+
+@dataclass(frozen=True)
+class AdaptiveConfiguration:
+    """The adaptive forecaster as it is served; nothing is searched."""
+
+    settings: AdaptiveSettings = field(default_factory=AdaptiveSettings)
+
+    @property
+    def instance(self) -> str:
+        """Its key among the instances."""
+        return ADAPTIVE
+
+    @property
+    def approach(self) -> str:
+        """Name of the approach in the records."""
+        return "Adaptive"
+
+    def to_dict(self) -> dict[str, float]:
+        """No hyperparameters."""
+        return {}
+
+
+TrialConfiguration: TypeAlias = Configuration | AdaptiveConfiguration
 
 MIN_CAPACITY = 200
 """Least capacity of a scaled novelty buffer; fewer samples do not describe a change."""
@@ -107,11 +134,15 @@ class Grid:
         ]
         return tuple(dict.fromkeys(scaled))
 
+    def trials(self, row: str) -> tuple[TrialConfiguration, ...]:
+        """Every configuration that is tried for a row; the adaptive forecaster has one."""
+        return (AdaptiveConfiguration(),) if row == ADAPTIVE else self.configurations(row)
+
     def configurations(self, instance: str) -> tuple[Configuration, ...]:
-        """Every combination for an instance."""
+        """Every combination for an instance of the paper."""
         if instance not in INSTANCES:
             raise ConfigurationError(
-                f"instance {instance!r} is unknown; choose from {', '.join(INSTANCES)}"
+                f"instance {instance!r} is unknown; choose from {', '.join(ROWS)}"
             )
         names = INSTANCES[instance].parameters
         axes: Sequence[tuple[float, ...]] = [getattr(self, name) for name in names]

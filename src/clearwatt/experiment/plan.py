@@ -12,6 +12,7 @@ from typing import TypeVar
 from clearwatt.clear.loop import reconstructor
 from clearwatt.data import Dataset
 from clearwatt.errors import DataError
+from clearwatt.experiment.adaptive_trials import AdaptiveTask
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.presets import PRESETS
@@ -74,7 +75,7 @@ def _interleave(groups: Iterable[Sequence[str]]) -> list[str]:
 
 def roles(experiment: Experiment) -> tuple[Role, ...]:
     """The representations that are needed; the baselines always need the plain one."""
-    synchronous = any(role_of(each) == "variational" for each in experiment.configurations)
+    synchronous = any(role_of(each) == "variational" for each in experiment.grid_configurations)
     return ("plain", "variational") if synchronous else ("plain",)
 
 
@@ -127,10 +128,10 @@ def upper_predictor_tasks(context: Context) -> list[PredictorTask]:
 
 
 def updating_tasks(context: Context) -> list[UpdatingTask]:
-    """Every configuration on every entity; a task has those whose updates train stacked."""
+    """Every point of the grid on every entity; a task has those whose updates train stacked."""
     tasks = []
     configurations = sorted(
-        context.experiment.configurations, key=lambda each: each.approach.family
+        context.experiment.grid_configurations, key=lambda each: each.approach.family
     )
     for family, group in groupby(configurations, key=lambda each: each.approach.family):
         members = list(group)
@@ -142,6 +143,16 @@ def updating_tasks(context: Context) -> list[UpdatingTask]:
             size = max(1, streams // len(some))
             tasks += [UpdatingTask(each, some) for each in chunks(members, size)]
     return tasks
+
+
+def adaptive_tasks(context: Context) -> list[AdaptiveTask]:
+    """The adaptive forecaster, if it takes part, on every entity; a task has those of a zone."""
+    return [
+        AdaptiveTask(configuration, zone, columns)
+        for configuration in context.experiment.adaptive_configurations
+        for zone, own in enumerate(context.zones)
+        for columns in chunks(range(len(own.entities)), STACK)
+    ]
 
 
 def _group_by_zone(places: Sequence[Place]) -> list[tuple[Place, ...]]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.grid import Grid
+from clearwatt.experiment.grid import ROWS, Grid
 from clearwatt.training.fleet import UPDATE, Training
 
 _ONE_SHAPE = Networks(
@@ -33,6 +33,7 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
     {
         "demo": Experiment(
             preset="demo",
+            instances=ROWS,
             entities=6,
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
@@ -42,17 +43,19 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
         ),
         "small": Experiment(
             preset="small",
+            instances=ROWS,
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
         ),
         # A third of the epochs: lower live error on real data than with 30 (docs/defaults.md).
         "real": Experiment(
             preset="real",
+            instances=ROWS,
             networks=_ONE_SHAPE,
             grid=_ONE_POINT,
             update=replace(UPDATE, epochs=10),
         ),
-        "paper": Experiment(preset="paper", grid=Grid(capacity_scale=None)),
+        "paper": Experiment(preset="paper", instances=ROWS, grid=Grid(capacity_scale=None)),
     }
 )
 

@@ -18,6 +18,8 @@ from clearwatt.experiment.intervals import IntervalScores
 from clearwatt.experiment.metrics import LiveError
 
 BaselineKey = Literal["L", "U"]
+ADAPTIVE = "A"
+"""Key of our adaptive forecaster, a row beside the paper's instances."""
 
 
 def _finite(value: object) -> object:
@@ -96,9 +98,12 @@ class UpdateRecord:
 
 @dataclass(frozen=True)
 class TrialTiming:
-    """Processor time: of all updates, of each update, and of the trial as a whole."""
+    """Processor time: of all updates, of each update, and of the trial as a whole.
 
-    update_seconds: float
+    ``update_seconds`` is None where training was not timed apart from the rest.
+    """
+
+    update_seconds: float | None
     event_seconds: tuple[float, ...] = ()
     core_seconds: float | None = None
 
@@ -108,7 +113,8 @@ class TrialRecord:
     """One configuration on one entity, and its scores. Only ``timing`` depends on the machine.
 
     ``events`` is None in the results for a trial that was not chosen. ``series`` is the file of
-    the daily error, relative to the run.
+    the daily error, relative to the run. ``held_samples`` are the past samples held at the end, by
+    the component that holds most.
     """
 
     instance: str
@@ -127,6 +133,7 @@ class TrialRecord:
     thresholds: Mapping[str, float]
     timing: TrialTiming
     intervals: IntervalScores | None = None
+    held_samples: int | None = None
     series: str | None = None
     daily: DailyError = ()
 

@@ -278,5 +278,5 @@ def _count_trials(about: Json) -> int:
         for name, value in experiment["grid"].items()
     }
     grid = Grid(**values)
-    configurations = sum(len(grid.configurations(key)) for key in experiment["instances"])
+    configurations = sum(len(grid.trials(key)) for key in experiment["instances"])
     return configurations * int(about["data"]["entities"])

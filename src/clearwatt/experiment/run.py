@@ -10,6 +10,7 @@ from typing import Any
 from clearwatt.clock import steps_per_day
 from clearwatt.compute import Executor
 from clearwatt.data import Dataset
+from clearwatt.experiment.adaptive_trials import check_adaptive
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.cost_estimate import estimate_costs
 from clearwatt.experiment.final_scores import score_baselines, score_trials
@@ -49,6 +50,7 @@ def run(
     grid = experiment.grid.scaled_to(division.phases.updating)
     experiment = replace(experiment, grid=grid)
     context = _context(experiment, dataset, division)
+    check_adaptive(context)
     about = _about(context, dataset, division)
     identity = digest(about["experiment"], about["data"], about["versions"])
     with RunFolder.open(out, about, identity) as folder:

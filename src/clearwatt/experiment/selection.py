@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shutil import rmtree
 
-from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.models import TrainedNetwork, load_networks, save_networks
+from clearwatt.experiment.final_model import FinalModel, TrialResult, load_model
+from clearwatt.experiment.grid import TrialConfiguration
 from clearwatt.experiment.records import TrialRecord
 from clearwatt.experiment.results import TRIALS, parse_trial, trial_document
-from clearwatt.experiment.trial import TrialResult
 from clearwatt.runs.folder import RunFolder
 
 MODELS = "finalists"
@@ -22,7 +21,7 @@ class FinishedTrial:
     """A trial on disk, and its key."""
 
     key: str
-    configuration: Configuration
+    configuration: TrialConfiguration
     trial: TrialRecord
 
 
@@ -35,19 +34,22 @@ class TrialSelection:
     """
 
     def __init__(
-        self, folder: RunFolder, configurations: Sequence[Configuration], entities: Sequence[str]
+        self,
+        folder: RunFolder,
+        configurations: Sequence[TrialConfiguration],
+        entities: Sequence[str],
     ) -> None:
         self._folder = folder
         self._ranks = {each: at for at, each in enumerate(configurations)}
         self._entities = tuple(entities)
-        self._finished: dict[tuple[Configuration, str], FinishedTrial] = {}
+        self._finished: dict[tuple[TrialConfiguration, str], FinishedTrial] = {}
         self._best: dict[tuple[str, str], FinishedTrial] = {}
         for configuration in configurations:
             for entity in entities:
                 self._load(configuration, entity)
         self._drop_trials_without_models()
 
-    def has(self, configuration: Configuration, entity: str) -> bool:
+    def has(self, configuration: TrialConfiguration, entity: str) -> bool:
         """Whether a trial is done."""
         return (configuration, entity) in self._finished
 
@@ -67,14 +69,14 @@ class TrialSelection:
         ]
         return [(each, each.key in chosen) for each in ordered]
 
-    def models(self, finished: FinishedTrial) -> list[TrainedNetwork] | None:
-        """The final autoencoder and predictor of a chosen trial; None if they are missing."""
-        return load_networks(self._folder.place(MODELS, finished.key))
+    def model(self, finished: FinishedTrial) -> FinalModel | None:
+        """The final model of a chosen trial; None if it is missing."""
+        return load_model(self._folder.place(MODELS, finished.key), finished.configuration)
 
-    def _key(self, configuration: Configuration, entity: str) -> str:
+    def _key(self, configuration: TrialConfiguration, entity: str) -> str:
         return self._folder.key(repr(configuration), entity)
 
-    def _load(self, configuration: Configuration, entity: str) -> None:
+    def _load(self, configuration: TrialConfiguration, entity: str) -> None:
         key = self._key(configuration, entity)
         trial = parse_trial(self._folder.read(TRIALS, key))
         if trial is not None:
@@ -87,8 +89,7 @@ class TrialSelection:
         beaten = self._best.get((trial.instance, trial.entity))
         better = beaten is None or self._rank(finished) < self._rank(beaten)
         if better:
-            models = [result.autoencoder, result.predictor]
-            save_networks(self._folder.place(MODELS, key), models)
+            result.model.save(self._folder.place(MODELS, key))
         self._folder.write(TRIALS, key, trial_document(trial))
         self._add(finished)
         if better and beaten is not None:
@@ -109,6 +110,6 @@ class TrialSelection:
     def _drop_trials_without_models(self) -> None:
         """A chosen trial whose models are missing or damaged is done again."""
         for best in list(self._best.values()):
-            if self.models(best) is None:
+            if self.model(best) is None:
                 del self._finished[best.configuration, best.trial.entity]
                 del self._best[best.trial.instance, best.trial.entity]

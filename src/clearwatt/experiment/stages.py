@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from clearwatt.compute import Executor
 from clearwatt.errors import DataError
+from clearwatt.experiment.adaptive_trials import AdaptiveTask
 from clearwatt.experiment.baselines import BASELINES, BaselineTask
 from clearwatt.experiment.cost_estimate import Stage
 from clearwatt.experiment.models import (
@@ -20,6 +21,7 @@ from clearwatt.experiment.models import (
 )
 from clearwatt.experiment.plan import (
     STACK,
+    adaptive_tasks,
     chunks,
     places_of,
     predictor_tasks,
@@ -38,6 +40,7 @@ from clearwatt.experiment.tasks import (
     Task,
     perform,
 )
+from clearwatt.experiment.updating import UpdatingTask
 from clearwatt.runs.folder import RunFolder
 from clearwatt.runs.work import Progress, WorkItem, do_work
 
@@ -82,7 +85,9 @@ class Stages:
         items = [
             self._training_item(context, task, upper) for task in upper_predictor_tasks(context)
         ]
-        for task in updating_tasks(context):
+        tasks: list[UpdatingTask | AdaptiveTask] = [*updating_tasks(context)]
+        tasks += adaptive_tasks(context)
+        for task in tasks:
             done = all(selection.has(each, context.entity(place)) for each, place in task.trials)
             items.append(WorkItem(task, task.cost(context), done, selection.save))
         yield from self._do("updating", context, items)

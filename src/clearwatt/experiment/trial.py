@@ -1,30 +1,17 @@
-"""The result of one trial, and the scores of its components."""
+"""The scores of a component of a trial."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clearwatt.errors import DataError
-from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.metrics import fitting_error, forgetting_ratio, prediction_error
-from clearwatt.experiment.models import TrainedNetwork
-from clearwatt.experiment.records import ComponentScore, DailyError, TrialRecord
-
-
-@dataclass(frozen=True, eq=False)
-class TrialResult:
-    """The record of a trial and its final models, which are kept if it is chosen."""
-
-    configuration: Configuration
-    trial: TrialRecord
-    autoencoder: TrainedNetwork
-    predictor: TrainedNetwork
+from clearwatt.experiment.records import ComponentScore, DailyError
 
 
 def score_component(

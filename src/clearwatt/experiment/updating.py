@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clear.component import Component
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
-from clearwatt.data import Drift
+from clearwatt.experiment.final_model import InstanceModel, TrialResult, with_core_seconds
 from clearwatt.experiment.grid import Configuration
-from clearwatt.experiment.intervals import IntervalScores, score_intervals
 from clearwatt.experiment.live import ModelTimeline
-from clearwatt.experiment.metrics import live_error
+from clearwatt.experiment.live_scores import LiveForecast, score_live
 from clearwatt.experiment.models import Place, TrainedNetwork, to_arrays, weight_count
 from clearwatt.experiment.protocol import ZonePhases
 from clearwatt.experiment.records import (
@@ -27,10 +24,9 @@ from clearwatt.experiment.records import (
     TrialTiming,
     UpdateRecord,
 )
-from clearwatt.experiment.recovery import daily_rmse, recoveries
 from clearwatt.experiment.tasks import Context, Role, Task, by_zone, training_cost
-from clearwatt.experiment.trial import TrialResult, round_daily, score_component
-from clearwatt.intervals import Calibrator, replay_quantiles
+from clearwatt.experiment.trial import score_component
+from clearwatt.intervals import calibrate_stream
 from clearwatt.training.streams import Stream, drive, together
 
 UPDATES = 10
@@ -58,8 +54,7 @@ class UpdatingTask(Task[list[TrialResult]]):
             for part, own in zip(parts, deployed, strict=True)
             for result in part.results(own)
         ]
-        seconds = (time.process_time() - started) / len(results)
-        return [_with_core_seconds(result, seconds) for result in results]
+        return with_core_seconds(results, time.process_time() - started)
 
     def cost(self, context: Context) -> float:
         """Weights times samples times epochs of the expected updates."""
@@ -95,14 +90,6 @@ def role_of(configuration: Configuration) -> Role:
     return "variational" if configuration.strategy.synchronous else "plain"
 
 
-class _Forecast(NamedTuple):
-    """The models, forecasts (n) and quantiles (n x levels) of an entity in the updating phase."""
-
-    timeline: ModelTimeline
-    live: npt.NDArray[np.float32]
-    quantiles: Float64Array
-
-
 class _ZoneStream:
     """One configuration on some entities of one zone."""
 
@@ -110,7 +97,8 @@ class _ZoneStream:
         self, context: Context, configuration: Configuration, zone: int, columns: tuple[int, ...]
     ) -> None:
         role = role_of(configuration)
-        self.context, self.configuration, self.columns = context, configuration, columns
+        self.context, self.configuration = context, configuration
+        self.places = [Place(zone, column) for column in columns]
         self.zone: ZonePhases = context.zones[zone]
         self.names = [self.zone.entities[column] for column in columns]
         self.autoencoder = context.representations[zone, role].model
@@ -158,8 +146,14 @@ class _ZoneStream:
                 initial=self.initial_power[:, index],
                 steps=_steps(own, "predictor"),
             )
-            forecast = _Forecast(timeline, live[:, index], quantiles[:, index])
-            results.append(self._result(index, forecast, (reconstructed[id(encoder)], predictor)))
+            served = [period.start for period in timeline.periods[1:]]
+            forecast = LiveForecast(
+                live[:, index],
+                quantiles[:, index],
+                [int(updating.at[row]) for row in served if row < len(updating.at)],
+            )
+            scores = (reconstructed[id(encoder)], predictor)
+            results.append(self._result(index, own, forecast, scores))
         return results
 
     def _reconstruction(self, index: int, own: Sequence[Deployment]) -> ComponentScore:
@@ -174,14 +168,13 @@ class _ZoneStream:
     def _result(
         self,
         index: int,
-        forecast: _Forecast,
+        own: Sequence[Deployment],
+        forecast: LiveForecast,
         scores: tuple[ComponentScore, ComponentScore],
     ) -> TrialResult:
-        name, context, own = self.names[index], self.context, forecast.timeline.deployments
+        name, context = self.names[index], self.context
         encoder, head = self.instance.autoencoder_of(index), self.instance.predictors[index]
-        times = context.updating_times(self.zone)
-        errors = self.zone.updating.on_clock(self.new_y[:, index] - forecast.live)
-        drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
+        live = score_live(context, self.places[index], forecast)
         trial = TrialRecord(
             instance=self.configuration.instance,
             approach=self.configuration.approach.strategy,
@@ -192,8 +185,8 @@ class _ZoneStream:
             chosen=False,
             autoencoder=scores[0],
             predictor=scores[1],
-            live=live_error(self.new_y[:, index], forecast.live),
-            recovery=recoveries(errors, drifts, times, day=context.day),
+            live=live.live,
+            recovery=live.recovery,
             retained_bytes=encoder.retained_bytes + head.retained_bytes,
             events=tuple(self._update(each) for each in own),
             thresholds={"autoencoder": encoder.threshold, "predictor": head.threshold},
@@ -201,52 +194,29 @@ class _ZoneStream:
                 update_seconds=sum(each.event.seconds for each in own),
                 event_seconds=tuple(each.event.seconds for each in own),
             ),
-            intervals=self._intervals(index, forecast, drifts),
-            daily=round_daily(daily_rmse(errors, context.day)),
+            intervals=live.intervals,
+            held_samples=max(len(each.held.rows) for each in (encoder, head)),
+            daily=live.daily,
         )
-        return TrialResult(self.configuration, trial, _candidate(encoder), _candidate(head))
+        model = InstanceModel(_candidate(encoder), _candidate(head))
+        return TrialResult(self.configuration, trial, model)
 
-    def _quantiles(
-        self, live: npt.NDArray[np.float32], timelines: Sequence[ModelTimeline]
-    ) -> Float64Array:
+    def _quantiles(self, live: Float32Array, timelines: Sequence[ModelTimeline]) -> Float64Array:
         """Quantiles of the updating phase, as they were given live: n x entities x levels."""
-        context, warmup, updating = self.context, self.zone.warmup, self.zone.updating
-        unlimited = (-np.inf, np.inf)
-        limits = np.array([context.limits.get(name, unlimited) for name in self.names])
-        calibrator = Calibrator.start(
+        steps = [span.at for span in (self.zone.warmup, self.zone.updating)]
+        return calibrate_stream(
             self.initial_power,
-            self.warm_y.astype(np.float64),
-            warmup.at,
-            day=context.day,
-            lag=context.clock.lag_days,
-            low=limits[:, 0],
-            high=limits[:, 1],
-        )
-        return replay_quantiles(
-            calibrator,
-            live.astype(np.float64),
-            self.new_y.astype(np.float64),
-            at=updating.at,
+            live,
+            np.concatenate([self.warm_y, self.new_y]),
+            at=np.concatenate(steps),
+            clock=self.context.clock,
+            limits=[self.context.limits.get(name, (-np.inf, np.inf)) for name in self.names],
             swaps=[
                 swap
                 for index, timeline in enumerate(timelines)
-                for swap in timeline.swaps(index, updating.x)
+                for swap in timeline.swaps(index, self.zone.updating.x)
             ],
-        )
-
-    def _intervals(
-        self, index: int, forecast: _Forecast, drifts: Sequence[Drift]
-    ) -> IntervalScores:
-        at, times = self.zone.updating.at, self.context.times
-        starts = [period.start for period in forecast.timeline.periods[1:]]
-        return score_intervals(
-            self.new_y[:, index].astype(np.float64),
-            forecast.quantiles,
-            at=at,
-            day=self.context.day,
-            updates=[int(at[row]) for row in starts if row < len(at)],
-            drifts=[int(times.searchsorted(drift.start)) for drift in drifts],
-        )
+        ).values
 
     def _update(self, deployment: Deployment) -> UpdateRecord:
         """The record of an update, with its time."""
@@ -260,11 +230,6 @@ def _steps(own: Sequence[Deployment], component: str) -> list[int]:
     """Steps of a component's accepted updates."""
     accepted = [each.event for each in own if each.event.accepted]
     return [event.step for event in accepted if event.component == component]
-
-
-def _with_core_seconds(result: TrialResult, seconds: float) -> TrialResult:
-    timing = replace(result.trial.timing, core_seconds=seconds)
-    return replace(result, trial=replace(result.trial, timing=timing))
 
 
 def _candidate(component: Component) -> TrainedNetwork:

@@ -5,7 +5,13 @@ from clearwatt.intervals.cells import PARTS
 from clearwatt.intervals.levels import LEVELS, checked_levels
 from clearwatt.intervals.limits import PowerLimits, checked_limits, physical_limits, plain_limits
 from clearwatt.intervals.rates import CalibrationRates
-from clearwatt.intervals.replay import ModelSwap, replay_quantiles, window_rows
+from clearwatt.intervals.replay import (
+    ModelSwap,
+    StreamQuantiles,
+    calibrate_stream,
+    replay_quantiles,
+    window_rows,
+)
 from clearwatt.intervals.scores import Interval, crps, interval, pinball, pinball_losses
 from clearwatt.intervals.snapshot import QuantileSnapshot
 from clearwatt.intervals.stream import CalibratedStream, ForecastFunction
@@ -24,6 +30,8 @@ __all__ = [
     "PowerLimits",
     "QuantileSnapshot",
     "SampleWindow",
+    "StreamQuantiles",
+    "calibrate_stream",
     "checked_levels",
     "checked_limits",
     "crps",

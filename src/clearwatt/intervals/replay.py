@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
-from clearwatt.clock import Steps
+from clearwatt.clock import Clock, Steps
 from clearwatt.intervals.calibrator import Calibrator
 from clearwatt.intervals.levels import LEVELS
 from clearwatt.intervals.window import WINDOW_DAYS
@@ -32,9 +33,63 @@ class ModelSwap(NamedTuple):
     forecasts: Float64Array
 
 
+class StreamQuantiles(NamedTuple):
+    """Quantiles of a stream, and the memory that they take."""
+
+    values: Float64Array
+    """Rows x entities x levels."""
+    state_bytes: int
+    """Of the calibrator, per entity."""
+
+
 def window_rows(known: int, day: int) -> slice:
     """The last `WINDOW_DAYS` of rows before ``known``."""
     return slice(max(0, known - WINDOW_DAYS * day), known)
+
+
+def calibrate_stream(
+    fitted: npt.NDArray[np.floating[Any]],
+    live: npt.NDArray[np.floating[Any]],
+    measured: npt.NDArray[np.floating[Any]],
+    *,
+    at: Steps,
+    clock: Clock,
+    limits: Sequence[tuple[float, float]],
+    swaps: Iterable[ModelSwap] = (),
+    levels: Sequence[float] = LEVELS,
+) -> StreamQuantiles:
+    """Quantiles of the rows of ``live``; the calibrator starts with those of ``fitted``.
+
+    Args:
+        fitted: Forecasts of the warm-up by its own models, rows x entities.
+        live: Forecasts of the rows after it, each as it was issued, rows x entities.
+        measured: Power of all these rows; NaN where there is no measurement.
+        at: Step of each of these rows.
+        clock: Steps per day, and delay of measurements.
+        limits: Lowest and highest power of each entity; infinite where nothing limits it.
+        swaps: Models that began to serve, by the rows of ``live``.
+        levels: Of the quantiles.
+    """
+    start, power = len(fitted), measured.astype(np.float64)
+    low, high = np.array(limits, np.float64).T
+    calibrator = Calibrator.start(
+        fitted.astype(np.float64),
+        power[:start],
+        at[:start],
+        day=clock.day,
+        lag=clock.lag_days,
+        low=low,
+        high=high,
+    )
+    quantiles = replay_quantiles(
+        calibrator,
+        live.astype(np.float64),
+        power[start:],
+        at=at[start:],
+        swaps=swaps,
+        levels=levels,
+    )
+    return StreamQuantiles(quantiles, calibrator.state_bytes)
 
 
 def replay_quantiles(

@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 from clearwatt.compute import Executor
 
+MULTIPLY_ADDS = 6e9
+"""Approximate multiply-adds per second and core, to convert cost into time."""
 Shared = TypeVar("Shared")
 T = TypeVar("T")
 R = TypeVar("R")

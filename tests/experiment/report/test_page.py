@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from tests.experiment.finished_run import KINDS, run_document
+from tests.experiment.finished_run import KINDS, run_document, with_adaptive
 
 from clearwatt.experiment.report.page import most_drifts, write_experiment_page
 from clearwatt.experiment.report.report import Report
@@ -162,3 +162,21 @@ def write_series_free(write_run, document):
     folder = write_run()
     (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
     return folder
+
+
+def test_the_page_begins_with_what_learning_changed(report, write_run, tmp_path):
+    page = page_of(Report.of(write_run(with_adaptive(run_document()), "own")), tmp_path)
+    lead = re.search(r'<p class="lead">(.*?)</p>', page).group(1)
+    assert lead.startswith(
+        "Learning from the stream lowered the live error of the 3 entities by 62"
+    )
+
+
+def test_the_adaptive_forecaster_is_in_every_picture_of_what_it_has(write_run, tmp_path):
+    page = page_of(Report.of(write_run(with_adaptive(run_document()))), tmp_path)
+    figures = figures_of(page)
+    names = [trace.get("name") for trace in figures["error-0"]["data"] if trace["mode"] == "lines"]
+    assert "CLeaR_A" in names
+    drawn = [trace for trace in figures["state-0"]["data"] if trace["name"] == "CLeaR_A"]
+    assert len(drawn) == 3  # threshold and both buffers of its networks, none of an autoencoder
+    assert {trace["line"]["color"] for trace in drawn} == {"var(--ada)"}

@@ -1,5 +1,5 @@
 import pytest
-from tests.experiment.finished_run import FACTORS, KINDS, run_document
+from tests.experiment.finished_run import FACTORS, KINDS, run_document, with_adaptive
 
 from clearwatt.errors import DataError
 from clearwatt.experiment.report import paper
@@ -116,3 +116,32 @@ def test_intervals_are_told_in_percent_with_who_kept_what_was_promised(write_run
 def test_a_run_of_a_release_without_intervals_has_no_table_of_them(report):
     assert interval_table(report.results) is None
     assert [table.name for table in report.tables] == ["autoencoder", "predictor", "operation"]
+
+
+def test_what_the_adaptive_forecaster_does_not_have_is_left_out_of_its_row(write_run):
+    report = Report.of(write_run(with_adaptive(run_document())))
+    networks, reconstruction = report.table("predictor"), report.table("autoencoder")
+    assert networks.mean("A", "fitting_error") == pytest.approx(0.08)
+    assert networks.mean("A", "updates") == 40
+    assert {metric.key: reconstruction.mean("A", metric.key) for metric in networks.metrics} == (
+        dict.fromkeys(metric.key for metric in networks.metrics)
+    )
+    operation = report.table("operation")
+    assert operation.mean("A", "live_rmse") == pytest.approx(0.06)
+    assert operation.mean("A", "held_samples") == 3_000
+    assert operation.mean("A", "update_seconds") is None
+    for table in (networks, reconstruction, operation):
+        assert "CLeaR_A" in table.note and "our adaptive forecaster" in table.note
+
+
+def test_it_takes_part_in_the_comparison_but_not_in_the_papers_findings(report, write_run):
+    own = Report.of(write_run(with_adaptive(run_document()), "own"))
+    (live,) = (each for each in own.table("operation").metrics if each.key == "live_rmse")
+    assert own.table("operation").best(live) == {"A"}
+    assert own.findings == report.findings
+
+
+def test_a_run_of_an_older_release_has_no_row_and_no_note_of_it(report):
+    for table in report.tables:
+        assert "A" not in table.rows and "CLeaR_A" not in table.note
+    assert report.table("operation").mean("G", "held_samples") is None

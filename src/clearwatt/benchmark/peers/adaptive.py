@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from clearwatt.adaptive import AdaptiveForecaster, AdaptiveSettings
+from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.experiment.adaptive_stream import estimate_seconds, run_adaptive
 from clearwatt.intervals import LEVELS
 
 
@@ -38,36 +39,26 @@ class Adaptive(Peer):
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Warm up on the samples known at the first forecast, then stream all later ones.
 
-        `live` keeps to the delay by itself. It forecasts while it learns, so both are counted.
+        It forecasts while it learns, so both are counted.
         """
-        meter, known = Meter(history), history.known()
-        start = len(known.y)
+        meter = Meter(history)
         with meter.learning():
-            forecaster = AdaptiveForecaster.fit(
-                known.x,
-                known.y,
-                history.at[:start],
-                day=history.day,
-                delay=history.delay,
+            run = run_adaptive(
+                history.x,
+                history.measured,
+                history.at,
+                first=history.first,
+                clock=history.clock,
                 settings=self.settings,
+                names=history.entities,
                 seed=history.seed,
             )
-            fitted = forecaster.deployed.networks(known.x, history.at[:start])
-            live = forecaster.live(history.x[start:], history.measured[start:], history.at[start:])
-            quantiles = calibrate(history, levels=self.levels, fitted=fitted, live=live)
+            quantiles = calibrate(history, levels=self.levels, fitted=run.fitted, live=run.live)
         for column in range(len(history.entities)):
-            meter.trainings[column] = 1 + int(forecaster.trainings[column])
-            meter.count_bytes(column, _bytes_of_one(forecaster, history) + quantiles.state_bytes)
-        return Forecasts(live[-history.steps :], meter.costs, quantiles.by_level)
+            meter.trainings[column] = 1 + int(run.forecaster.trainings[column])
+            meter.count_bytes(column, run.bytes_per_entity + quantiles.state_bytes)
+        return Forecasts(run.live[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: ZoneHistory) -> float:
-        """Proportional to the number of weeks; it trains once a week."""
-        weeks = history.steps / (7 * history.day)
-        return 1.0 + 0.2 * weeks * len(history.entities)
-
-
-def _bytes_of_one(forecaster: AdaptiveForecaster, history: ZoneHistory) -> int:
-    """Bytes held for one entity; inputs that a zone shares count in full, as for all peers."""
-    entities = len(history.entities)
-    shared = forecaster.held * 4 * forecaster.state.frame.view.width
-    return (forecaster.retained_bytes + (entities - 1) * shared) // entities
+        """Proportional to the number of weeks."""
+        return estimate_seconds(history.steps, len(history.entities), day=history.day)

@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import CalibratedQuantiles, calibrate
-from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.clear.component import ClearSettings, Component
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
@@ -21,6 +21,7 @@ from clearwatt.experiment.models import weight_count
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
+from clearwatt.runs.work import MULTIPLY_ADDS
 from clearwatt.training.streams import drive
 
 PRESET = "small"
@@ -30,7 +31,7 @@ UPDATES = 10
 
 
 def _experiment() -> Experiment:
-    return preset(PRESET)
+    return replace(preset(PRESET), instances=tuple(INSTANCES))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import torch
 
 from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import KnownSamples, Power, ZoneHistory
-from clearwatt.benchmark.peer import MULTIPLY_ADDS, Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import Forecasts, Meter, Peer
 from clearwatt.experiment.tasks import training_cost
+from clearwatt.runs.work import MULTIPLY_ADDS
 from clearwatt.training.fleet import Job, Training, train
 from clearwatt.training.networks import Params, Predictor
 

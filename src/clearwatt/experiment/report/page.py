@@ -27,6 +27,7 @@ _SECTIONS = {
     "entity": "One entity",
     "cost": "Cost",
 }
+_LEAD = "Continual learning for power forecasts: the protocol of the paper, on this data."
 _MARKS = {
     FindingVerdict.HOLDS: "holds",
     FindingVerdict.FAILS: "fails",
@@ -47,7 +48,7 @@ def write_experiment_page(report: Report, path: str | Path, *, entity: str | Non
     counts = Counter(member.kind for member in results.entities)
     content = {
         "name": results.name,
-        "lead": "Continual learning for power forecasts: the protocol of the paper, on this data.",
+        "lead": report.learning or _LEAD,
         "links": tuple(_SECTIONS.items()),
         "titles": _SECTIONS,
         "marks": _MARKS,

@@ -15,9 +15,10 @@ COLOURS = {
     "Re": "var(--rec)",
     "ReD": "var(--dec)",
     "G": "var(--gen)",
+    "A": "var(--ada)",
 }
 
 
 def colour(row: str) -> str:
-    """The colour of a row; that of text for an approach that is not in the paper."""
+    """The colour of a row; that of text for an approach without one."""
     return COLOURS.get(row, "var(--ink)")

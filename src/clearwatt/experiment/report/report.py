@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clearwatt.experiment.report.findings import Finding, findings, summary
 from clearwatt.experiment.report.formats import document
+from clearwatt.experiment.report.learning import describe_learning
 from clearwatt.experiment.report.paper import TABLES
 from clearwatt.experiment.report.summary import (
     component_table,
@@ -41,6 +42,11 @@ class Report:
         return cls(results, tuple(tables), findings(pair))
 
     @property
+    def learning(self) -> str:
+        """What learning changed, in a sentence; empty if there is nothing to compare."""
+        return describe_learning(self.results)
+
+    @property
     def summary(self) -> str:
         """How many of the paper's findings hold, in a sentence."""
         return summary(self.findings, entities=len(self.results.entities))
@@ -59,6 +65,7 @@ class Report:
             "instances": list(results.instances),
             "tables": {each.name: document(each, TABLES.get(each.name)) for each in self.tables},
             "kinds": {kind: document(table) for kind, table in kind_tables(results).items()},
+            "learning": self.learning or None,
             "summary": self.summary,
             "findings": [finding.to_dict() for finding in self.findings],
         }

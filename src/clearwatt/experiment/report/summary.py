@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from clearwatt.experiment.intervals import IntervalScores, QuantileScores
-from clearwatt.experiment.records import BaselineRecord, ComponentScore, TrialRecord
+from clearwatt.experiment.records import ADAPTIVE, BaselineRecord, ComponentScore, TrialRecord
 from clearwatt.experiment.report.paper import VALIDATION
 from clearwatt.experiment.report.tables import (
     BASELINES,
@@ -42,7 +42,9 @@ def component_table(results: Results, component: Component) -> Table:
             rows[key] = _baseline_row(scores, shared=shared)
     for key in results.instances:
         rows[key] = _score_row([_part(trial, component) for trial in results.trials_of(key)])
-    note = _validation_note(results, component)
+    note = " ".join(
+        filter(None, [_validation_note(results, component), _own_note(rows, component)])
+    )
     return Table(component, _TITLES[component], COMPONENT_METRICS, rows, note)
 
 
@@ -60,6 +62,11 @@ def operation_table(results: Results) -> Table:
         f"{_late(results)}. Days to recover: of the drifts recovered from. Update time depends on "
         "the machine."
     )
+    if ADAPTIVE in rows:
+        note += (
+            f" {row_name(ADAPTIVE)}: our adaptive forecaster as a whole; its update time is not "
+            "measured apart."
+        )
     return Table("operation", "In operation", OPERATION_METRICS, rows, note)
 
 
@@ -151,6 +158,7 @@ def _operation_row(trials: Sequence[TrialRecord], *, day: float) -> dict[str, Sp
         "recovered": Spread(share, None, len(spans)),
         "recovery_days": Spread.of(recovered),
         "retained_megabytes": _over(trials, lambda trial: trial.retained_bytes / 1e6),
+        "held_samples": _over(trials, lambda trial: trial.held_samples),
         "update_seconds": _over(trials, lambda trial: trial.timing.update_seconds),
     }
 
@@ -196,6 +204,18 @@ def _only(results: Results, kind: str) -> Results:
         entities=tuple(member for member in results.entities if member.name in names),
         trials=tuple(trial for trial in results.trials if trial.entity in names),
         baselines=tuple(each for each in results.baselines if each.entity in names),
+    )
+
+
+def _own_note(rows: Mapping[str, Mapping[str, Spread]], component: Component) -> str:
+    """What the row of the adaptive forecaster is, if there is one."""
+    if ADAPTIVE not in rows:
+        return ""
+    if component == "autoencoder":
+        return f"{row_name(ADAPTIVE)}, our adaptive forecaster, has no autoencoder."
+    return (
+        f"{row_name(ADAPTIVE)}: the networks of our adaptive forecaster, without its terms from "
+        "past power."
     )
 
 

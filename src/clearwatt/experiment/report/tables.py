@@ -8,11 +8,15 @@ from typing import Literal
 
 import numpy as np
 
+from clearwatt.experiment.records import ADAPTIVE
+
 Component = Literal["autoencoder", "predictor"]
 COMPONENTS: tuple[Component, ...] = ("autoencoder", "predictor")
 
 BASELINES = ("U", "L")
 INSTANCES = ("E", "F", "Ra", "Re", "ReD", "G")
+LEARNERS = (*INSTANCES, ADAPTIVE)
+"""Rows that learn: the paper's instances, and our adaptive forecaster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ OPERATION_METRICS = (
     Metric("recovered", "Drifts Recovered From [%]", "recovered %", "high", 0),
     Metric("recovery_days", "Days to Recover", "days", None, 1),
     Metric("retained_megabytes", "Past Retained [MB]", "MB kept", decimals=2),
+    Metric("held_samples", "Past Samples Held", "samples", decimals=0),
     Metric("update_seconds", "Update Time [s]", "update s", decimals=2),
 )
 
@@ -80,7 +85,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows by key (U, L, E, F, Ra, Re, ReD, G), each a ``Spread`` per metric that applies."""
+    """Rows by key (U, L, E, F, Ra, Re, ReD, G, A), each a ``Spread`` per metric that applies."""
 
     name: str
     title: str
@@ -95,7 +100,7 @@ class Table:
 
     def best(self, metric: Metric) -> frozenset[str]:
         """The instances with the best mean, without baselines; none if all are equal."""
-        means = {row: self.mean(row, metric.key) for row in self.rows if row in INSTANCES}
+        means = {row: self.mean(row, metric.key) for row in self.rows if row in LEARNERS}
         known = {row: mean for row, mean in means.items() if mean is not None}
         if metric.better is None or len(set(known.values())) < 2:
             return frozenset()
@@ -104,5 +109,5 @@ class Table:
 
 
 def row_name(row: str) -> str:
-    """The name of a row in the paper: Baseline_U, CLeaR_E."""
+    """The name of a row, as in the paper: Baseline_U, CLeaR_E."""
     return f"{'Baseline' if row in BASELINES else 'CLeaR'}_{row}"

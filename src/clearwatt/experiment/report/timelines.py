@@ -57,6 +57,7 @@ def state_figure(results: Results, entity: str) -> Figure:
         _state_line(results, trial, component=component, quantity=quantity, row=at)
         for at, (quantity, component) in enumerate(rows)
         for trial in trials
+        if component in trial.thresholds
     ]
     titles = [f"{what}<br>{component}" for what, component in rows]
     layout: Figure = {
