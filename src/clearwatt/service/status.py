@@ -32,12 +32,41 @@ class LiveErrors:
 
 
 @dataclass(frozen=True, slots=True)
+class ForecastSkill:
+    """Live forecasts against persistence over the two weeks before the last midnight (UTC).
+
+    ``n`` counts the steps compared. ``rmse`` is the error of the forecasts on them and
+    ``rmse_persistence`` that of repeating the same hour of the last known day, in the entity's
+    unit. ``worse``: the forecasts had the larger error, over two full weeks of readings.
+    """
+
+    n: int = 0
+    rmse: float | None = None
+    rmse_persistence: float | None = None
+    worse: bool = False
+
+    @property
+    def skill(self) -> float | None:
+        """1 - rmse / rmse_persistence: 1 is perfect, below 0 is worse than persistence."""
+        if self.rmse is None or not self.rmse_persistence:
+            return None
+        return 1 - self.rmse / self.rmse_persistence
+
+
+@dataclass(frozen=True, slots=True)
 class IntervalQuality:
-    """Share of the last week's readings inside the 90 % interval, and its mean width."""
+    """Share of readings inside the 90 % interval, and its mean width.
+
+    The two weeks are those before the last midnight (UTC). ``too_narrow``: the interval contained
+    less than 80 % of two full weeks of readings.
+    """
 
     n_week: int = 0
     coverage_week: float | None = None
     width_week: float | None = None
+    n_two_weeks: int = 0
+    coverage_two_weeks: float | None = None
+    too_narrow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +119,7 @@ class EntityStatus:
     candidate: str | None = None
     judged: int = 0
     live: LiveErrors = LiveErrors()
+    skill: ForecastSkill = ForecastSkill()
     spark: tuple[float | None, ...] = ()
     interval: IntervalQuality = IntervalQuality()
     last_update: int | None = None
@@ -120,6 +150,7 @@ class EntityStatus:
             "candidate": self.candidate,
             "judged": self.judged,
             "live": _values(self.live),
+            "skill": _values(self.skill),
             "spark": list(self.spark),
             "interval": _values(self.interval),
             "last_update": self.last_update,
@@ -136,6 +167,7 @@ class EntityStatus:
             candidate=content.get("candidate"),
             judged=content.get("judged", 0),
             live=_record(LiveErrors, content.get("live")),
+            skill=_record(ForecastSkill, content.get("skill")),
             spark=tuple(content.get("spark") or ()),
             interval=_record(IntervalQuality, content.get("interval")),
             last_update=content.get("last_update"),
@@ -227,16 +259,18 @@ class ZoneStatus:
         )
 
 
-_Flat = TypeVar("_Flat", LiveErrors, IntervalQuality, ComponentStatus)
+_Flat = TypeVar("_Flat", LiveErrors, ForecastSkill, IntervalQuality, ComponentStatus)
 
 
 _NAMES = {
     kind: tuple(each.name for each in fields(kind))
-    for kind in (LiveErrors, IntervalQuality, ComponentStatus)
+    for kind in (LiveErrors, ForecastSkill, IntervalQuality, ComponentStatus)
 }
 
 
-def _values(record: LiveErrors | IntervalQuality | ComponentStatus) -> dict[str, Any]:
+def _values(
+    record: LiveErrors | ForecastSkill | IntervalQuality | ComponentStatus,
+) -> dict[str, Any]:
     return {name: getattr(record, name) for name in _NAMES[type(record)]}
 
 

@@ -16,6 +16,7 @@ from clearwatt.service.dashboard.drawing import first_look
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.records import Entity
 from clearwatt.service.registry import UnknownIdError
+from clearwatt.service.views.accuracy import accuracy_warnings
 
 router = APIRouter(include_in_schema=False)
 
@@ -57,6 +58,7 @@ def _context(app: AppContext, entity: Entity) -> dict[str, Any]:
     status = store.status(zone.id)
     return {
         "entity": EntityAnswer.of(entity, status.entity(entity.id)),
+        "warnings": list(accuracy_warnings(status.entity(entity.id))),
         "zone": zone,
         "status": status,
         "shared": status.reconstruction,

@@ -27,6 +27,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("hold", "resume", "approval", "activate", "reject", "exclude"),
         *("release", "drop", "settings", "command refused"),
     ),
+    "Accuracy": (
+        *("worse than persistence", "better than persistence"),
+        *("coverage low", "coverage restored"),
+    ),
     "Readings": ("quarantine", "correction"),
     "The service itself": (
         *("started", "stopped", "learner restarted", "degraded", "damaged"),
@@ -38,6 +42,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 TONES: Mapping[str, str] = {
     **dict.fromkeys(("refused", "awaiting", "quarantine", "fallback", "command refused"), "warn"),
     **dict.fromkeys(("damaged", "degraded", "full", "unavailable", "learner restarted"), "bad"),
+    **dict.fromkeys(("worse than persistence", "coverage low"), "warn"),
     "training failed": "bad",
 }
 

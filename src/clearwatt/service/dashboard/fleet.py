@@ -27,6 +27,7 @@ SHOWN = 50
 TONES: dict[FleetState, str] = {
     "degraded": "bad",
     "awaiting approval": "warn",
+    "inaccurate": "warn",
     "held": "warn",
     "learning": "good",
     "updating": "good",

@@ -47,6 +47,21 @@ _GAUGES: Mapping[str, str] = {
         "Share of the readings of the last week inside the 90 % interval said of them."
     ),
     "clearwatt_interval_width_power": "Mean width of that interval, in the entity's unit.",
+    "clearwatt_interval_coverage_two_weeks_ratio": (
+        "Share of the readings of the two weeks before the last midnight inside the 90 % interval."
+    ),
+    "clearwatt_interval_too_narrow": (
+        "1 if the 90 % interval contained less than 80 % of two full weeks of readings."
+    ),
+    "clearwatt_persistence_rmse_power": (
+        "Error of repeating the last known day over two weeks, in the entity's unit."
+    ),
+    "clearwatt_skill_ratio": (
+        "1 - error of live forecasts / error of repeating the last known day, over two weeks."
+    ),
+    "clearwatt_worse_than_persistence": (
+        "1 if forecasts were worse than repeating the last known day, over two full weeks."
+    ),
     "clearwatt_quarantined_readings": "Readings in quarantine.",
 }
 _COUNTERS: Mapping[str, str] = {
@@ -198,8 +213,15 @@ def _add_entity(sheet: _Sheet, status: EntityStatus, labels: str) -> None:
     sheet.add("clearwatt_live_mae_power", live.mae_day, day)
     sheet.add("clearwatt_live_rmse_power", live.rmse_week, week)
     sheet.add("clearwatt_live_mae_power", live.mae_week, week)
-    sheet.add("clearwatt_interval_coverage_ratio", status.interval.coverage_week, labels)
-    sheet.add("clearwatt_interval_width_power", status.interval.width_week, labels)
+    skill, interval = status.skill, status.interval
+    sheet.add("clearwatt_persistence_rmse_power", skill.rmse_persistence, labels)
+    sheet.add("clearwatt_skill_ratio", skill.skill, labels)
+    sheet.add("clearwatt_worse_than_persistence", int(skill.worse), labels)
+    sheet.add("clearwatt_interval_coverage_ratio", interval.coverage_week, labels)
+    sheet.add("clearwatt_interval_width_power", interval.width_week, labels)
+    two_weeks = interval.coverage_two_weeks
+    sheet.add("clearwatt_interval_coverage_two_weeks_ratio", two_weeks, labels)
+    sheet.add("clearwatt_interval_too_narrow", int(interval.too_narrow), labels)
 
 
 def _add_component(sheet: _Sheet, component: ComponentStatus, labels: str) -> None:

@@ -17,6 +17,7 @@ from clearwatt.service.records import Entity, Zone
 from clearwatt.service.registry import Registry, Roster
 from clearwatt.service.status import EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
+from clearwatt.service.views.accuracy import accuracy_warnings
 
 DAY = 86_400
 WORSE = 2.0
@@ -24,11 +25,23 @@ WORSE = 2.0
 ENOUGH = 0.25
 """Share of a day's readings that its error needs to count."""
 
-AlertKind = Literal["degraded", "awaiting approval", "quarantine"]
-SEVERITY: dict[AlertKind, int] = {"degraded": 3, "awaiting approval": 2, "quarantine": 1}
+AlertKind = Literal["degraded", "awaiting approval", "inaccurate", "quarantine"]
+SEVERITY: dict[AlertKind, int] = {
+    "degraded": 4,
+    "awaiting approval": 3,
+    "inaccurate": 2,
+    "quarantine": 1,
+}
 
 FleetState = Literal[
-    "degraded", "awaiting approval", "updating", "warming up", "learning", "held", "waiting"
+    "degraded",
+    "awaiting approval",
+    "inaccurate",
+    "updating",
+    "warming up",
+    "learning",
+    "held",
+    "waiting",
 ]
 
 
@@ -141,9 +154,14 @@ def view_of(
 
 
 def _state(own: EntityStatus, alerts: tuple[Alert, ...], *, updating: bool) -> FleetState:
-    if any(alert.kind == "degraded" for alert in alerts):
+    kinds = {alert.kind for alert in alerts}
+    if "degraded" in kinds:
         return "degraded"
-    return "updating" if updating and own.state == "learning" else own.state
+    if own.state != "learning":
+        return own.state
+    if "inaccurate" in kinds:
+        return "inaccurate"
+    return "updating" if updating else "learning"
 
 
 def _alerts(
@@ -171,6 +189,8 @@ def _alerts(
             "awaiting approval",
             f"{own.candidate} awaits approval; until then the deployed model forecasts",
         )
+    for message in accuracy_warnings(own):
+        yield Alert("inaccurate", message)
     if count := own.quarantined:
         yield Alert(
             "quarantine",

@@ -87,12 +87,41 @@ class LiveErrorAnswer(Outgoing):
     n_week: int = 0
 
 
+class SkillAnswer(Outgoing):
+    """Live forecasts against persistence over the two weeks before the last midnight (UTC).
+
+    Persistence repeats the same hour of the last known day.
+    """
+
+    skill: float | None = Field(
+        default=None, description="1 - rmse / rmse_persistence; below 0: worse than persistence"
+    )
+    rmse: float | None = Field(default=None, description="Error of the forecasts, unit of power")
+    rmse_persistence: float | None = Field(
+        default=None, description="Error of persistence on the same steps"
+    )
+    n: int = Field(default=0, description="Number of steps compared")
+    worse: bool = Field(
+        default=False,
+        description="Worse than persistence at the last midnight with two full weeks of readings",
+    )
+
+
 class LiveIntervalAnswer(Outgoing):
-    """Coverage and width of the 90 % interval over the readings of the last week."""
+    """Coverage and width of the 90 % interval.
+
+    The two weeks are those before the last midnight (UTC).
+    """
 
     coverage_week: float | None = Field(default=None, description="Share of readings inside")
     width_week: float | None = Field(default=None, description="Mean width, unit of power")
     n_week: int = 0
+    coverage_two_weeks: float | None = Field(default=None, description="Share of readings inside")
+    n_two_weeks: int = 0
+    too_narrow: bool = Field(
+        default=False,
+        description="Below 80 % at the last midnight with two full weeks of readings",
+    )
 
 
 class TimeWindow(Outgoing):
@@ -144,6 +173,7 @@ class EntityAnswer(EntityRecord):
     quarantined: int
     exclusions: list[TimeWindow]
     live: LiveErrorAnswer
+    skill: SkillAnswer
     interval: LiveIntervalAnswer
 
     @classmethod
@@ -170,6 +200,7 @@ class EntityAnswer(EntityRecord):
                 TimeWindow(start=text(start), end=text(end)) for start, end in status.exclusions
             ],
             live=LiveErrorAnswer(**asdict(status.live)),
+            skill=SkillAnswer(**asdict(status.skill), skill=status.skill.skill),
             interval=LiveIntervalAnswer(**asdict(status.interval)),
         )
 

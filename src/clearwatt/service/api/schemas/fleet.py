@@ -62,6 +62,12 @@ class FleetEntity(Outgoing):
     alerts: list[AlertAnswer]
     rmse_day: float | None = Field(description="Live error of the last day, unit of power")
     rmse_week: float | None = Field(description="Live error of the last week")
+    skill: float | None = Field(
+        description="1 - error / error of persistence over two weeks; below 0: worse"
+    )
+    coverage: float | None = Field(
+        description="Share of the readings of two weeks inside the 90 % interval"
+    )
     spark: list[float | None] = Field(description="Error of each of the last 7 days, oldest first")
     novel: int
     familiar: int
@@ -84,6 +90,8 @@ class FleetEntity(Outgoing):
             alerts=[AlertAnswer(kind=kind, message=message) for kind, message in member.alerts],
             rmse_day=status.live.rmse_day,
             rmse_week=status.live.rmse_week,
+            skill=status.skill.skill,
+            coverage=status.interval.coverage_two_weeks,
             spark=list(status.spark),
             novel=component.novel,
             familiar=component.familiar,

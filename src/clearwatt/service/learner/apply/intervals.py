@@ -11,15 +11,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clearwatt.arrays import Float32Array, Float64Array
-from clearwatt.clock import steps_per_day
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array
+from clearwatt.clock import SECONDS_PER_DAY, steps_per_day
 from clearwatt.intervals import CalibratedStream, Calibrator, ForecastFunction, SampleWindow
 from clearwatt.packing import tensors_below
+from clearwatt.service.learner.apply.two_weeks import TwoWeeks
 from clearwatt.service.records import IntervalSnapshot
 from clearwatt.service.status import IntervalQuality
 
 MONITORED = (0.05, 0.95)
 """Levels of the interval whose coverage is reported."""
+LOWEST_COVERAGE = 0.8
+"""Coverage over two weeks below which there is an alert."""
 
 Times = npt.NDArray[np.int64]
 Columns = npt.NDArray[np.int64]
@@ -30,12 +33,14 @@ class ZoneIntervals:
 
     ``low`` and ``high`` (n x entities) are the ends of the monitored interval for the samples of
     the stream's window, given a day before. Steps are times in units of the zone's step.
+    ``coverage`` counts, per day, the readings with an interval and those inside it.
     """
 
     def __init__(self, step: int) -> None:
         self.step, self.day = step, steps_per_day(timedelta(seconds=step))
         self.stream: CalibratedStream | None = None
         self.low = self.high = np.empty((0, 0), np.float32)
+        self.coverage = TwoWeeks(2, fails=_is_low)
         self._published = -1
 
     @property
@@ -57,6 +62,7 @@ class ZoneIntervals:
         warmup = SampleWindow(x, y, times // self.step)
         self.stream = CalibratedStream.start(forecasts, warmup, day=self.day, low=low, high=high)
         self.low = self.high = np.full(self.window.y.shape, np.nan, np.float32)
+        self.coverage.add_columns(y.shape[1])
 
     def join(
         self,
@@ -72,6 +78,7 @@ class ZoneIntervals:
         self.stream.add(forecasts, y.astype(np.float64), times // self.step, low=low, high=high)
         blank = self.window.y[:, -1:]
         self.low, self.high = (np.hstack([each, blank]) for each in (self.low, self.high))
+        self.coverage.add_columns(1)
 
     def observe(
         self, forecasts: Float64Array, y: Float32Array, *, x: Float32Array, times: Times
@@ -83,14 +90,12 @@ class ZoneIntervals:
         quantiles = self.stream.observe(_round_to_single(forecasts), samples, levels=MONITORED)
         assert quantiles is not None
         size = len(self.window.steps)
+        low, high = quantiles.astype(np.float32).transpose(2, 0, 1)
         self.low, self.high = (
             np.concatenate([ends, new])[-size:]
-            for ends, new in zip(
-                (self.low, self.high),
-                quantiles.astype(np.float32).transpose(2, 0, 1),
-                strict=True,
-            )
+            for ends, new in ((self.low, low), (self.high, high))
         )
+        self._count(times, *_compare(y, low, high))
 
     def swap(self, columns: Columns, forecast: ForecastFunction) -> None:
         """Continue with new models of some entities."""
@@ -102,18 +107,41 @@ class ZoneIntervals:
         if self.stream is not None:
             first, last = -(-start // self.step), -(-end // self.step)
             self.stream.forget(columns, first, last)
+            self._count_again(columns, start, end)
+
+    def _count(self, times: Times, known: BoolArray, inside: BoolArray) -> None:
+        """Add the readings known and those inside their interval (n x entities) to their days."""
+        days = times // SECONDS_PER_DAY * SECONDS_PER_DAY
+        for day in np.unique(days):
+            counts = [each[days == day].sum(axis=0) for each in (known, inside)]
+            self.coverage.add(int(day), np.column_stack(counts).astype(np.float64))
+
+    def _count_again(self, columns: Columns, start: int, end: int) -> None:
+        """Count the days of start <= time < end again, from the samples that are left."""
+        first = start // SECONDS_PER_DAY * SECONDS_PER_DAY
+        for day in [day for day in self.coverage.sums if first <= day < end]:
+            self.coverage.clear(day, columns)
+        times = self.window.steps * self.step
+        rows = (times >= first) & (times < -(-end // SECONDS_PER_DAY) * SECONDS_PER_DAY)
+        known, inside = _compare(self.window.y[rows], self.low[rows], self.high[rows])
+        chosen = np.isin(np.arange(known.shape[1]), columns)
+        self._count(times[rows], known & chosen, inside & chosen)
 
     def quality(self, column: int, size: float) -> IntervalQuality:
         """Coverage and mean width of the interval over the last days, in the unit of power."""
-        y, low, high = (each[:, column] for each in (self.window.y, self.low, self.high))
-        known = np.isfinite(y) & np.isfinite(low)
-        if not known.any():
+        low, high = self.low[:, column], self.high[:, column]
+        known, inside = _compare(self.window.y[:, column], low, high)
+        count, contained = self.coverage.total[column].tolist()
+        if not known.any() and not count:
             return IntervalQuality()
-        inside = (y >= low) & (y <= high)
+        widths = (high - low)[known].astype(np.float64)
         return IntervalQuality(
             n_week=int(known.sum()),
-            coverage_week=float(inside[known].mean()),
-            width_week=float((high - low)[known].astype(np.float64).mean() * size),
+            coverage_week=float(inside[known].mean()) if known.any() else None,
+            width_week=float(widths.mean() * size) if known.any() else None,
+            n_two_weeks=int(count),
+            coverage_two_weeks=contained / count if count else None,
+            too_narrow=bool(self.coverage.failing[column]),
         )
 
     @property
@@ -147,7 +175,10 @@ class ZoneIntervals:
         }
         own = self.stream.calibrator.state()[1]
         arrays |= {f"calibrator.{name}": each for name, each in own.items()}
-        return {name: torch.from_numpy(each.copy()) for name, each in arrays.items()}
+        return {
+            **{name: torch.from_numpy(each.copy()) for name, each in arrays.items()},
+            **{f"coverage.{name}": each for name, each in self.coverage.tensors().items()},
+        }
 
     def restore(self, values: dict[str, Any] | None, tensors: dict[str, Tensor]) -> None:
         """Continue from a saved state; its quantiles were published before it was saved."""
@@ -160,6 +191,19 @@ class ZoneIntervals:
         window = SampleWindow(arrays["x"], arrays["y"], arrays["steps"])
         self.stream = CalibratedStream(calibrator, window)
         self._published = calibrator.revision
+        counts = tensors_below(tensors, "coverage.")
+        self.coverage.restore(counts, columns=self.low.shape[1])
+
+
+def _compare(y: Float32Array, low: Float32Array, high: Float32Array) -> tuple[BoolArray, BoolArray]:
+    """Which readings have an interval, and which of them lie inside it."""
+    known = np.isfinite(y) & np.isfinite(low)
+    return known, known & (y >= low) & (y <= high)
+
+
+def _is_low(counts: Float64Array) -> BoolArray:
+    """Which entities have a low coverage, from their counts of readings known and inside."""
+    return np.asarray(counts[:, 1] < LOWEST_COVERAGE * counts[:, 0], np.bool_)
 
 
 def _round_to_single(forecasts: Float64Array) -> Float64Array:

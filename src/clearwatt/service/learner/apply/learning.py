@@ -15,6 +15,7 @@ from clearwatt.clear.detection import reconstruction_errors
 from clearwatt.clear.loop import Deployment
 from clearwatt.data.quality import Reason, assess_readings
 from clearwatt.data.quality_rules import ReadingLimits
+from clearwatt.service.learner.apply.accuracy import check_accuracy
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
@@ -205,6 +206,7 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
         )
         state.intervals.observe(forecasts[piece], known[piece], x=x[piece], times=times[piece])
     _record_live(state, closed.times, readings, covered, live=(forecasts, errors))
+    check_accuracy(state, builder)
     _record_updates(state, builder, deployed, [int(times[place - 1]) for place in places])
 
 

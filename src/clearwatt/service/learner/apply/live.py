@@ -11,9 +11,12 @@ import torch
 from safetensors.numpy import save as pack
 from torch import Tensor
 
-from clearwatt.arrays import Float32Array
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array
+from clearwatt.packing import tensors_below
+from clearwatt.service.learner.apply.persistence import repeat_last_day
+from clearwatt.service.learner.apply.two_weeks import TwoWeeks
 from clearwatt.service.records import SignalDay
-from clearwatt.service.status import LiveErrors
+from clearwatt.service.status import ForecastSkill, LiveErrors
 
 DAY = 86_400
 WEEK = 7 * DAY
@@ -22,10 +25,11 @@ Times = npt.NDArray[np.int64]
 
 
 class LiveForecasts:
-    """Forecasts and errors (n x entities) of at least the last week, in the unit of power.
+    """Forecasts and readings (n x entities) of at least the last week, in the unit of power.
 
-    ``errors`` is forecast minus reading, NaN without a valid reading;
-    ``reconstruction`` (n) is the error of the shared representation.
+    ``readings`` is NaN without a valid reading; ``reconstruction`` (n) is the error of the shared
+    representation. ``skill`` has, per day, the number of steps with a forecast, a reading and
+    persistence, and the sums of the squared errors of the forecasts and of persistence on them.
     """
 
     def __init__(self, zone: str) -> None:
@@ -33,16 +37,19 @@ class LiveForecasts:
         self.times: Times = np.empty(0, np.int64)
         self.reconstruction: Float32Array = np.empty(0, np.float32)
         self.forecasts: Float32Array = np.empty((0, 0), np.float32)
-        self.errors: Float32Array = np.empty((0, 0), np.float32)
+        self.readings: Float32Array = np.empty((0, 0), np.float32)
         self.judged: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self.skill = TwoWeeks(3, fails=_is_worse)
         self._touched: set[int] = set()
+        self._midnights: list[int] = []
 
     def add_columns(self, count: int) -> None:
         """Make room for entities that begin to learn."""
         blank = np.full((len(self.times), count), np.nan, np.float32)
         self.forecasts = np.hstack([self.forecasts, blank])
-        self.errors = np.hstack([self.errors, blank])
+        self.readings = np.hstack([self.readings, blank])
         self.judged = np.concatenate([self.judged, np.zeros(count, np.int64)])
+        self.skill.add_columns(count)
 
     def record(
         self,
@@ -52,13 +59,44 @@ class LiveForecasts:
         forecasts: Float32Array,
         readings: Float32Array,
     ) -> None:
-        """Append closed rows."""
+        """Append closed rows, in order of time."""
+        if len(times) == 0:
+            return
+        newest = int(self.times[-1] if len(self.times) else times[0])
         self.times = np.concatenate([self.times, times])
         self.reconstruction = np.concatenate([self.reconstruction, reconstruction])
         self.forecasts = np.concatenate([self.forecasts, forecasts])
-        self.errors = np.concatenate([self.errors, forecasts - readings])
+        self.readings = np.concatenate([self.readings, readings])
         self.judged = self.judged + np.isfinite(readings).sum(axis=0)
         self._touched.update(int(day) for day in np.unique(times // DAY * DAY))
+        for day in range(newest // DAY * DAY, int(times[-1]) // DAY * DAY, DAY):
+            self._close_day(day)
+
+    def _close_day(self, day: int) -> None:
+        """Add the squared errors of a day whose rows are complete."""
+        inside = slice(*np.searchsorted(self.times, [day, day + DAY]))
+        readings = self.readings[inside].astype(np.float64)
+        repeated = repeat_last_day(self.times[inside], self.times, self.readings)
+        squares = (self.forecasts[inside] - readings) ** 2
+        persistence = (repeated - readings) ** 2
+        compared = np.isfinite(squares) & np.isfinite(persistence)
+        sums = [np.where(compared, each, 0.0).sum(axis=0) for each in (squares, persistence)]
+        self.skill.add(day, np.column_stack([compared.sum(axis=0), *sums]))
+        self._midnights.append(day + DAY)
+
+    def new_midnights(self) -> list[int]:
+        """The midnights (UTC) passed since the last call."""
+        passed, self._midnights = self._midnights, []
+        return passed
+
+    def skill_of(self, column: int) -> ForecastSkill:
+        """Live error against persistence over the two weeks before the last midnight."""
+        count, squares, persistence = self.skill.total[column].tolist()
+        worse = bool(self.skill.failing[column])
+        if count == 0:
+            return ForecastSkill(worse=worse)
+        rmse, reference = np.sqrt(squares / count), np.sqrt(persistence / count)
+        return ForecastSkill(int(count), float(rmse), float(reference), worse)
 
     def errors_of(self, column: int) -> LiveErrors:
         """Live errors over the last day and the last week."""
@@ -66,11 +104,15 @@ class LiveForecasts:
 
     def _errors(self, column: int, span: int) -> tuple[int, float | None, float | None]:
         """Count, root mean square and mean absolute error over the last ``span`` seconds."""
-        errors = self._since(self.errors[:, column], span)
+        errors = self._since(self._errors_of(column), span)
         errors = errors[np.isfinite(errors)].astype(np.float64)
         if len(errors) == 0:
             return 0, None, None
         return len(errors), float(np.sqrt((errors**2).mean())), float(np.abs(errors).mean())
+
+    def _errors_of(self, column: int) -> Float32Array:
+        """Forecast minus reading (n); NaN without a valid reading."""
+        return self.forecasts[:, column] - self.readings[:, column]
 
     def days_of(self, column: int) -> tuple[float | None, ...]:
         """The live error (root mean square) of each of the last seven days, the oldest first."""
@@ -78,7 +120,7 @@ class LiveForecasts:
             return ()
         ends = self.times[-1] - DAY * np.arange(7, -1, -1)
         cuts = np.searchsorted(self.times, ends, side="right")
-        squares = self.errors[:, column].astype(np.float64) ** 2
+        squares = self._errors_of(column).astype(np.float64) ** 2
         days = [squares[start:stop] for start, stop in pairwise(cuts)]
         known = [day[np.isfinite(day)] for day in days]
         return tuple(float(np.sqrt(day.mean())) if len(day) else None for day in known)
@@ -98,11 +140,12 @@ class LiveForecasts:
         touched, self._touched = sorted(self._touched), set()
         days = tuple(self._day(day, numbers) for day in touched)
         if len(self.times):
-            # One day more, because the first day of the week may be written again.
+            # One day more, because the first day of the week may be written again, and because
+            # persistence needs a week before the day that is not complete.
             old = (self.times[-1] - WEEK) // DAY * DAY
             first = int(np.searchsorted(self.times, old))
             self.times, self.reconstruction = self.times[first:], self.reconstruction[first:]
-            self.forecasts, self.errors = self.forecasts[first:], self.errors[first:]
+            self.forecasts, self.readings = self.forecasts[first:], self.readings[first:]
         return days
 
     def _day(self, day: int, numbers: npt.NDArray[np.int64]) -> SignalDay:
@@ -130,7 +173,8 @@ class LiveForecasts:
             "times": torch.from_numpy(self.times.copy()),
             "reconstruction": torch.from_numpy(self.reconstruction.copy()),
             "forecasts": torch.from_numpy(self.forecasts.copy()),
-            "errors": torch.from_numpy(self.errors.copy()),
+            "readings": torch.from_numpy(self.readings.copy()),
+            **{f"skill.{name}": each for name, each in self.skill.tensors().items()},
         }
 
     def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -140,4 +184,13 @@ class LiveForecasts:
         self.times = tensors["live.times"].numpy()
         self.reconstruction = tensors["live.reconstruction"].numpy()
         self.forecasts = tensors["live.forecasts"].numpy()
-        self.errors = tensors["live.errors"].numpy()
+        if "live.readings" in tensors:
+            self.readings = tensors["live.readings"].numpy()
+        else:  # earlier versions saved errors
+            self.readings = self.forecasts - tensors["live.errors"].numpy()
+        self.skill.restore(tensors_below(tensors, "live.skill."), columns=len(self.judged))
+
+
+def _is_worse(sums: Float64Array) -> BoolArray:
+    """Which entities have a larger squared error than persistence, from their sums."""
+    return np.asarray(sums[:, 1] > sums[:, 2], np.bool_)

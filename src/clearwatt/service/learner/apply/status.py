@@ -91,6 +91,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         candidate=waits,
         judged=int(state.live.judged[column]),
         live=state.live.errors_of(column),
+        skill=state.live.skill_of(column),
         spark=state.live.days_of(column),
         interval=state.intervals.quality(column, state.power_size(name)),
         last_update=state.updated.get(key),
