@@ -5,6 +5,7 @@ import json
 from clearwatt.service.status import (
     ComponentStatus,
     EntityStatus,
+    ForecastSkill,
     IntervalQuality,
     LiveErrors,
     ReconstructionStatus,
@@ -19,8 +20,9 @@ ENTITY = EntityStatus(
     candidate="predictor:a:2",
     judged=7,
     live=LiveErrors(4, 1.0, 0.5, 28, 2.0, None),
+    skill=ForecastSkill(28, 2.0, 1.6, worse=True),
     spark=(1.0, None),
-    interval=IntervalQuality(28, 0.9, 3.0),
+    interval=IntervalQuality(28, 0.9, 3.0, 56, 0.7, too_narrow=True),
     last_update=900,
     component=COMPONENT,
     held=True,
@@ -84,6 +86,22 @@ def test_statuses_of_other_versions_can_be_read():
     later = {"state": "held", "new": 1, "entities": {"a": {"state": "held", "new": {"x": 1}}}}
     assert read(later) == ZoneStatus("north", state="held", entities={"a": EntityStatus("held")})
     assert read({"entities": {"a": {"interval": None}}}).entity("a") == EntityStatus()
+
+
+def test_statuses_without_skill_and_coverage_can_be_read():
+    content = ENTITY.to_json()
+    del content["skill"]
+    for key in ("n_two_weeks", "coverage_two_weeks", "too_narrow"):
+        del content["interval"][key]
+    found = EntityStatus.from_json(content)
+    assert found.skill == ForecastSkill()
+    assert found.interval == IntervalQuality(28, 0.9, 3.0)
+
+
+def test_the_skill_is_relative_to_persistence():
+    assert ENTITY.skill.skill == 1 - 2.0 / 1.6
+    assert ForecastSkill().skill is None
+    assert ForecastSkill(28, 2.0, 0.0).skill is None
 
 
 def test_an_entity_that_was_never_seen_waits():

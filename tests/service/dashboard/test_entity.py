@@ -14,6 +14,7 @@ from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import Comparison, Side
 from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.records import Entity, Flag, Outcome, ServiceEvent, Verdict
+from clearwatt.service.status import ForecastSkill, IntervalQuality
 from clearwatt.service.times import text
 
 EVIL = "<script>alert('x')</script>"
@@ -90,6 +91,35 @@ def test_it_shows_where_the_entity_stands_with_units(web):
     assert "predictor:e0:0" in shown
     assert f'data-first="{NOW}" data-last="{NOW + 3 * STEP}"' in shown
     assert shown.count("<h1>") == 1
+
+
+def test_an_entity_that_is_inaccurate_has_a_warning_instead_of_green(web, plant):
+    with_status(
+        plant,
+        skill=ForecastSkill(1344, 5.0, 4.0, worse=True),
+        interval=IntervalQuality(1, 0.9, 3.0, 1344, 0.71, too_narrow=True),
+    )
+    shown = page(web)
+    head = shown.split('data-part="head"')[1].split("</header>")[0]
+    assert "state good" not in head
+    assert '<span class="state warn">learning, inaccurate</span>' in head
+    assert "was 25 % above that of repeating the same hour of the last known day" in head
+    assert "contained only 71 % of the readings" in head
+    assert "5.00 kW RMSE; repeating the last known day: 4.00 kW" in shown
+    answer = web.get("/v1/entities/e0")
+    assert answer["skill"] == {
+        **{"skill": -0.25, "rmse": 5.0, "rmse_persistence": 4.0},
+        **{"n": 1344, "worse": True},
+    }
+    assert answer["interval"]["coverage_two_weeks"] == 0.71
+    assert answer["interval"]["too_narrow"] is True
+
+
+def test_an_entity_as_good_as_its_figures_is_green(web, plant):
+    with_status(plant, skill=ForecastSkill(1344, 3.0, 4.0))
+    head = page(web).split('data-part="head"')[1].split("</header>")[0]
+    assert '<span class="state good">learning</span>' in head
+    assert "notice warn" not in head
 
 
 def test_an_entity_without_anything_has_a_page_too(web, plant):

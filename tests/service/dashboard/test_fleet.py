@@ -9,7 +9,14 @@ from tests.service.application import NOW, Web
 
 from clearwatt.service.dashboard.fleet import SHOWN
 from clearwatt.service.records import Entity, Outcome, Zone
-from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors, ZoneStatus
+from clearwatt.service.status import (
+    ComponentStatus,
+    EntityStatus,
+    ForecastSkill,
+    IntervalQuality,
+    LiveErrors,
+    ZoneStatus,
+)
 
 EVIL = "<script>alert(1)</script>"
 
@@ -86,6 +93,26 @@ def test_a_row_says_how_an_entity_stands_in_words_and_units(web):
     text = web.ask("GET", "/").text
     assert "12.0 kW, 12.0 kW, 12.0 kW, 12.0 kW, 12.0 kW, 12.0 kW, 9.00 kW" in text
     assert 'href="/entities/new%20one"' in text
+
+
+def test_an_entity_worse_than_persistence_looks_like_a_warning(web):
+    worse = status_of(
+        9.0,
+        12.0,
+        skill=ForecastSkill(1344, 12.0, 10.0, worse=True),
+        interval=IntervalQuality(coverage_two_weeks=0.9),
+    )
+    web.store.commit(Outcome(ZoneStatus("north", 4, 1, "learning", entities={"calm": worse})))
+    assert "20 % above that of repeating the same hour of the last known day" in row(web, "calm")
+    markup = web.ask("GET", "/").text.split('data-entity="calm"')[1].split("</tr>")[0]
+    assert '<span class="state warn">inaccurate</span>' in markup
+    assert "25 % below the week" in markup
+    assert "state good" not in markup
+    assert shown(web, state="inaccurate") == ["calm"]
+    (entity,) = web.get("/v1/fleet", state="inaccurate")["entities"]
+    assert entity["skill"] == pytest.approx(-0.2)
+    assert entity["coverage"] == 0.9
+    assert [alert["kind"] for alert in entity["alerts"]] == ["inaccurate"]
 
 
 def test_names_stay_text(web):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.service.plant import HOUR, NOW, Plant
 from tests.service.scraping import scraped, watched
 
 from clearwatt.service.records import Outcome, ServiceEvent, Zone
-from clearwatt.service.status import EntityStatus
+from clearwatt.service.status import EntityStatus, ForecastSkill, IntervalQuality
 from clearwatt.service.store import StoreUnavailableError
 
 
@@ -37,6 +38,25 @@ def test_zones_and_entities_stand_as_their_status_says(plant):
     assert ("clearwatt_live_mae_power", "e1", "week", "north") not in found
     assert found["clearwatt_quarantined_readings", "e1", "north"] == 4
     assert found["clearwatt_updates_total", "predictor", "e1", "north"] == 2
+
+
+def test_skill_and_coverage_are_metrics(plant):
+    plant.deploy()
+    known = replace(
+        plant.status().entity("e1"),
+        skill=ForecastSkill(1344, 5.0, 4.0, worse=True),
+        interval=IntervalQuality(n_two_weeks=1344, coverage_two_weeks=0.7, too_narrow=True),
+    )
+    plant.deploy(entities={"e0": plant.status().entity("e0"), "e1": known})
+    found = scraped(watched(plant))
+    assert found["clearwatt_skill_ratio", "e1", "north"] == -0.25
+    assert found["clearwatt_persistence_rmse_power", "e1", "north"] == 4
+    assert found["clearwatt_worse_than_persistence", "e1", "north"] == 1
+    assert found["clearwatt_interval_coverage_two_weeks_ratio", "e1", "north"] == 0.7
+    assert found["clearwatt_interval_too_narrow", "e1", "north"] == 1
+    assert ("clearwatt_skill_ratio", "e0", "north") not in found
+    assert found["clearwatt_worse_than_persistence", "e0", "north"] == 0
+    assert found["clearwatt_interval_too_narrow", "e0", "north"] == 0
 
 
 def test_learner_and_store_stand_as_they_are(plant):

@@ -7,7 +7,14 @@ import pytest
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import Entity, Outcome, Zone
 from clearwatt.service.registry import Registry
-from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors, ZoneStatus
+from clearwatt.service.status import (
+    ComponentStatus,
+    EntityStatus,
+    ForecastSkill,
+    IntervalQuality,
+    LiveErrors,
+    ZoneStatus,
+)
 from clearwatt.service.store import open_store
 from clearwatt.service.views.overview import Overview, view_of
 
@@ -87,7 +94,33 @@ def test_what_waits_for_a_person_is_an_alert():
     assert alerts(status_of(replace(GOOD, quarantined=3))) == ["quarantine"]
     both = view(status_of(replace(waiting, quarantined=1))).members[0]
     assert [alert.kind for alert in both.alerts] == ["awaiting approval", "quarantine"]
-    assert both.severity == 2
+    assert both.severity == 3
+
+
+def test_an_entity_worse_than_persistence_or_with_narrow_intervals_is_inaccurate():
+    worse = replace(GOOD, skill=ForecastSkill(1344, 5.0, 4.0, worse=True))
+    narrow = replace(GOOD, interval=IntervalQuality(coverage_two_weeks=0.71, too_narrow=True))
+    found = view(status_of(worse, narrow), replace(WELL, updating=("north",))).members
+    assert [member.state for member in found] == ["inaccurate"] * 2
+    assert [member.severity for member in found] == [2, 2]
+    (first,), (second,) = (member.alerts for member in found)
+    assert "25 % above that of repeating the same hour of the last known day" in first.message
+    assert "only 71 % of the readings" in second.message
+
+
+def test_a_skill_below_zero_that_is_not_judged_yet_is_no_alert():
+    early = replace(
+        GOOD,
+        skill=ForecastSkill(96, 5.0, 4.0),
+        interval=IntervalQuality(n_two_weeks=96, coverage_two_weeks=0.2),
+    )
+    assert alerts(status_of(early)) == []
+
+
+def test_a_held_entity_keeps_its_state_and_has_the_alert():
+    held = replace(GOOD, state="held", skill=ForecastSkill(1344, 5.0, 0.0, worse=True))
+    member = view(status_of(held)).members[0]
+    assert (member.state, [alert.kind for alert in member.alerts]) == ("held", ["inaccurate"])
 
 
 def test_a_zone_in_training_updates_those_that_learn():
