@@ -8,6 +8,7 @@ if it is optional, it is None when none of its tensors is there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
@@ -17,6 +18,8 @@ from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_ty
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from clearwatt.errors import StateError
@@ -25,6 +28,8 @@ T = TypeVar("T")
 Values = dict[str, Any]
 Tensors = dict[str, Tensor]
 _ARRAYS = (np.ndarray, Tensor)
+_VALUES = "values.json"
+"""Name of the tensor that holds the plain values among the others."""
 _SEQUENCES = (list, tuple, set, frozenset)
 
 
@@ -49,6 +54,23 @@ def unpack(kind: type[T], values: Mapping[str, object], tensors: Mapping[str, Te
     StateError. A value that is of its field's class already is taken as it is.
     """
     return _unpack_record(kind, values, _Place(dict(tensors)))
+
+
+def to_bytes(packed: Packed) -> bytes:
+    """Values and tensors as one piece, for another process or a database."""
+    text = json.dumps(packed.values).encode()
+    values = {_VALUES: torch.frombuffer(bytearray(text), dtype=torch.uint8)}
+    return save(values | {name: each.contiguous() for name, each in packed.tensors.items()})
+
+
+def from_bytes(content: bytes) -> Packed:
+    """The opposite of `to_bytes`; a StateError if the content is damaged."""
+    try:
+        tensors = load(content)
+        values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise StateError(f"the content cannot be read ({error!r}); it is damaged") from error
+    return Packed(values, tensors)
 
 
 def to_plain(value: object) -> Values:

@@ -156,6 +156,6 @@ class Service:
 
 
 def digest(service: Service) -> str:
-    instance = service.learning.state.instance
-    assert instance is not None
-    return instance.digest()
+    models = service.learning.state.models
+    assert models is not None
+    return models.digest()

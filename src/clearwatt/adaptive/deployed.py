@@ -70,7 +70,7 @@ class AdaptiveDeployed(Deployed):
         return replace(
             self,
             names=tuple(self.names[place] for place in chosen),
-            power=Standardisation(self.power.mean[chosen], self.power.scale[chosen]),
+            power=self.power.only(chosen),
             experts=self.experts.only(chosen),
             recent=self.recent.only(chosen),
         )

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
 
 Trigger = Literal["novelty", "age"]
+Moment = Callable[[int], str]
+"""Turns a step into words."""
+
+
+def step_number(step: int) -> str:
+    """A step in words, where nothing is known but its number."""
+    return f"step {step}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +51,49 @@ class NetworkUpdate:
     @property
     def explanation(self) -> str:
         """Why the update came and what it changed."""
+        return self.explain()
+
+    def explain(self, unit: str = "", moment: Moment = step_number) -> str:
+        """The explanation with the unit of power, and with steps in other words."""
+        unit, since = f" {unit}" if unit else "", moment(self.since)
         why = (
-            f"the networks' error was above {self.threshold_before:.4g} for {self.novel} of "
-            f"{self.samples} samples"
+            f"the networks' error was above {self.threshold_before:.4g}{unit} for {self.novel} of "
+            f"{self.samples} samples since {since}"
             if self.trigger == "novelty"
-            else f"the networks were last updated at step {self.since}"
+            else f"the networks were last updated at {since}"
         )
         first = (
-            f"{self.entity}: {why} since step {self.since}; {100 * self.novel_inputs:.0f} % of the "
-            "inputs since then were unlike what was held."
+            f"{self.entity}: {why}; {100 * self.novel_inputs:.0f} % of the inputs since then were "
+            "unlike what was held."
         )
         if not self.accepted:
             return f"{first} The trained networks were not put into service: {self.reason}."
-        novel = _change(self.novel_error_before, self.novel_error_after)
-        familiar = _change(self.familiar_error_before, self.familiar_error_after)
+        novel = _change(self.novel_error_before, self.novel_error_after, unit)
+        familiar = _change(self.familiar_error_before, self.familiar_error_after, unit)
         return (
             f"{first} Trained {self.epochs} epochs on {self.trained_on} held samples: error on "
             f"novel samples {novel}, on familiar samples {familiar}; "
-            f"threshold {self.threshold_before:.4g} to {self.threshold_after:.4g}."
+            f"threshold {self.threshold_before:.4g} to {self.threshold_after:.4g}{unit}."
+        )
+
+    def scaled(self, factor: float) -> NetworkUpdate:
+        """The same event with errors and thresholds in another unit."""
+        held_back = None if self.held_back is None else self.held_back.scaled(factor)
+        refusal = None if held_back is None else held_back.refusal
+
+        def scale(error: float | None) -> float | None:
+            return None if error is None else error * factor
+
+        return replace(
+            self,
+            threshold_before=self.threshold_before * factor,
+            threshold_after=self.threshold_after * factor,
+            novel_error_before=scale(self.novel_error_before),
+            novel_error_after=scale(self.novel_error_after),
+            familiar_error_before=scale(self.familiar_error_before),
+            familiar_error_after=scale(self.familiar_error_after),
+            held_back=held_back,
+            reason=refusal or self.reason,
         )
 
 
@@ -97,8 +130,12 @@ class TrustShift:
     @property
     def explanation(self) -> str:
         """Which expert is trusted now, and why."""
+        return self.explain()
+
+    def explain(self, moment: Moment = step_number) -> str:
+        """The explanation, with steps in other words."""
         text = (
-            f"{self.entity}: since step {self.step} {self.expert} is trusted most "
+            f"{self.entity}: since {moment(self.step)} {self.expert} is trusted most "
             f"({100 * self.weight:.0f} %), before {self.before}"
         )
         if self.bias is None or self.hours is None:
@@ -110,7 +147,7 @@ class TrustShift:
         )
 
 
-def _change(before: float | None, after: float | None) -> str:
+def _change(before: float | None, after: float | None, unit: str) -> str:
     if before is None or after is None:
         return "not measured (none)"
-    return f"{before:.4g} to {after:.4g}"
+    return f"{before:.4g} to {after:.4g}{unit}"

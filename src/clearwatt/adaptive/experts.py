@@ -55,7 +55,7 @@ class Experts:
             ensemble=replace(self.ensemble, versions=versions),
             coefficients=self.coefficients[:, places],
             weights=self.weights[places],
-            limits=PowerRange(self.limits.low[places], self.limits.high[places]),
+            limits=self.limits.only(places),
         )
 
     def forecast(

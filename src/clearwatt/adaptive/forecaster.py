@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +28,34 @@ from clearwatt.adaptive.samples import (
     forget_measurements,
     with_rows,
 )
-from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.adaptive.settings import AdaptiveSettings, NoveltySettings
 from clearwatt.adaptive.start import join_entity, start_state
 from clearwatt.adaptive.state import LearnerState, pack_state, unpack_state
 from clearwatt.adaptive.steps import checked_steps, columns_of
 from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array, checked_inputs, checked_targets
+from clearwatt.clear.gate import Gate
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import digest_of
 from clearwatt.forecaster import Change, Forecast, Forecaster, Name, Version
-from clearwatt.packing import Packed
+from clearwatt.packing import Packed, Values
 from clearwatt.training.streams import Stream, drive
+
+
+class EndedPeriod(NamedTuple):
+    """The forecasts of a period as issued, how novel its inputs are, and what changed at its end.
+
+    All are empty for samples within a period.
+    """
+
+    forecast: Forecast
+    input_errors: Float64Array
+    """Reconstruction error of the inputs of each step, `n`."""
+    changes: tuple[Change, ...]
+
+    def last(self, otherwise: int) -> int:
+        """Step of the last forecast; another value if there is none."""
+        return int(self.forecast.at[-1]) if len(self.forecast.at) else otherwise
 
 
 class AdaptiveForecaster(Forecaster):
@@ -55,6 +73,8 @@ class AdaptiveForecaster(Forecaster):
 
     def __init__(self, state: LearnerState, rng: np.random.Generator) -> None:
         self.state, self.rng, self.approval = state, rng, False
+        self.approvals: frozenset[Name] = frozenset()
+        """Entities whose trained versions wait for approval, if not all do."""
 
     @classmethod
     def fit(
@@ -169,19 +189,43 @@ class AdaptiveForecaster(Forecaster):
         last = -1
         for block in self._blocks(x, y, at):
             last = max(last, int(block.at[0]) - 1) if last < 0 else last
-            if self._ends_period(block):  # whose rows may be retired once it is learned
-                self.state = recall(self.state)
-            issued = self._issued(self.state, last)
-            if len(issued.at):
-                last = int(issued.at[-1])
-            yield issued, drive(self._take(block))
+            ended = drive(self._follow_block(block, last))
+            last = ended.last(last)
+            yield ended.forecast, ended.changes
         if last >= 0:
             yield self._issued(recall(self.state), last), ()
 
+    def learn_periods(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike, *, after: int
+    ) -> Stream[list[EndedPeriod]]:
+        """Like `learn`, with the forecasts of the periods that ended meanwhile, as issued.
+
+        Args:
+            x: Inputs, `n x d`.
+            y: Measurements, `n x e`; NaN where there is none.
+            at: Steps, `n`, ascending.
+            after: Step of the last forecast that was returned before.
+        """
+        periods: list[EndedPeriod] = []
+        for block in self._blocks(x, y, at):
+            ended = yield from self._follow_block(block, after)
+            after = ended.last(after)
+            if len(ended.forecast.at) or ended.changes:
+                periods.append(ended)
+        return periods
+
+    def _follow_block(self, block: SampleBlock, last: int) -> Stream[EndedPeriod]:
+        """Take in samples; forecasts after a step, as issued, of the periods that have ended."""
+        if self._ends_period(block):  # whose rows may be retired once it is learned
+            self.state = recall(self.state)
+        issued = self._issued(self.state, last)
+        errors = self.state.inputs.errors(self.state.recent.seen[_recalled_after(self.state, last)])
+        changes = yield from self._take(block)
+        return EndedPeriod(issued, errors, changes)
+
     def _issued(self, state: LearnerState, last: int) -> Forecast:
         """Forecasts as issued of the recalled rows after a step."""
-        start = int(np.searchsorted(state.recent.at, last, side="right"))
-        rows = start + np.flatnonzero(state.recent.recalled[start:])
+        rows = _recalled_after(state, last)
         power = state.power.undo(state.recent.power[rows])
         experts = undo_experts(state.power, state.recent.experts[rows])
         return Forecast(state.recent.at[rows], power, experts)
@@ -219,6 +263,16 @@ class AdaptiveForecaster(Forecaster):
             raise StateError(f"{version!r} is no version of {', '.join(map(str, self.names))}")
         (place,) = self._places([version.entity])
         self.state = with_version(self.state, place, version)
+
+    def reject(self, entity: Name) -> None:
+        """Drop the version of an entity that waits for approval."""
+        others = tuple(each for each in self.state.candidates if each.entity != entity)
+        self.state = replace(self.state, candidates=others)
+
+    def change_settings(self, *, novelty: NoveltySettings, gate: Gate | None) -> None:
+        """Update networks by other rules from now on."""
+        settings = replace(self.settings, novelty=novelty, gate=gate)
+        self.state = replace(self.state, frame=replace(self.state.frame, settings=settings))
 
     @property
     def versions(self) -> tuple[NetworkVersion, ...]:
@@ -269,7 +323,9 @@ class AdaptiveForecaster(Forecaster):
     def pack(self) -> Packed:
         """Everything needed to go on, as plain values and tensors."""
         values, tensors = pack_state(self.state)
-        own = {"random": self.rng.bit_generator.state, "approval": self.approval}
+        own: Values = {"random": self.rng.bit_generator.state, "approval": self.approval}
+        if self.approvals:
+            own["approvals"] = sorted(self.approvals, key=str)
         return Packed(values | own, tensors)
 
     def digest(self) -> str:
@@ -289,6 +345,7 @@ class AdaptiveForecaster(Forecaster):
             rng.bit_generator.state = packed.values["random"]
             forecaster = cls(unpack_state(packed), rng)
             forecaster.approval = packed.values["approval"]
+            forecaster.approvals = frozenset(packed.values.get("approvals", ()))
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ClearwattError):
                 raise
@@ -320,7 +377,7 @@ class AdaptiveForecaster(Forecaster):
                 self.state.frame.schedule.period_start(int(block.at[-1])),
                 since=int(block.at[0]),
                 rng=self.rng,
-                approval=self.approval,
+                approvals=frozenset(self.names) if self.approval else self.approvals,
             )
         self.state = with_rows(self.state, block)
         return changes
@@ -330,3 +387,9 @@ class AdaptiveForecaster(Forecaster):
         if unknown:
             raise DataError(f"there is no entity {unknown[0]!r}; there are {self.names}")
         return [self.names.index(name) for name in entities]
+
+
+def _recalled_after(state: LearnerState, last: int) -> npt.NDArray[np.int64]:
+    """Positions of the recalled rows after a step."""
+    start = int(np.searchsorted(state.recent.at, last, side="right"))
+    return start + np.flatnonzero(state.recent.recalled[start:])

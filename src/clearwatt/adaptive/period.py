@@ -15,12 +15,17 @@ from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.updates import HeldSamples, Update, UpdateRequest
 from clearwatt.errors import StateError
-from clearwatt.forecaster import Change
+from clearwatt.forecaster import Change, Name
 from clearwatt.training.streams import Stream
 
 
 def end_period(
-    state: LearnerState, boundary: int, *, since: int, rng: np.random.Generator, approval: bool
+    state: LearnerState,
+    boundary: int,
+    *,
+    since: int,
+    rng: np.random.Generator,
+    approvals: frozenset[Name],
 ) -> Stream[tuple[LearnerState, tuple[Change, ...]]]:
     """Learn everything measured before a step; the state then, and what changed.
 
@@ -29,17 +34,17 @@ def end_period(
         boundary: First step after the period.
         since: First step after it of which a row has arrived, from which on its result is in force.
         rng: Source of randomness.
-        approval: Whether trained networks wait for approval.
+        approvals: Entities whose trained networks wait for approval.
     """
     state = solve(recall(state), boundary)
-    state, changes = yield from update_networks(state, rng=rng, approval=approval)
+    state, changes = yield from update_networks(state, rng=rng, approvals=approvals)
     state = in_service(retire(state, rng), since=since)
     state, shifts = shifts_of_trust(state)
     return state, (*changes, *(Change(shift, None) for shift in shifts))
 
 
 def update_networks(
-    state: LearnerState, *, rng: np.random.Generator, approval: bool
+    state: LearnerState, *, rng: np.random.Generator, approvals: frozenset[Name]
 ) -> Stream[tuple[LearnerState, tuple[Change, ...]]]:
     """Train the networks of every entity that is due, together."""
     requests = due_updates(state)
@@ -62,8 +67,8 @@ def update_networks(
     changes = []
     for number, update in enumerate(updates):
         own = trained[number * shape.size : (number + 1) * shape.size]
+        place, approval = update.request.place, update.request.deployed.entity in approvals
         event, version = update.assess(own, approval=approval)
-        place = update.request.place
         state = replace(state, progress=state.progress.after_update(place, state.boundary))
         if version is not None and approval:
             others = (each for each in state.candidates if each.entity != version.entity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -37,6 +38,11 @@ class PowerRange:
             np.minimum(self.low, -_second_highest(-measured)),
             np.maximum(self.high, _second_highest(measured)),
         )
+
+    def only(self, places: Sequence[int]) -> Self:
+        """The ranges of some entities."""
+        own = list(places)
+        return type(self)(self.low[own], self.high[own])
 
     def joined(self, other: Self) -> Self:
         """The ranges of these entities, then of others."""

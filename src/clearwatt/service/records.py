@@ -219,6 +219,20 @@ class IntervalSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class DeployedSnapshot:
+    """What an adaptive zone forecasts with, besides its versions.
+
+    ``base`` is a packed `clearwatt.adaptive.DeployedBase`, None if it is as before; ``rows`` are
+    the packed rows since.
+    """
+
+    zone: str
+    revision: int
+    base: bytes | None
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of applying journal entries; committed as one transaction."""
 
@@ -228,6 +242,7 @@ class Outcome:
     verdicts: tuple[Verdict, ...] = ()
     signals: tuple[SignalDay, ...] = ()
     intervals: IntervalSnapshot | None = None
+    deployed: DeployedSnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

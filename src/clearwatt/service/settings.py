@@ -2,29 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from clearwatt.adaptive import AdaptiveSettings
+from clearwatt.adaptive.settings import NoveltySettings
 from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.gate import Gate
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import strategy_by_name
 from clearwatt.training.fleet import Training
 
+ForecasterName = Literal["adaptive", "clear"]
+
+CLEAR_ONLY = (
+    "strategy",
+    "parameters",
+    "novelty_capacity",
+    "familiarity_capacity",
+    "epochs",
+    "learning_rate",
+    "width",
+    "layers",
+    "latent",
+    "warmup_epochs",
+    "warmup_patience",
+    "split",
+)
+"""Settings of the forecaster "clear" only, by the names that clients use."""
+ADAPTIVE_ONLY = ("delay", "memory", "novelty_days")
+"""Settings of the forecaster "adaptive" only."""
+
 
 class ZoneSettings(BaseModel):
     """Settings of detection, learning and promotion; the defaults suit most grids.
 
-    ``novelty_capacity`` defaults to a month of readings. ``lateness`` is the number of
-    seconds behind the newest reading of the zone after which a missing one is overdue;
-    ``gate_margin`` None deploys every update, as in the paper; with ``approval`` a person must
-    approve a version before it is deployed.
+    ``forecaster`` is "adaptive", or "clear" for an instance of the paper with a strategy. If it is
+    not given, it is "clear" when a setting of "clear" only is given.
+
+    ``alpha``: a sample is novel if its error exceeds alpha times the usual error. ``lateness`` is
+    the number of seconds behind the newest reading of the zone after which a missing one is
+    overdue. ``gate_margin`` None deploys every update, as in the paper; it defaults to 0.5 for
+    "clear" and to None for "adaptive", which trusts a bad update less by itself. With ``approval``
+    a person must approve a version before it is deployed.
+
+    For "adaptive": ``delay`` is how many seconds before its time a forecast is issued that live
+    errors and intervals are about; ``memory`` is the maximum number of past samples held;
+    ``novelty_days`` is how many days' worth of novel samples make an update due. For "clear":
+    ``novelty_capacity`` is that number in samples, by default a month.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     # An alias is the name that clients and data directories use.
+    forecaster: ForecasterName = "adaptive"
+    delay: int = Field(default=86_400, ge=1, le=7 * 86_400)
+    memory: int = Field(default=3000, ge=200, le=1_000_000)
+    novelty_days: float | None = Field(default=4.0, gt=0, le=366)
     strategy: str = "RecentReplay"
     parameters: dict[str, float | int | str | bool | None] = Field(default_factory=dict)
     novelty_capacity: int | None = Field(default=None, ge=1, le=1_000_000)
@@ -42,6 +79,21 @@ class ZoneSettings(BaseModel):
     warm_up_patience: int | None = Field(default=10, ge=1, alias="warmup_patience")
     split: Literal["random", "temporal"] = "random"
     seed: int = Field(default=0, ge=0, lt=2**31)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, values: object) -> object:
+        """Choose the forecaster by the settings that are given; refuse those of the other."""
+        if not isinstance(values, dict):
+            return values
+        of_clear = [name for name in CLEAR_ONLY if name in values]
+        forecaster = values.get("forecaster", "clear" if of_clear else "adaptive")
+        foreign = of_clear if forecaster == "adaptive" else ADAPTIVE_ONLY
+        for name in foreign:
+            if name in values:
+                raise ValueError(f"{name} is no setting of the forecaster {forecaster!r}")
+        gate = {"gate_margin": None} if forecaster == "adaptive" else {}
+        return {"forecaster": forecaster, **gate, **values}
 
     @classmethod
     def read(cls, values: object) -> ZoneSettings:
@@ -62,10 +114,16 @@ class ZoneSettings(BaseModel):
         strategy = strategy_by_name(settings.strategy, dict(settings.parameters))
         return settings.model_copy(update={"strategy": type(strategy).__name__})
 
+    def changed(self, values: Mapping[str, object]) -> ZoneSettings:
+        """These settings with others in place of some; another forecaster brings its own."""
+        known = self.plain()
+        if values.get("forecaster", self.forecaster) != self.forecaster:
+            own = {*CLEAR_ONLY, *ADAPTIVE_ONLY, "gate_margin"}
+            known = {name: value for name, value in known.items() if name not in own}
+        return self.read({**known, **values})
+
     def core(self, step: int) -> ClearSettings:
         """The settings of the instance; with precise errors its state does not depend on timing."""
-        from clearwatt.clear.gate import Gate
-
         month = 30 * 86_400 // step
         return ClearSettings(
             strategy=strategy_by_name(self.strategy, dict(self.parameters)),
@@ -77,8 +135,20 @@ class ZoneSettings(BaseModel):
             ),
             seed=self.seed,
             precise=True,
-            gate=None if self.gate_margin is None else Gate(margin=self.gate_margin),
+            gate=self._gate,
         )
+
+    def adaptive(self) -> AdaptiveSettings:
+        """The settings of the adaptive forecaster."""
+        return AdaptiveSettings(
+            memory=self.memory,
+            novelty=NoveltySettings(alpha=self.alpha, capacity=self.novelty_days),
+            gate=self._gate,
+        )
+
+    @property
+    def _gate(self) -> Gate | None:
+        return None if self.gate_margin is None else Gate(margin=self.gate_margin)
 
     def warm_up(self, offset: int) -> WarmUp:
         """The training of first models; `offset` is the number of entities that have one."""
@@ -102,5 +172,7 @@ class ZoneSettings(BaseModel):
         )
 
     def plain(self) -> dict[str, Any]:
-        """The settings as JSON values."""
-        return self.model_dump(mode="json", by_alias=True)
+        """The settings as JSON values, without those of the other forecaster."""
+        foreign = CLEAR_ONLY if self.forecaster == "adaptive" else ADAPTIVE_ONLY
+        values = self.model_dump(mode="json", by_alias=True)
+        return {name: value for name, value in values.items() if name not in foreign}

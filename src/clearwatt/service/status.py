@@ -186,7 +186,8 @@ class ZoneStatus:
     ``generation`` grows by one with each change of deployed models. ``until`` is the time of the
     last row learned from, ``watermark`` that of the newest reading. ``scaling`` and ``settings``
     are JSON values (`clearwatt.service.scaling`, `clearwatt.service.settings`), ``intervals`` is
-    the revision of the zone's intervals. ``error`` is why learning fails; None: it does not.
+    the revision of the zone's intervals, ``deployed`` that of what an adaptive zone forecasts with
+    besides its versions. ``error`` is why learning fails; None: it does not.
     """
 
     zone: str
@@ -204,6 +205,7 @@ class ZoneStatus:
     encoder: str | None = None
     reconstruction: ReconstructionStatus | None = None
     intervals: int | None = None
+    deployed: int | None = None
     entities: Mapping[str, EntityStatus] = field(default_factory=dict)
     error: str | None = None
 
@@ -227,6 +229,7 @@ class ZoneStatus:
             "encoder": self.encoder,
             "reconstruction": None if shared is None else shared.to_json(),
             "intervals": self.intervals,
+            "deployed": self.deployed,
             "entities": {name: entity.to_json() for name, entity in self.entities.items()},
         }
         return content if self.error is None else {**content, "error": self.error}
@@ -254,6 +257,7 @@ class ZoneStatus:
             encoder=content.get("encoder"),
             reconstruction=ReconstructionStatus.from_json(shared) if shared else None,
             intervals=content.get("intervals"),
+            deployed=content.get("deployed"),
             entities={name: EntityStatus.from_json(each) for name, each in entities.items()},
             error=content.get("error"),
         )

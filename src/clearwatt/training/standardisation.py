@@ -48,6 +48,11 @@ class Standardisation:
         values: Float64Array = scaled * self.scale + self.mean
         return values
 
+    def only(self, columns: Sequence[int]) -> Self:
+        """The standardisation of some columns."""
+        own = list(columns)
+        return type(self)(self.mean[own], self.scale[own])
+
     def to_dict(self) -> dict[str, list[float]]:
         """Plain values for JSON; floats are exact."""
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist()}

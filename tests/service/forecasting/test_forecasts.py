@@ -346,7 +346,7 @@ def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
     forecaster = ForecastService(service.store, service.files)
     state, hours = service.learning.state, service.world.times[300:320]
     inputs = state.scaling.inputs("north", state.weather.frame(), instants(hours))
-    expected = state.scaling.restore_power(state.instance.predict(inputs), state.columns)
+    expected = state.scaling.restore_power(state.models.instance.predict(inputs), state.columns)
     for column, entity in enumerate(state.columns):
         (forecast,) = forecaster.forecast([entity], int(hours[0]), int(hours[-1]) + 1)
         np.testing.assert_array_equal(forecast.values, expected[:, column])

@@ -238,7 +238,7 @@ class Replay:
 
     def _has_models(self, zone: str) -> bool:
         """Whether a zone has models; entities without history may have none."""
-        return self._client.zone(zone).encoder is not None
+        return self._client.zone(zone).state in ("learning", "held")
 
     def _progress(self, stage: Stage, at: int) -> ReplayProgress:
         return ReplayProgress(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -92,13 +92,17 @@ class EntityForecast:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneRequest:
-    """A request for entities of a zone and times (n), with models and inputs to answer it."""
+    """A request for entities of a zone and times (n), with models and inputs to answer it.
+
+    ``lead_in`` are the inputs of the steps before, as far as the forecasts depend on them.
+    """
 
     zone: Zone
     entities: tuple[Entity, ...]
     times: npt.NDArray[np.int64]
     deployed: DeployedZone
     inputs: Inputs | None
+    lead_in: Inputs | None
     issued_at: float
     levels: tuple[float, ...] = ()
 
@@ -138,8 +142,16 @@ class ZoneRequest:
         covered = self.inputs.complete
         values = np.full((len(ready), len(self.times)), np.nan)
         if covered.any():
-            values[:, covered] = self.deployed.forecast(self.inputs.x[covered], ready)
+            values[:, covered] = self._forecast_steps(self.inputs, ready)
         return dict(zip(ready, values, strict=True))
+
+    def _forecast_steps(self, inputs: Inputs, ready: Sequence[str]) -> Float64Array:
+        """Scaled values (k x n) for the times that have weather."""
+        parts = [part for part in (self.lead_in, inputs) if part is not None]
+        x = np.concatenate([part.x[part.complete] for part in parts])
+        times = np.concatenate([part.times[part.complete] for part in parts])
+        found = self.deployed.forecast(x, times // self.zone.step, ready)
+        return found[:, len(x) - int(inputs.complete.sum()) :]
 
     def _forecast(
         self, store: Store, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]

@@ -44,6 +44,10 @@ class Inputs:
         """Which times have every input (n)."""
         return np.not_equal(self.issued, UNISSUED)
 
+    def part(self, rows: slice) -> Inputs:
+        """Some of the times."""
+        return Inputs(self.times[rows], self.x[rows], self.issued[rows], self.trouble)
+
 
 class Coverage:
     """Cache of a zone's inputs for recent ranges, until its weather changes."""

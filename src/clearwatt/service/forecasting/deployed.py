@@ -1,4 +1,4 @@
-"""The models a zone forecasts with: stacked, single precision, immutable."""
+"""What a zone forecasts with: immutable. The models of an instance are stacked."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from torch import Tensor
 
 from clearwatt.clear.component import Model
 from clearwatt.clear.loop import reconstructor
+from clearwatt.clock import Steps
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
 from clearwatt.intervals import QuantileSnapshot
+from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
 from clearwatt.service.forecasting.library import LoadedModel
 from clearwatt.service.records import IntervalSnapshot
 from clearwatt.service.scaling import read_scaling
@@ -30,9 +32,9 @@ AT_ONCE = 8
 
 
 class Versions(NamedTuple):
-    """The versions that forecast an entity."""
+    """The versions that forecast an entity; an adaptive forecaster has no encoder."""
 
-    encoder: str
+    encoder: str | None
     predictor: str
 
 
@@ -98,7 +100,7 @@ class Widths:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeployedZone:
-    """The models of a zone at one generation.
+    """The models of a zone at one generation: stacked ones, or those of an adaptive forecaster.
 
     ``reasons`` has the reason why an entity has no model, ``trouble`` why the zone has none;
     ``widths`` is None without quantiles.
@@ -111,6 +113,7 @@ class DeployedZone:
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     trouble: str | None = None
     widths: Widths | None = None
+    adaptive: AdaptiveForecasts | None = None
 
     def reason_without_model(self, entity: str) -> str:
         """Why an entity has no model."""
@@ -119,6 +122,9 @@ class DeployedZone:
 
     def versions(self, entity: str) -> Versions | None:
         """The versions that forecast an entity; None if none do."""
+        if self.adaptive is not None:
+            version = self.adaptive.ids.get(entity)
+            return None if version is None else Versions(None, version)
         if entity not in self.places:
             return None
         block, member = self.places[entity]
@@ -126,14 +132,20 @@ class DeployedZone:
         encoder, predictor = (bank.ids[member % len(bank.ids)] for bank in banks)
         return Versions(encoder, predictor)
 
+    def lead_in(self, step: int) -> int:
+        """Number of steps before this one whose inputs its forecast depends on."""
+        return 0 if self.adaptive is None else self.adaptive.lead_in(step)
+
     @torch.inference_mode()
     def forecast(
-        self, x: npt.NDArray[np.float32], entities: Sequence[str]
+        self, x: npt.NDArray[np.float32], steps: Steps, entities: Sequence[str]
     ) -> npt.NDArray[np.float64]:
-        """Scaled forecasts (k x n) of entities that have a model, for inputs (n x d).
+        """Scaled forecasts (k x n) of entities that have a model, for inputs (n x d) of steps (n).
 
-        Computed in double precision, as `Instance.predict` does.
+        Those of stacked models are computed in double precision, as `Instance.predict` does.
         """
+        if self.adaptive is not None:
+            return self.adaptive.forecast(x, steps, entities)
         values = torch.from_numpy(np.ascontiguousarray(x)).double()[None]
         result = np.empty((len(entities), len(x)))
         wanted: dict[int, list[tuple[int, int]]] = {}

@@ -9,8 +9,10 @@ from dataclasses import replace
 from threading import Lock
 
 from clearwatt.errors import ClearwattError, StateError
+from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
 from clearwatt.service.forecasting.deployed import DeployedZone, Widths, deploy
 from clearwatt.service.forecasting.library import Files, Library
+from clearwatt.service.scaling import read_scaling
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
 
@@ -78,10 +80,28 @@ class Deployments:
         if status is None:
             return previous or DeployedZone(_UNKNOWN)
         deployed = previous
-        if previous is None or previous.generation != status.generation:
+        if status.deployed is not None:
+            deployed = self._adaptive(status, previous)
+        elif previous is None or previous.generation != status.generation:
             deployed = deploy(status, self._library.find, previous=previous)
         assert deployed is not None
         return self._with_intervals(deployed, previous, status)
+
+    def _adaptive(self, status: ZoneStatus, previous: DeployedZone | None) -> DeployedZone:
+        """The models of an adaptive zone, as the learner has published them last."""
+        known = None if previous is None else previous.adaptive
+        if previous is not None and known is not None and known.revision == status.deployed:
+            return replace(previous, generation=status.generation)
+        snapshot = self._store.deployed(status.zone)
+        if snapshot is None or status.scaling is None:
+            raise StateError(f"zone {status.zone} has published nothing to forecast with")
+        adaptive = AdaptiveForecasts.assemble(snapshot, self._library.find_networks, previous=known)
+        return DeployedZone(
+            status.generation,
+            read_scaling(status.scaling),
+            reasons=adaptive.reasons,
+            adaptive=adaptive,
+        )
 
     def _with_intervals(
         self, deployed: DeployedZone, previous: DeployedZone | None, status: ZoneStatus

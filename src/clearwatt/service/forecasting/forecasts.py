@@ -108,11 +108,14 @@ class ForecastService:
         levels: Sequence[float],
     ) -> ZoneRequest:
         times = _steps(zone, *span)
-        deployed, inputs = self._deployments.of(zone.id), None
+        deployed, inputs, lead_in = self._deployments.of(zone.id), None, None
         if deployed.scaling is not None:
-            inputs = self._coverage.inputs(zone, deployed.scaling, times)
+            before = deployed.lead_in(int(times[0]) // zone.step)
+            whole = np.arange(times[0] - before * zone.step, times[-1] + 1, zone.step)
+            found = self._coverage.inputs(zone, deployed.scaling, whole)
+            lead_in, inputs = found.part(slice(before)), found.part(slice(before, None))
         return ZoneRequest(
-            zone, tuple(entities), times, deployed, inputs, self._clock(), tuple(levels)
+            zone, tuple(entities), times, deployed, inputs, lead_in, self._clock(), tuple(levels)
         )
 
     def _by_zone(self, names: Sequence[str]) -> dict[str, list[Entity]]:

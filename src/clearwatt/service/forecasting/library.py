@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
+from clearwatt.adaptive import NetworkVersion
+from clearwatt.adaptive.publication import unpack_networks
 from clearwatt.clear.component import Model
 from clearwatt.clear.model_saving import unpack_model
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.files import Saved
 from clearwatt.service.records import ServiceEvent, StoredVersion
 from clearwatt.service.store import Store
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -41,25 +45,32 @@ class Library:
 
     def find(self, version: str) -> LoadedModel:
         """The version, or the newest earlier one of its component that can be read."""
+        return LoadedModel(*self._find(version, _unpack_model))
+
+    def find_networks(self, version: str) -> tuple[str, NetworkVersion]:
+        """Like `find`, for the networks of an adaptive forecaster."""
+        return self._find(version, lambda saved: unpack_networks(saved.values, saved.tensors))
+
+    def _find(self, version: str, unpack: Callable[[Saved], T]) -> tuple[str, T]:
         wanted = self._store.version(version)
         if wanted is None:
             raise StateError(f"version {version} is not known; restore the store from a backup")
         damaged: list[tuple[StoredVersion, str]] = []
         for candidate in self._candidates(wanted):
             try:
-                found = LoadedModel(candidate.id, self._read(candidate))
+                found = self._read(candidate, unpack)
             except StateError as error:
                 damaged.append((candidate, str(error)))
                 continue
-            self._report(damaged, found.version)
-            return found
+            self._report(damaged, candidate.id)
+            return candidate.id, found
         self._report(damaged, None)
         raise StateError(f"{version} is damaged and no earlier version can be read")
 
-    def _read(self, version: StoredVersion) -> Model:
+    def _read(self, version: StoredVersion, unpack: Callable[[Saved], T]) -> T:
         saved = self._files.read(version.path)
         try:
-            return unpack_model(saved.values, saved.tensors, None)
+            return unpack(saved)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"{version.path} is no model ({error!r})") from error
 
@@ -94,3 +105,7 @@ class Library:
             except ClearwattError as error:
                 # A full disk must not prevent the use of the earlier version.
                 _log.warning("damage not recorded", extra={"reason": str(error)})
+
+
+def _unpack_model(saved: Saved) -> Model:
+    return unpack_model(saved.values, saved.tensors, None)

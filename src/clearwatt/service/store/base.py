@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clearwatt.service.records import (
     Command,
+    DeployedSnapshot,
     Entity,
     Entry,
     IntervalSnapshot,
@@ -186,6 +187,11 @@ class Store(ABC):
         """The current quantiles of a zone; None before its first model."""
         with self.reading() as session:
             return outcomes.intervals(session, zone)
+
+    def deployed(self, zone: str) -> DeployedSnapshot | None:
+        """What an adaptive zone forecasts with, besides its versions; None for other zones."""
+        with self.reading() as session:
+            return outcomes.deployed(session, zone)
 
     def add_event(self, event: ServiceEvent) -> None:
         """Record an event from outside the learner."""

@@ -8,6 +8,7 @@ from pydantic_core import from_json
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import (
+    DeployedSnapshot,
     IntervalSnapshot,
     Outcome,
     SignalDay,
@@ -33,6 +34,11 @@ PUT_INTERVALS = Insert(
     "intervals",
     "ON CONFLICT (zone) DO UPDATE SET revision = excluded.revision, "
     "entities = excluded.entities, content = excluded.content",
+)
+PUT_DEPLOYED = Insert(
+    "deployed",
+    "ON CONFLICT (zone) DO UPDATE SET revision = excluded.revision, base = excluded.base, "
+    "latest = excluded.latest",
 )
 PUT_VERSION = Insert(
     "versions",
@@ -60,7 +66,19 @@ def commit(session: Session, outcome: Outcome) -> None:
         session.insert_row(
             PUT_INTERVALS, snapshot.zone, snapshot.revision, entities, snapshot.content
         )
+    if outcome.deployed is not None:
+        _put_deployed(session, outcome.deployed)
     events.record(session, outcome.events)
+
+
+def _put_deployed(session: Session, snapshot: DeployedSnapshot) -> None:
+    zone, revision, rows = snapshot.zone, snapshot.revision, snapshot.rows
+    if snapshot.base is not None:
+        session.insert_row(PUT_DEPLOYED, zone, revision, snapshot.base, rows)
+        return
+    sql = "UPDATE deployed SET revision = ?, latest = ? WHERE zone = ?"
+    if not session.run(sql, revision, rows, zone):
+        raise DataError(f"zone {zone!r} has published no base for its rows")
 
 
 def statuses(session: Session, zones: Sequence[str] | None) -> dict[str, ZoneStatus]:
@@ -104,6 +122,12 @@ def intervals(session: Session, zone: str) -> IntervalSnapshot | None:
     for name, revision, entities, content in rows:
         return IntervalSnapshot(name, revision, tuple(from_json(entities)), content)
     return None
+
+
+def deployed(session: Session, zone: str) -> DeployedSnapshot | None:
+    """What an adaptive zone forecasts with, besides its versions."""
+    rows = session.rows("SELECT zone, revision, base, latest FROM deployed WHERE zone = ?", zone)
+    return DeployedSnapshot(*rows[0]) if rows else None
 
 
 def versions(

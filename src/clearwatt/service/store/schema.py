@@ -84,6 +84,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             zone TEXT PRIMARY KEY REFERENCES zones (id), revision {integer} NOT NULL,
             entities TEXT NOT NULL, content {blob} NOT NULL){strict}""",
     ),
+    (  # 4: adaptive forecasters; zones registered before keep theirs
+        """CREATE TABLE deployed (
+            zone TEXT PRIMARY KEY REFERENCES zones (id), revision {integer} NOT NULL,
+            base {blob} NOT NULL, latest {blob} NOT NULL){strict}""",
+        """UPDATE zones SET settings = '{{"forecaster":"clear"' ||
+            CASE WHEN settings = '{{}}' THEN '}}' ELSE ',' || substr(settings, 2) END""",
+    ),
 )
 
 _TYPES: Mapping[str, Type] = {

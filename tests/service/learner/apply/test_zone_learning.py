@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.service.journals import STEP, Service, World, digest
 
-from clearwatt.service.learner.apply.learning import inputs_at, train_one_by_one
+from clearwatt.service.learner.apply.clear_models import train_one_by_one
+from clearwatt.service.learner.apply.learning import inputs_at
 from clearwatt.service.records import READING, Flag
 from clearwatt.training.streams import drive
 
@@ -57,13 +58,13 @@ def test_the_service_learns_exactly_what_the_experiment_would(tmp_path, world):
     fresh.history()
     fresh.weather(300, len(world.times))
     fresh.catch_up()
-    twin, closed = fresh.learning.state.instance, 300 + state.instance.step
+    twin, closed = fresh.learning.state.models.instance, 300 + state.models.instance.step
     x = inputs_at(fresh.learning.state, world.times[300:closed])
     y = state.scaling.scale_power(world.power[300:closed], state.columns)
     drive(train_one_by_one(twin.stream(x, y)))
     twin.events = ()
     assert twin.predictors[0].updates, "without updates this shows little"
-    assert twin.digest() == state.instance.digest()
+    assert twin.digest() == state.models.instance.digest()
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -123,10 +124,10 @@ def test_a_late_reading_is_kept_and_learned_beside_the_stream(tmp_path, world):
     hole = readings["time"] == world.times[310]
     service.store.add_readings(readings[~hole], at=0.0)
     service.catch_up()
-    before = service.learning.state.instance.inputs.next_row
+    before = service.learning.state.models.instance.inputs.next_row
     service.store.add_readings(readings[hole], at=0.0)
     service.catch_up()
-    assert service.learning.state.instance.inputs.next_row == before + 1
+    assert service.learning.state.models.instance.inputs.next_row == before + 1
     assert service.kinds().count("late") == 2
     series = service.store.readings(
         service.numbers[0], start=int(world.times[310]), end=int(world.times[311])
@@ -162,8 +163,8 @@ def test_an_excluded_window_is_forgotten_and_stays_out(tmp_path, world):
     start, end = int(world.times[870]), int(world.times[880])
     service.command("exclude", "e0", start=start, end=end, reason="meter swapped")
     service.catch_up()
-    predictor = state.instance.predictors[0]
-    times = state.row_times[predictor.held.rows]
+    predictor = state.models.instance.predictors[0]
+    times = state.models.row_times[predictor.held.rows]
     assert not ((times >= start) & (times < end)).any()
     event = service.store.events(kinds=["exclude"])[0]
     assert event.details["forgotten"] > 0
@@ -227,9 +228,9 @@ def test_a_model_that_awaits_approval_is_deployed_by_a_person(tmp_path):
 def test_a_correction_replaces_what_was_learned(tmp_path, world):
     service = played(tmp_path / "a", world)
     state = service.learning.state
-    predictor = state.instance.predictors[0]
+    predictor = state.models.instance.predictors[0]
     row = int(predictor.held.rows[-1])
-    correction = np.array([(service.numbers[0], state.row_times[row], 55.5)], READING)
+    correction = np.array([(service.numbers[0], state.models.row_times[row], 55.5)], READING)
     receipt = service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert receipt.corrections == 1
@@ -249,12 +250,12 @@ def test_a_quarantined_reading_that_is_corrected_is_learned_from(tmp_path, world
     service.catch_up()
     assert len(service.store.quarantine()) == 1
     correction = np.array([(service.numbers[0], world.times[310], right)], READING)
-    before = len(service.learning.state.row_times)
+    before = len(service.learning.state.models.row_times)
     service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert service.store.quarantine() == []
     assert service.status.entities["e0"].quarantined == 0
-    assert len(service.learning.state.row_times) == before + 1
+    assert len(service.learning.state.models.row_times) == before + 1
 
 
 def test_a_newer_candidate_takes_the_place_of_an_older_one(tmp_path):

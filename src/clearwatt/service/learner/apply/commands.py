@@ -8,24 +8,32 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from clearwatt.clear.component import Component
-from clearwatt.clear.deployed_models import DeployedModels, columns_of
-from clearwatt.clear.model_saving import unpack_version
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import learn_beside
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.warm_up import warm_up
+from clearwatt.service.learner.apply.zone_models import ZoneModels
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Command, Flag
-from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
 
 T = TypeVar("T")
 
-FIXED = ("strategy", "parameters", "familiarity_capacity", "width", "layers", "latent", "seed")
+FIXED = (
+    "forecaster",
+    "delay",
+    "memory",
+    "strategy",
+    "parameters",
+    "familiarity_capacity",
+    "width",
+    "layers",
+    "latent",
+    "seed",
+)
 """Settings that cannot change after the first model."""
 
 
@@ -71,15 +79,6 @@ class CommandContext:
                 f"{self.command.kind} needs {name} as {kind.__name__}, not {value!r}"
             )
         return value
-
-    @property
-    def components(self) -> list[Component]:
-        """The components of the entity or zone."""
-        return [
-            part
-            for part in self.state.components
-            if self.command.entity is None or part.entity == self.command.entity
-        ]
 
 
 def apply_command(
@@ -138,8 +137,8 @@ def _resume(context: CommandContext) -> CommandResult:
 
 def _approval(context: CommandContext) -> CommandResult:
     required = context.argument("required", bool)
-    for component in context.components:
-        component.approval = required
+    if context.state.models is not None:
+        context.state.models.require_approval(context.command.entity, required=required)
     effect = (
         "waits for approval before a new model is deployed" if required else "deploys by itself"
     )
@@ -148,20 +147,16 @@ def _approval(context: CommandContext) -> CommandResult:
 
 def _activate(context: CommandContext) -> CommandResult:
     identity = context.argument("version", str)
-    component = _component_of(context.state, identity)
+    state, (models, key) = context.state, _models_of(context.state, identity)
     version = context.store.version(identity)
     if version is None:
         raise DataError(f"there is no model {identity!r}")
-    model = unpack_version(context.builder.files.read(version.path), component)
-    component.activate(model.params, model.threshold, model.state)
-    if context.state.instance is not None:
-        fresh = columns_of(context.state.instance, component.entity)
-        context.state.intervals.swap(fresh, DeployedModels(context.state.instance).predict)
-    candidate = component.candidate
-    if candidate is not None and identity.endswith(f":{candidate.number}"):
-        component.candidate = None
-    before = context.state.deployed.get(context.state.key(component))
-    context.builder.activate(component, identity)
+    candidate = models.candidate(key)
+    models.activate(key, context.builder.files.read(version.path), state.intervals)
+    if identity == f"{key}:{candidate}":
+        models.drop_candidate(key)
+    before = state.deployed.get(key)
+    context.builder.activate(key, identity)
     context.builder.versions.append(replace(version, status="deployed"))
     return CommandResult(
         f"model {identity} is in service instead of {before}; buffers were kept",
@@ -171,21 +166,21 @@ def _activate(context: CommandContext) -> CommandResult:
 
 def _reject(context: CommandContext) -> CommandResult:
     identity = context.argument("version", str)
-    component = _component_of(context.state, identity)
+    models, key = _models_of(context.state, identity)
     version = context.store.version(identity)
-    candidate = component.candidate
-    if version is None or candidate is None or not identity.endswith(f":{candidate.number}"):
+    if version is None or identity != f"{key}:{models.candidate(key)}":
         raise DataError(f"model {identity!r} does not await approval")
-    component.candidate = None
+    models.drop_candidate(key)
     context.builder.versions.append(replace(version, status="refused"))
     return CommandResult(f"model {identity} was rejected", {"version": identity})
 
 
-def _component_of(state: ZoneState, identity: str) -> Component:
-    component = state.component(identity.rpartition(":")[0])
-    if component is None:
+def _models_of(state: ZoneState, identity: str) -> tuple[ZoneModels, str]:
+    """The models of a zone, and the key of the component that a version belongs to."""
+    key = identity.rpartition(":")[0]
+    if state.models is None or not state.models.has_component(key):
         raise DataError(f"model {identity!r} belongs to no component of zone {state.zone.id}")
-    return component
+    return state.models, key
 
 
 def _exclude(context: CommandContext) -> CommandResult:
@@ -205,17 +200,16 @@ def _exclude(context: CommandContext) -> CommandResult:
 
 def _forget(context: CommandContext, names: Sequence[str], start: int, end: int) -> int:
     state = context.state
-    if state.instance is None or not names:
+    if state.models is None or not names:
         return 0
-    times = state.row_times
-    numbers = np.flatnonzero((times >= start) & (times < end))
+    whole = context.command.entity is None
+    count, moments = state.models.forget(None if whole else names, start, end)
     for name in names:
-        for moment in np.unique(times[numbers]):
+        for moment in moments:
             context.builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
     columns = np.array([state.columns.index(name) for name in names], np.int64)
     state.intervals.forget(columns, start, end)
-    whole = context.command.entity is None
-    return state.instance.forget(numbers, None if whole else list(names), inputs=whole)
+    return count
 
 
 def _reason(context: CommandContext) -> dict[str, str]:
@@ -260,22 +254,21 @@ def _settings(context: CommandContext) -> CommandResult:
     if context.command.entity is not None:
         raise ConfigurationError("settings are those of a zone, not of one entity")
     state = context.state
-    wanted = ZoneSettings.read({**state.settings.plain(), **context.command.arguments})
+    before = state.settings.plain()
+    wanted = state.settings.changed(context.command.arguments)
     changed = {
         name: value
         for name, value in wanted.plain().items()
-        if value != state.settings.plain()[name]
+        if name not in before or value != before[name]
     }
     fixed = [name for name in FIXED if name in changed]
-    if fixed and state.instance is not None:
+    if fixed and state.models is not None:
         raise ConfigurationError(
             f"{fixed[0]} cannot change once the zone has learned; register a new zone"
         )
     state.settings = wanted
-    if state.instance is not None:
-        state.instance.settings = wanted.core(state.zone.step)
-        for component in state.components:
-            component.settings = state.instance.settings
+    if state.models is not None:
+        state.models.change_settings(wanted)
     return CommandResult(
         f"settings of zone {state.zone.id} changed: {changed}", {"changed": changed}
     )

@@ -82,7 +82,8 @@ class Intake:
         if rows is None:
             return LateReadings(self._columns[:0], self._times[:0], self._values[:0])
         closed = self._times < rows.next
-        streamed = np.isin(self._times, self.state.row_times)
+        models = self.state.models
+        streamed = closed & False if models is None else models.was_learned(self._times)
         beside = (
             (self._late | closed) & ~self._has_reading & ~(streamed & (self._times < rows.start))
         )
@@ -99,13 +100,8 @@ class Intake:
 
     def _correct(self, place: int) -> None:
         """Replace a learned reading; a missing value removes it."""
-        state, instance = self.state, self.state.instance
-        assert instance is not None
+        state, models = self.state, self.state.models
+        assert models is not None
         name = state.columns[int(self._columns[place])]
-        numbers = np.flatnonzero(state.row_times == self._times[place])
         value = float(self._values[place]) / state.power_size(name)
-        if not np.isfinite(value):
-            instance.forget(numbers, [name])
-            return
-        for number in numbers:
-            instance.correct(int(number), name, value)
+        models.correct(int(self._times[place]), name, value)

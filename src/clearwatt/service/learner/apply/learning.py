@@ -1,8 +1,7 @@
-"""Learning from closed rows: quality checks, live errors, and the instance's loop."""
+"""Learning from closed rows: quality checks, then the zone's models, then live errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +9,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clear.deployed_models import DeployedModels
-from clearwatt.clear.detection import reconstruction_errors
-from clearwatt.clear.loop import Deployment
 from clearwatt.data.quality import Reason, assess_readings
 from clearwatt.data.quality_rules import ReadingLimits
 from clearwatt.service.learner.apply.accuracy import check_accuracy
@@ -20,9 +16,9 @@ from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.weather import instants
+from clearwatt.service.learner.apply.zone_models import Learned, LiveRows, RowBlock
 from clearwatt.service.learner.apply.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
-from clearwatt.training.fleet import Trained
 from clearwatt.training.streams import Stream
 
 Times = npt.NDArray[np.int64]
@@ -45,9 +41,9 @@ class ClosedRows(NamedTuple):
 def advance(state: ZoneState, builder: OutcomeBuilder) -> Stream[None]:
     """Learn from every row that can be closed."""
     closed = _closed_rows(state)
-    if closed is None or state.rows is None:
+    if closed is None or state.rows is None or state.models is None:
         return
-    for start, stop in _pieces(closed.times, _longest(state)):
+    for start, stop in _pieces(closed.times, state.models.rows_at_once):
         yield from _learn(state, builder, closed.part(start, stop))
     state.rows.close(len(closed.times), keep=state.keep)
     state.weather.forget_before(state.rows.start)
@@ -57,7 +53,7 @@ def learn_late(
     state: ZoneState, builder: OutcomeBuilder, late: LateReadings, *, key: str
 ) -> Stream[None]:
     """Learn from readings whose rows are closed already."""
-    if len(late.times) == 0 or state.instance is None:
+    if len(late.times) == 0 or state.models is None:
         return
     plausible = np.array(
         [
@@ -97,8 +93,7 @@ def learn_late(
 
 def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) -> Stream[None]:
     """Learn from readings of closed rows, with the errors of the current models."""
-    instance = state.instance
-    if instance is None or state.scaling is None or len(late.times) == 0:
+    if state.models is None or state.scaling is None or len(late.times) == 0:
         return
     times = np.unique(late.times)
     readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
@@ -108,17 +103,16 @@ def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) 
     usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
-    moment = None if state.rows is None else state.rows.next - state.rows.step
-    before = instance.inputs.next_row
-    for start in range(0, int(usable.sum()), _longest(state)):
-        piece = slice(start, start + _longest(state))
-        deployed = yield from train_one_by_one(
-            instance.stream_late(x[usable][piece], y[usable][piece])
-        )
-        models = DeployedModels(instance)
-        state.intervals.swap(models.deploy(deployed), models.predict)
-        _record_updates(state, builder, deployed, [moment or int(times[-1])] * len(deployed))
-    _add_row_times(state, times[usable], instance.inputs.next_row - before)
+    moment = int(times[-1]) if state.rows is None else state.rows.next - state.rows.step
+    learned = yield from state.models.learn_late(
+        times[usable],
+        x[usable],
+        y[usable],
+        moment=moment,
+        intervals=state.intervals,
+        units=state.units,
+    )
+    _record(state, builder, learned)
 
 
 def inputs_at(state: ZoneState, times: Times) -> Float32Array:
@@ -136,23 +130,9 @@ def covers(x: Float32Array) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isfinite(x).all(axis=1), np.bool_)
 
 
-def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
-    """Train jobs one at a time, so that results do not depend on which jobs wait together."""
-    try:
-        jobs = next(stream)
-        while True:
-            trained: list[Trained] = []
-            for job in jobs:
-                trained += yield (job,)
-            jobs = stream.send(trained)
-    except StopIteration as stop:
-        deployed: list[Deployment] = stop.value
-        return deployed
-
-
 def _closed_rows(state: ZoneState) -> ClosedRows | None:
     rows = state.rows
-    if rows is None or state.instance is None or len(rows.open_times) == 0:
+    if rows is None or state.models is None or len(rows.open_times) == 0:
         return None
     times = rows.open_times
     x = inputs_at(state, times)
@@ -168,12 +148,6 @@ def _closed_rows(state: ZoneState) -> ClosedRows | None:
     return ClosedRows(times[:count], x[:count], rows.values[piece].copy(), codes[piece])
 
 
-def _longest(state: ZoneState) -> int:
-    """Maximum number of rows learned at once; no component can update twice within them."""
-    assert state.instance is not None
-    return state.instance.settings.novelty_capacity
-
-
 def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
     """Ranges of rows, cut at midnight and after ``longest`` rows."""
     cuts = [0]
@@ -184,30 +158,30 @@ def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
 
 
 def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Stream[None]:
-    instance = state.instance
-    assert instance is not None
+    assert state.models is not None
     readings = _trusted_readings(state, builder, closed)
-    covered = covers(closed.x)
-    times, x = closed.times[covered], closed.x[covered]
-    models, deployed, step = DeployedModels(instance), [], instance.step
-    known = _targets(state, closed.times, readings)[covered]
-    if WHOLE_ZONE not in state.held and len(x):
+    known, learns = _targets(state, closed.times, readings), WHOLE_ZONE not in state.held
+    if learns:
         _flag_excluded(state, builder, closed.times)
-        row = instance.inputs.next_row
-        deployed = yield from train_one_by_one(instance.stream(x, _mask_held(state, known)))
-        _add_row_times(state, times, instance.inputs.next_row - row)
-    places = [each.event.step - step for each in deployed]
-    forecasts, errors = np.empty(known.shape), np.empty(len(x), np.float32)
-    for piece, fresh in models.deploy_along(len(x), list(zip(places, deployed, strict=True))):
-        state.intervals.swap(fresh, models.predict)
-        forecasts[piece] = models.predict(x[piece])
-        errors[piece] = reconstruction_errors(
-            x[piece], models.reconstruct(x[piece]).astype(np.float32)
-        )
-        state.intervals.observe(forecasts[piece], known[piece], x=x[piece], times=times[piece])
-    _record_live(state, closed.times, readings, covered, live=(forecasts, errors))
-    check_accuracy(state, builder)
-    _record_updates(state, builder, deployed, [int(times[place - 1]) for place in places])
+    rows = RowBlock(
+        closed.times,
+        closed.x,
+        covered=covers(closed.x),
+        known=known,
+        targets=_mask_held(state, known),
+        readings=readings,
+        learns=learns,
+    )
+    learned = yield from state.models.learn(rows, state.intervals, state.units)
+    _record(state, builder, learned)
+
+
+def _record(state: ZoneState, builder: OutcomeBuilder, learned: Learned) -> None:
+    for rows in learned.live:
+        _record_live(state, rows)
+        check_accuracy(state, builder)
+    for change in learned.changes:
+        builder.change(change)
 
 
 def _trusted_readings(
@@ -251,21 +225,15 @@ def _quarantine(
         )
 
 
-def _record_live(
-    state: ZoneState,
-    times: Times,
-    readings: Float32Array,
-    covered: npt.NDArray[np.bool_],
-    *,
-    live: tuple[npt.NDArray[np.float64], Float32Array],
-) -> None:
-    """Record forecasts and reconstruction errors of the models deployed before these rows."""
+def _record_live(state: ZoneState, rows: LiveRows) -> None:
+    """Record forecasts and input errors of rows, by the models deployed before them."""
     assert state.scaling is not None
-    forecasts = np.full(readings.shape, np.nan, np.float32)
-    errors = np.full(len(readings), np.nan, np.float32)
-    forecasts[covered] = state.scaling.restore_power(live[0], state.columns)
-    errors[covered] = live[1]
-    state.live.record(times, reconstruction=errors, forecasts=forecasts, readings=readings)
+    state.live.record(
+        rows.times,
+        reconstruction=rows.input_errors,
+        forecasts=state.scaling.restore_power(rows.forecasts, state.columns).astype(np.float32),
+        readings=rows.readings,
+    )
 
 
 def _mask_held(state: ZoneState, measured: Float32Array) -> Float32Array:
@@ -289,30 +257,6 @@ def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> N
     for name in state.columns:
         for moment in times[state.exclusion_mask(name, times)]:
             builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
-
-
-def _add_row_times(state: ZoneState, times: Times, count: int) -> None:
-    """Append the times of new rows of the instance; a frozen instance has none."""
-    state.row_times = np.concatenate([state.row_times, times[:count]])
-
-
-def _record_updates(
-    state: ZoneState,
-    builder: OutcomeBuilder,
-    deployed: Sequence[Deployment],
-    moments: Sequence[int],
-) -> None:
-    assert state.instance is not None
-    state.instance.events = ()  # the store keeps them
-    for deployment, moment in zip(deployed, moments, strict=True):
-        event = deployment.event
-        component = next(
-            part
-            for part in state.components
-            if part.name == event.component and part.entity == event.entity
-        )
-        state.updated[state.key(component)] = moment
-        builder.update(component, event, time=moment)
 
 
 def _in_range(state: ZoneState, column: int, value: float) -> bool:

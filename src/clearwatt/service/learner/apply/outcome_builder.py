@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from clearwatt.clear.component import Component
-from clearwatt.clear.events import UpdateEvent
-from clearwatt.clear.model_saving import pack_version
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.learner.apply.status import zone_status
+from clearwatt.service.learner.apply.zone_models import ModelChange, TrainedVersion
 from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import (
+    DeployedSnapshot,
     Flag,
     Outcome,
     ServiceEvent,
@@ -21,8 +19,6 @@ from clearwatt.service.records import (
     Verdict,
     VersionStatus,
 )
-
-_NOT_DEPLOYED = {True: "awaiting", False: "refused"}
 
 
 class OutcomeBuilder:
@@ -44,6 +40,7 @@ class OutcomeBuilder:
             verdicts=tuple(self.verdicts),
             signals=state.live.days(state.numbers),
             intervals=state.intervals.new_snapshot(state.zone.id, state.numbers),
+            deployed=self._snapshot(),
         )
         self.events, self.versions, self.verdicts = [], [], []
         return outcome
@@ -78,71 +75,57 @@ class OutcomeBuilder:
         """Add the flag of a reading."""
         self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
 
-    def update(self, component: Component, event: UpdateEvent, *, time: int) -> None:
-        """Add an update: its event and, unless it was refused, its model."""
-        key = self.state.key(component)
-        size = 1.0 if component.name == "autoencoder" else self.state.power_size(str(event.entity))
-        event = event.scaled(size)
-        before = self.state.deployed.get(key)
-        version = self._version_of(component, event, time=time)
-        kind = "update" if event.accepted else _NOT_DEPLOYED[version is not None]
+    def change(self, change: ModelChange) -> None:
+        """Add a change of the models: its event, and the version it brought about."""
+        before, version = self.state.deployed.get(change.key), change.version
+        if change.kind != "trust":
+            self.state.updated[change.key] = change.time
+        if version is not None and change.kind == "update":
+            self.deploy(version, time=change.time, event=change.identity)
+        elif version is not None:
+            self._write(version, "awaiting", time=change.time, event=change.identity)
+        after = None if version is None else version.id
         self.event(
-            f"update:{key}:{component.updates}",
-            kind,
-            event.explain(self._unit_of(component)),
-            entity=None if event.entity is None else str(event.entity),
-            time=time,
-            details={**asdict(event), "before": before, "after": version, "unit": "power"},
+            change.identity,
+            change.kind,
+            change.message,
+            entity=change.entity,
+            time=change.time,
+            details={**change.details, "before": before, "after": after, "unit": "power"},
         )
 
-    def _unit_of(self, component: Component) -> str:
-        """The unit of a component's errors: power has one, the representation has none."""
-        if component.name != "predictor":
-            return ""
-        return self.state.entities[str(component.entity)].unit
+    def deploy(
+        self, version: TrainedVersion, *, time: int | None, event: str | None = None
+    ) -> None:
+        """Write a model and make it the deployed one of its component."""
+        self._write(version, "deployed", time=time, event=event)
+        self.activate(version.key, version.id)
 
-    def _version_of(self, component: Component, event: UpdateEvent, *, time: int) -> str | None:
-        if event.accepted:
-            return self.deploy(component, time=time, event=True)
-        candidate = component.candidate
-        if candidate is None or candidate.number != component.updates:
-            return None
-        return self._write_version(component, "awaiting", time=time, event=True)
-
-    def deploy(self, component: Component, *, time: int | None, event: bool = False) -> str:
-        """Write a component's model and make it the deployed one."""
-        version = self._write_version(component, "deployed", time=time, event=event)
-        self.activate(component, version)
-        return version
-
-    def activate(self, component: Component, version: str) -> None:
+    def activate(self, key: str, version: str) -> None:
         """Make a version the deployed one of a component."""
-        self.state.deployed[self.state.key(component)] = version
+        self.state.deployed[key] = version
         self.state.generation += 1
 
-    def _write_version(
-        self, component: Component, status: VersionStatus, *, time: int | None, event: bool
-    ) -> str:
-        key = self.state.key(component)
-        version = f"{key}:{component.updates}"
-        model = component if status == "deployed" else component.candidate
-        assert model is not None
-        path = self.files.write(version, *pack_version(model))
-        entity = None if component.entity is None else str(component.entity)
-        size = self.state.power_size(entity) if entity and component.name == "predictor" else 1.0
+    def _write(
+        self, version: TrainedVersion, status: VersionStatus, *, time: int | None, event: str | None
+    ) -> None:
+        path = self.files.write(version.id, *version.content)
         self.versions.append(
             StoredVersion(
-                id=version,
-                component=component.name,
+                id=version.id,
+                component=version.component,
                 zone=self.state.zone.id,
-                entity=entity,
-                number=component.updates,
+                entity=version.entity,
+                number=version.number,
                 status=status,
                 at=clock.time(),
                 time=time,
-                threshold=float(model.threshold) * size,
+                threshold=version.threshold,
                 path=path,
-                event=f"update:{version}" if event else None,
+                event=event,
             )
         )
-        return version
+
+    def _snapshot(self) -> DeployedSnapshot | None:
+        found = None if self.state.models is None else self.state.models.new_snapshot()
+        return None if found is None else DeployedSnapshot(self.state.zone.id, *found)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-from clearwatt.clear.component import Component
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.scaling import scaling_values
 from clearwatt.service.status import (
-    ComponentStatus,
     EntityStatus,
     ReconstructionStatus,
     ZonePhase,
@@ -18,7 +14,7 @@ from clearwatt.service.status import (
 
 def zone_status(state: ZoneState) -> ZoneStatus:
     """The status of a zone after the last entry applied."""
-    rows, instance = state.rows, state.instance
+    rows, models = state.rows, state.models
     return ZoneStatus(
         zone=state.zone.id,
         position=state.position,
@@ -27,14 +23,15 @@ def zone_status(state: ZoneState) -> ZoneStatus:
         until=None if rows is None else rows.next - rows.step,
         watermark=None if rows is None else rows.watermark,
         pending_rows=0 if rows is None else len(rows.open_times),
-        steps=0 if instance is None else instance.step,
-        retained_bytes=0 if instance is None else instance.retained_bytes,
+        steps=0 if models is None else models.steps,
+        retained_bytes=0 if models is None else models.retained_bytes,
         scaling=None if state.scaling is None else scaling_values(state.scaling),
         columns=() if state.scaling is None else tuple(state.scaling.columns(state.zone.id)),
         settings=state.settings.plain(),
         encoder=state.deployed.get(f"autoencoder:{state.zone.id}"),
         reconstruction=_reconstruction(state),
         intervals=state.intervals.revision,
+        deployed=None if models is None else models.revision,
         entities={name: _entity(state, name) for name in state.entities},
     )
 
@@ -44,26 +41,13 @@ def _phase(state: ZoneState) -> ZonePhase:
         return "held"
     if state.warming:
         return "warming up"
-    return "waiting" if state.instance is None else "learning"
+    return "waiting" if state.models is None else "learning"
 
 
 def _reconstruction(state: ZoneState) -> ReconstructionStatus | None:
-    if state.instance is None:
+    if state.models is None:
         return None
-    shared = _component(state.instance.autoencoders[0], 1.0)
-    return ReconstructionStatus(shared, state.live.reconstruction_day)
-
-
-def _component(component: Component, size: float) -> ComponentStatus:
-    threshold = component.threshold * size
-    return ComponentStatus(
-        threshold=threshold if math.isfinite(threshold) else None,
-        novel=len(component.novelty),
-        familiar=component.familiarity.seen,
-        capacity=component.settings.novelty_capacity,
-        updates=component.updates,
-        approval=component.approval,
-    )
+    return ReconstructionStatus(state.models.input_status(), state.live.reconstruction_day)
 
 
 def _entity(state: ZoneState, name: str) -> EntityStatus:
@@ -71,7 +55,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
     windows = (*state.exclusions.get(name, []), *state.exclusions.get(WHOLE_ZONE, []))
     quarantined = len(state.quarantined.get(name, {}))
     received = sum(map(len, state.waiting.get(state.entities[name].number, [])))
-    if state.instance is None or name not in state.columns:
+    if state.models is None or name not in state.columns:
         return EntityStatus(
             state="warming up" if name in state.warming else "waiting",
             held=held,
@@ -79,15 +63,14 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
             quarantined=quarantined,
             received=received,
         )
-    column = state.columns.index(name)
-    predictor = state.instance.predictors[column]
-    key = state.key(predictor)
-    candidate = predictor.candidate
-    waits = None if candidate is None else f"{key}:{candidate.number}"
+    column, models = state.columns.index(name), state.models
+    key, encoder = f"predictor:{name}", models.encoder_key(name)
+    candidate = models.candidate(key)
+    waits = None if candidate is None else f"{key}:{candidate}"
     return EntityStatus(
         state="held" if held else ("awaiting approval" if waits else "learning"),
         predictor=state.deployed.get(key),
-        encoder=state.deployed.get(state.key(state.instance.autoencoder_of(column))),
+        encoder=None if encoder is None else state.deployed.get(encoder),
         candidate=waits,
         judged=int(state.live.judged[column]),
         live=state.live.errors_of(column),
@@ -95,7 +78,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         spark=state.live.days_of(column),
         interval=state.intervals.quality(column, state.power_size(name)),
         last_update=state.updated.get(key),
-        component=_component(predictor, state.power_size(name)),
+        component=models.entity_status(name, state.units[name]),
         held=held,
         exclusions=windows,
         quarantined=quarantined,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clearwatt.clear.component import Model
-from clearwatt.clear.deployed_models import DeployedModels, columns_of
 from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.data.quality import Reason
-from clearwatt.errors import DataError
+from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.intervals import physical_limits
+from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
+from clearwatt.service.learner.apply.clear_models import ClearModels
 from clearwatt.service.learner.apply.imported_models import ImportedModels
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import learn_beside
@@ -24,9 +24,9 @@ from clearwatt.service.learner.apply.warm_up_data import (
     WarmUpData,
     arrange_history,
     on_clock,
-    train,
 )
 from clearwatt.service.learner.apply.weather import LatestWeather
+from clearwatt.service.learner.apply.zone_models import ValidationErrors, WarmUpSamples
 from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import READING, Flag, Readings
 from clearwatt.service.store import Store
@@ -59,16 +59,9 @@ def warm_up(
     folder = arguments.get("folder")
     imported = None if folder is None else ImportedModels(builder.files.root / str(folder))
     data = _warm_up_data(state, store, names, arguments, imported)
-    if imported is None:
-        trained = yield from train(
-            state.settings,
-            data,
-            representation=_representation(state),
-            offset=len(state.columns),
-        )
-    else:
-        trained = imported.models(names)
-    late = _begin(state, names, data, trained)
+    trained = None if imported is None else imported.models(names)
+    validation = yield from _begin(state, names, data, trained)
+    late = _enter(state, names, data)
     _record_start(state, builder, names, data)
     yield from learn_beside(state, builder, late)
     others = " and others" if len(names) > NAMED else ""
@@ -77,8 +70,6 @@ def warm_up(
         f"{written(int(data.times[0]))} to {written(int(data.times[-1]))}, and forecast "
         "from now on"
     )
-    errors = [model.validation_rmse for model in trained.predictors]
-    validation = dict(zip(names, errors, strict=True))
     return message, {"entities": names, "rows": len(data.times), "validation": validation}
 
 
@@ -134,7 +125,7 @@ def _warm_up_data(
 
 def _weather(state: ZoneState, store: Store, series: Sequence[EntityReadings]) -> LatestWeather:
     """The weather of these times; from the store if it is no longer in memory."""
-    if state.instance is None:
+    if state.models is None:
         return state.weather
     times = np.concatenate([times for times, _ in series])
     weather = LatestWeather(state.zone.variables)
@@ -145,58 +136,38 @@ def _weather(state: ZoneState, store: Store, series: Sequence[EntityReadings]) -
     return weather
 
 
-def _representation(state: ZoneState) -> Model | None:
-    if state.instance is None:
-        return None
-    shared = state.instance.autoencoders[0]
-    return Model(shared.network, shared.params)
-
-
 def _begin(
-    state: ZoneState, names: Sequence[str], data: WarmUpData, trained: WarmUpModels
-) -> LateReadings:
-    """Deploy the first models and set the clock to the end of history; returns late readings."""
-    if state.instance is None:
-        settings = state.settings.core(state.zone.step)
-        state.instance = trained.start(settings, data.x, data.y, names=names)
-        state.row_times = np.concatenate([state.row_times, data.times])
-        state.intervals.begin(
-            state.instance.predict(data.x),
-            data.y,
-            x=data.x,
-            times=data.times,
-            limits=[_limits(state, data, at) for at in enumerate(names)],
+    state: ZoneState, names: Sequence[str], data: WarmUpData, imported: WarmUpModels | None
+) -> Stream[ValidationErrors]:
+    """Train the first models of entities, or take imported ones."""
+    samples = WarmUpSamples(
+        data.times,
+        data.x,
+        data.y,
+        columns=data.scaling.columns(state.zone.id),
+        limits=[_limits(state, data, member) for member in enumerate(names)],
+    )
+    models, intervals = state.models, state.intervals
+    if imported is not None and state.settings.forecaster != "clear":
+        raise ConfigurationError(
+            f"models of an experiment can be imported only with the forecaster 'clear'; zone "
+            f"{state.zone.id} has {state.settings.forecaster!r}"
+        )
+    if isinstance(models, ClearModels):
+        validation = yield from models.join(names, samples, intervals, imported=imported)
+    elif models is not None:
+        validation = yield from models.join(names, samples, intervals)
+    elif state.settings.forecaster == "clear":
+        state.models, validation = yield from ClearModels.start(
+            state.clear_zone, names, samples, intervals, imported=imported
         )
     else:
-        for column, (name, model) in enumerate(zip(names, trained.predictors, strict=True)):
-            _join(state, name, model, data=data, column=column)
+        state.models = yield from AdaptiveModels.start(
+            state.zone.step, state.settings, names, samples, intervals
+        )
+        validation = {}
     state.scaling = data.scaling
-    for component in state.components:
-        if component.entity is None or component.entity in names:
-            component.approval = state.settings.approval
-    return _enter(state, names, data)
-
-
-def _join(state: ZoneState, name: str, model: Model, *, data: WarmUpData, column: int) -> None:
-    instance = state.instance
-    assert instance is not None
-    measured = np.isfinite(data.y[:, column])
-    before = instance.inputs.next_row
-    instance.add(
-        name,
-        model,
-        data.x[measured],
-        data.y[measured, column],
-        autoencoder=_representation(state),
-    )
-    added = instance.inputs.next_row - before
-    state.row_times = np.concatenate([state.row_times, data.times[measured][:added]])
-    state.intervals.join(
-        DeployedModels(instance).predict(data.x[measured], columns_of(instance, name))[:, 0],
-        data.y[measured, column],
-        times=data.times[measured],
-        limits=_limits(state, data, (column, name)),
-    )
+    return validation
 
 
 def _limits(state: ZoneState, data: WarmUpData, member: tuple[int, str]) -> tuple[float, float]:
@@ -208,7 +179,7 @@ def _limits(state: ZoneState, data: WarmUpData, member: tuple[int, str]) -> tupl
 
 
 def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateReadings:
-    """Enter readings after the warm-up into rows; returns those of closed rows as late."""
+    """Set the clock to the end of history; enter later readings, return those of closed rows."""
     end, step = int(data.clock[-1]), state.zone.step
     readings = [on_clock(_waiting(state, name), step=step, start=None, end=None) for name in names]
     known = len(state.columns)
@@ -241,9 +212,10 @@ def _record_start(
 ) -> None:
     """Record first versions of new components, and quarantined readings of the history."""
     moment = int(data.clock[-1])
-    for component in state.components:
-        if state.key(component) not in state.deployed:
-            builder.deploy(component, time=moment)
+    assert state.models is not None
+    for version in state.models.first_versions(state.units):
+        if version.key not in state.deployed:
+            builder.deploy(version, time=moment)
     for place, column in np.argwhere(data.codes > Reason.GAP):
         reason = Reason(int(data.codes[place, column])).label
         name, time = names[int(column)], int(data.clock[place])

@@ -1,4 +1,4 @@
-"""Data of a warm-up from received readings: arrays, scaling, first models."""
+"""Data of a warm-up from received readings: arrays and scaling."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.clear.component import Model
-from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.quality import assess_readings
 from clearwatt.data.scaling import Scaling, fit_scaling
@@ -18,9 +16,7 @@ from clearwatt.errors import DataError
 from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.learner.apply.zone_state import RULES, describe
 from clearwatt.service.records import Entity, Readings, Zone
-from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.times import text as written
-from clearwatt.training.streams import Stream
 
 EntityReadings = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 """Times (n) and readings (n) of one entity."""
@@ -124,21 +120,6 @@ def _on_one_clock(
     for column, (times, values) in enumerate(series):
         power[(times - first) // step, column] = values
     return clock, power
-
-
-def train(
-    settings: ZoneSettings, data: WarmUpData, *, representation: Model | None, offset: int
-) -> Stream[WarmUpModels]:
-    """Train the zone's representation, unless it has one, and a predictor per entity.
-
-    Args:
-        settings: sizes, epochs and seed.
-        data: samples to learn from.
-        representation: the zone's autoencoder, if it exists.
-        offset: number of entities that learn already; makes seeds differ.
-    """
-    warm_up, networks = settings.warm_up(offset), settings.networks(data.x.shape[1])
-    return warm_up.models(networks, data.x, data.y, autoencoder=representation)
 
 
 def _check_lengths(clock: npt.NDArray[np.int64], weather: pd.DataFrame) -> None:

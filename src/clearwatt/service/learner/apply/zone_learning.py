@@ -62,7 +62,7 @@ class ZoneLearning:
 
     @property
     def _steps_learned(self) -> int:
-        return 0 if self.state.instance is None else self.state.instance.step
+        return 0 if self.state.models is None else self.state.models.steps
 
     def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
         """Apply entries in order; yields training jobs, returns the outcome."""

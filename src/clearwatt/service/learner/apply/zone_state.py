@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,19 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 
-from clearwatt.clear.component import Component
-from clearwatt.clear.instance import Instance
 from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Scaling
 from clearwatt.data.schema import Entity as DataEntity
 from clearwatt.data.schema import Kind
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.packing import tensors_below
+from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
+from clearwatt.service.learner.apply.clear_models import ClearModels, ClearZone
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.live import LiveForecasts
 from clearwatt.service.learner.apply.rows import Rows
 from clearwatt.service.learner.apply.weather import LatestWeather
+from clearwatt.service.learner.apply.zone_models import PowerUnit, ZoneModels
 from clearwatt.service.records import READING, Entity, Readings, Zone
 from clearwatt.service.scaling import read_scaling, scaling_values
 from clearwatt.service.settings import ZoneSettings
@@ -35,9 +36,8 @@ WHOLE_ZONE = ""
 class ZoneState:
     """The state of a zone; only `ZoneLearning` changes it.
 
-    ``columns`` are the entities that learn, in the order of the instance's predictors; ``waiting``
-    holds the readings of the others (by number) until their warm-up; ``row_times`` gives the time
-    of each row number of the instance.
+    ``columns`` are the entities that learn, in the order of the models; ``waiting`` holds the
+    readings of the others (by number) until their warm-up. ``models`` is None before the first.
     """
 
     def __init__(self, zone: Zone) -> None:
@@ -57,9 +57,8 @@ class ZoneState:
         self.deployed: dict[str, str] = {}
         self.updated: dict[str, int] = {}
         self.warming: set[str] = set()
-        self.instance: Instance | None = None
+        self.models: ZoneModels | None = None
         self.scaling: Scaling | None = None
-        self.row_times: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self.live = LiveForecasts(zone.id)
         self.intervals = ZoneIntervals(zone.step)
 
@@ -93,22 +92,18 @@ class ZoneState:
         )
         return -int(-longest.total_seconds() // self.zone.step)
 
-    def component(self, name: str) -> Component | None:
-        """The component with the key "autoencoder:..." or "predictor:..."."""
-        return next((part for part in self.components if self.key(part) == name), None)
+    @property
+    def clear_zone(self) -> ClearZone:
+        """What an instance of CLeaR knows of the zone."""
+        return ClearZone(self.zone.id, self.zone.step, self.settings)
 
     @property
-    def components(self) -> Sequence[Component]:
-        """Every component of the instance."""
-        if self.instance is None:
-            return ()
-        return (*self.instance.autoencoders, *self.instance.predictors)
-
-    def key(self, component: Component) -> str:
-        """The name of a component, unique across zones."""
-        if component.name == "predictor":
-            return f"predictor:{component.entity}"
-        return ":".join(["autoencoder", self.zone.id, *_name_parts(component.entity)])
+    def units(self) -> dict[str, PowerUnit]:
+        """The unit of power of each entity that learns."""
+        return {
+            name: PowerUnit(self.power_size(name), self.entities[name].unit)
+            for name in self.columns
+        }
 
     def exclusion_mask(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which times (n) are excluded from learning for an entity."""
@@ -128,7 +123,6 @@ class ZoneState:
             "knots.times": torch.from_numpy(self.weather.times.copy()),
             "knots.issued": torch.from_numpy(self.weather.issued.copy()),
             "knots.values": torch.from_numpy(self.weather.values.copy()),
-            "row_times": torch.from_numpy(self.row_times.copy()),
             **{f"live.{name}": tensor for name, tensor in self.live.tensors().items()},
             **{f"intervals.{name}": each for name, each in self.intervals.tensors().items()},
         }
@@ -139,9 +133,11 @@ class ZoneState:
         if self.rows is not None:
             tensors["rows.values"] = torch.from_numpy(self.rows.values.copy())
             tensors["rows.reported"] = torch.from_numpy(self.rows.reported.astype(np.uint8))
+        if isinstance(self.models, ClearModels):
+            tensors["row_times"] = torch.from_numpy(self.models.row_times.copy())
         save_state(folder / "zone", self._values(), tensors)
-        if self.instance is not None:
-            self.instance.save(folder / "instance")
+        if self.models is not None:
+            self.models.save(folder)
 
     def _values(self) -> dict[str, Any]:
         rows = self.rows
@@ -164,7 +160,7 @@ class ZoneState:
             "scaling": None if self.scaling is None else scaling_values(self.scaling),
             "live": self.live.values(),
             "intervals": self.intervals.values(),
-            "learns": self.instance is not None,
+            "learns": self.models is not None,
         }
 
     @classmethod
@@ -173,8 +169,12 @@ class ZoneState:
         saved = load_state(folder / "zone")
         state = cls(zone)
         state._restore(saved)
-        if saved.values["learns"]:
-            state.instance = Instance.load(folder / "instance")
+        if not saved.values["learns"]:
+            return state
+        if state.settings.forecaster == "clear":
+            state.models = ClearModels.load(folder, state.clear_zone, saved.tensors)
+        else:
+            state.models = AdaptiveModels.load(folder, step=zone.step)
         return state
 
     def _restore(self, saved: Saved) -> None:
@@ -185,7 +185,6 @@ class ZoneState:
         self.weather.times = tensors["knots.times"].numpy()
         self.weather.issued = tensors["knots.issued"].numpy()
         self.weather.values = tensors["knots.values"].numpy()
-        self.row_times = tensors["row_times"].numpy()
         self.quarantined = {
             name: {int(time): float(value) for time, value in readings}
             for name, readings in values["quarantined"].items()
@@ -217,7 +216,3 @@ class ZoneState:
 def describe(entity: Entity) -> DataEntity:
     """An entity of the service as one of the data layer."""
     return DataEntity(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
-
-
-def _name_parts(entity: int | str | None) -> list[str]:
-    return [] if entity is None else [str(entity)]

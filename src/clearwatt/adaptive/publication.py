@@ -1,0 +1,175 @@
+"""An adaptive forecaster's deployed value in the parts that processes exchange.
+
+The networks are versions and change rarely. The rest is in two parts: the base changes at the end
+of each period, the rows of the open period with each measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from clearwatt.adaptive.deployed import AdaptiveDeployed
+from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
+from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.power_range import PowerRange
+from clearwatt.adaptive.recent import RecentRows
+from clearwatt.arrays import Float64Array
+from clearwatt.clock import Steps
+from clearwatt.errors import StateError
+from clearwatt.forecaster import Name
+from clearwatt.packing import Packed, from_bytes, pack, to_bytes, unpack
+from clearwatt.training.standardisation import Standardisation
+
+KIND = "adaptive"
+"""Marks the files of networks."""
+
+
+class LagRows(NamedTuple):
+    """What forecasts need of the last days: `n` rows in order of time."""
+
+    at: Steps
+    """Step, `n`."""
+    x: Float64Array
+    """Inputs, `n x d`."""
+    slow: Float64Array
+    """The networks' mean forecast as issued, `n x e`."""
+    measured: Float64Array
+    """Measurements, `n x e`; NaN where there is none."""
+
+    def only(self, places: Sequence[int]) -> LagRows:
+        """The rows of some entities."""
+        own = list(places)
+        return self._replace(slow=self.slow[:, own], measured=self.measured[:, own])
+
+    def to_bytes(self) -> bytes:
+        """For `from_bytes` in another process."""
+        return to_bytes(pack(self))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> LagRows:
+        """Back from `to_bytes`; a StateError if the content is damaged."""
+        return unpack(cls, *from_bytes(content))
+
+
+@dataclass(frozen=True, eq=False)
+class DeployedBase:
+    """A deployed value without its networks and without the rows of the open period.
+
+    Args:
+        frame: What stays the same.
+        names: Names of the entities, `e`.
+        power: Scale of each entity's power.
+        numbers: Number of the version of each entity's networks, `e`.
+        since: From which step on the experts are in force.
+        coefficients: Of the corrections.
+        weights: Trust in each expert.
+        limits: Range of each entity's power.
+        rows: Rows of the last days, up to the open period.
+    """
+
+    frame: Frame
+    names: tuple[Name, ...]
+    power: Standardisation
+    numbers: tuple[int, ...]
+    since: int
+    coefficients: Float64Array
+    weights: Float64Array
+    limits: PowerRange
+    rows: LagRows
+
+    def only(self, places: Sequence[int]) -> DeployedBase:
+        """The base of some entities."""
+        own = list(places)
+        return replace(
+            self,
+            names=tuple(self.names[place] for place in own),
+            power=self.power.only(own),
+            numbers=tuple(self.numbers[place] for place in own),
+            coefficients=self.coefficients[:, own],
+            weights=self.weights[own],
+            limits=self.limits.only(own),
+            rows=self.rows.only(own),
+        )
+
+    def with_networks(self, versions: Sequence[NetworkVersion], rows: LagRows) -> AdaptiveDeployed:
+        """The deployed value, with networks of each entity and the rows of the open period.
+
+        Args:
+            versions: Of each entity, `e`.
+            rows: Rows after those of the base.
+        """
+        if rows.slow.shape[1] != len(self.names) or len(versions) != len(self.names):
+            raise StateError(
+                f"{len(versions)} networks and rows of {rows.slow.shape[1]} entities for "
+                f"{len(self.names)}; they are not of the same moment"
+            )
+        both = LagRows._make(np.concatenate(pair) for pair in zip(self.rows, rows, strict=True))
+        blank = RecentRows.blank(
+            len(both.at),
+            inputs=self.frame.inputs,
+            seen=0,
+            entities=len(self.names),
+            terms=0,
+            experts=0,
+        )
+        return AdaptiveDeployed(
+            frame=self.frame,
+            names=self.names,
+            power=self.power,
+            experts=Experts(
+                self.since,
+                Ensemble(self.frame.architecture, tuple(versions)),
+                self.coefficients,
+                self.weights,
+                self.limits,
+            ),
+            recent=blank._replace(**both._asdict()),
+            known=int(both.at[-1]) if len(both.at) else self.since - 1,
+        )
+
+    def to_bytes(self) -> bytes:
+        """For `from_bytes` in another process."""
+        return to_bytes(pack(self))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> DeployedBase:
+        """Back from `to_bytes`; a StateError if the content is damaged."""
+        return unpack(cls, *from_bytes(content))
+
+
+def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedBase, LagRows]:
+    """The base of a deployed value, and the rows from a step on."""
+    recent, experts = deployed.recent, deployed.experts
+    rows = LagRows(recent.at, recent.x, recent.slow, recent.measured)
+    cut = int(np.searchsorted(recent.at, boundary))
+    base = DeployedBase(
+        frame=deployed.frame,
+        names=deployed.names,
+        power=deployed.power,
+        numbers=tuple(version.number for version in experts.ensemble.versions),
+        since=experts.since,
+        coefficients=experts.coefficients,
+        weights=experts.weights,
+        limits=experts.limits,
+        rows=LagRows._make(part[:cut] for part in rows),
+    )
+    return base, LagRows._make(part[cut:] for part in rows)
+
+
+def pack_networks(version: NetworkVersion) -> Packed:
+    """The networks of an entity as the content of a file."""
+    values, tensors = pack(version)
+    return Packed({"kind": KIND, "version": values}, tensors)
+
+
+def unpack_networks(values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> NetworkVersion:
+    """Back from `pack_networks`; a StateError for the model of another forecaster."""
+    if values.get("kind") != KIND:
+        raise StateError("the model is not one of an adaptive forecaster")
+    return unpack(NetworkVersion, values["version"], tensors)

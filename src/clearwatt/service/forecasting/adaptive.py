@@ -1,0 +1,103 @@
+"""What an adaptive zone forecasts with, put together from what the learner has published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from clearwatt.adaptive import AdaptiveDeployed, NetworkVersion
+from clearwatt.adaptive.publication import DeployedBase, LagRows
+from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.clock import Steps
+from clearwatt.errors import StateError
+from clearwatt.service.records import DeployedSnapshot
+
+FindNetworks = Callable[[str], tuple[str, NetworkVersion]]
+"""Reads a version, or an earlier one, and returns its id; StateError if it cannot."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdaptiveForecasts:
+    """The deployed value of a zone at one revision.
+
+    Args:
+        revision: Of the snapshot.
+        base: The part that changes at the end of a period.
+        mark: Checksum of the base as published.
+        deployed: What makes forecasts.
+        networks: Id and networks by the id that was asked for.
+        ids: Version of each entity that has a forecast.
+        reasons: Why an entity has none.
+    """
+
+    revision: int
+    base: DeployedBase
+    mark: bytes
+    deployed: AdaptiveDeployed
+    networks: Mapping[str, tuple[str, NetworkVersion]]
+    ids: Mapping[str, str]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def assemble(
+        cls, snapshot: DeployedSnapshot, find: FindNetworks, *, previous: AdaptiveForecasts | None
+    ) -> AdaptiveForecasts:
+        """Put a snapshot together with its networks.
+
+        Args:
+            snapshot: As the learner published it.
+            find: Reads networks.
+            previous: The forecasts so far; networks still in use are not read again.
+        """
+        base, mark = _read_base(snapshot, previous)
+        networks: dict[str, tuple[str, NetworkVersion]] = {}
+        ids: dict[str, str] = {}
+        reasons: dict[str, str] = {}
+        for name, number in zip(base.names, base.numbers, strict=True):
+            wanted = f"predictor:{name}:{number}"
+            try:
+                kept = None if previous is None else previous.networks.get(wanted)
+                networks[wanted] = kept or find(wanted)
+                ids[str(name)] = networks[wanted][0]
+            except StateError as error:
+                reasons[str(name)] = str(error)
+        places = [at for at, name in enumerate(base.names) if str(name) in ids]
+        own, rows = base.only(places), LagRows.from_bytes(snapshot.rows)
+        versions = [version for _, version in networks.values()]
+        deployed = own.with_networks(versions, rows.only(places))
+        return cls(snapshot.revision, base, mark, deployed, networks, ids, reasons)
+
+    def forecast(
+        self, x: Float32Array, steps: Steps, entities: Sequence[str]
+    ) -> npt.NDArray[np.float64]:
+        """Scaled forecasts (k x n) of entities that have a version, for inputs (n x d)."""
+        names = [str(name) for name in self.deployed.names]
+        chosen = self.deployed
+        if len(entities) < len(names):
+            chosen = chosen.only([names.index(entity) for entity in entities])
+            names = list(entities)
+        power: Float64Array = chosen.forecast(x, steps).power
+        return power.T[[names.index(entity) for entity in entities]]
+
+    def lead_in(self, step: int) -> int:
+        """Number of steps before this one whose inputs its forecast depends on.
+
+        Those up to the last step learned from are held; the others must be given.
+        """
+        since = max(self.deployed.known + 1, step - self.deployed.frame.view.reach)
+        return max(0, step - since)
+
+
+def _read_base(
+    snapshot: DeployedSnapshot, previous: AdaptiveForecasts | None
+) -> tuple[DeployedBase, bytes]:
+    if snapshot.base is None:
+        raise StateError(f"zone {snapshot.zone} has published no base")
+    mark = blake2b(snapshot.base, digest_size=16).digest()
+    if previous is not None and previous.mark == mark:
+        return previous.base, mark
+    return DeployedBase.from_bytes(snapshot.base), mark

@@ -1,0 +1,370 @@
+"""The models of a zone whose forecaster is "adaptive"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+
+from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, NetworkVersion, TrustShift
+from clearwatt.adaptive.forecaster import EndedPeriod
+from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
+from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.clock import Steps, steps_per_day
+from clearwatt.files import Saved, load_state, save_state
+from clearwatt.forecaster import Change
+from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
+from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, PendingRows
+from clearwatt.service.learner.apply.intervals import ZoneIntervals
+from clearwatt.service.learner.apply.zone_models import (
+    Learned,
+    LiveRows,
+    ModelChange,
+    ModelSnapshot,
+    PowerUnit,
+    PowerUnits,
+    RowBlock,
+    Times,
+    TrainedVersion,
+    ValidationErrors,
+    WarmUpSamples,
+    ZoneModels,
+)
+from clearwatt.service.settings import ForecasterName, ZoneSettings
+from clearwatt.service.status import ComponentStatus
+from clearwatt.service.times import text as written
+from clearwatt.training.streams import Stream
+
+ROWS_AT_ONCE = 2000
+"""Maximum number of rows learned from in one call; limits memory."""
+_NO_INPUTS = 0
+"""Intervals need the inputs only to follow a swap of models, which this forecaster does itself."""
+
+
+class AdaptiveModels(ZoneModels):
+    """An adaptive forecaster on the clock of a zone: a step is a time in units of its step.
+
+    Live forecasts are those issued a delay before their time. They are compared with measurements
+    at the end of a period of the forecaster's schedule, because the result then does not depend on
+    how rows arrived.
+    """
+
+    kind: ForecasterName = "adaptive"
+
+    def __init__(
+        self, forecaster: AdaptiveForecaster, step: int, progress: AdaptiveProgress
+    ) -> None:
+        self.forecaster, self.step, self._progress = forecaster, step, progress
+        self._published = (-1, -1)
+
+    @classmethod
+    def start(
+        cls,
+        step: int,
+        settings: ZoneSettings,
+        names: Sequence[str],
+        samples: WarmUpSamples,
+        intervals: ZoneIntervals,
+    ) -> Stream[AdaptiveModels]:
+        """Train the first networks."""
+        at = samples.times // step
+        forecaster = yield from AdaptiveForecaster.start(
+            samples.x,
+            samples.y,
+            at,
+            day=steps_per_day(timedelta(seconds=step)),
+            columns=samples.columns,
+            delay=max(1, settings.delay // step),
+            settings=settings.adaptive(),
+            names=names,
+            seed=settings.seed,
+        )
+        if settings.approval:
+            forecaster.approvals = frozenset(names)
+        intervals.begin(
+            forecaster.deployed.networks(samples.x, at),
+            samples.y,
+            x=np.empty((len(at), _NO_INPUTS), np.float32),
+            times=samples.times,
+            limits=samples.limits,
+        )
+        pending = PendingRows.empty(len(names))
+        first = int(samples.times[0])
+        return cls(forecaster, step, AdaptiveProgress(first, 0, int(at[-1]), 0, 0, pending))
+
+    @property
+    def steps(self) -> int:
+        """Number of rows learned from since the warm-up."""
+        return self._progress.steps
+
+    @property
+    def retained_bytes(self) -> int:
+        """Bytes of the past that are held."""
+        return self.forecaster.retained_bytes
+
+    @property
+    def rows_at_once(self) -> int:
+        """Maximum number of rows to learn from in one call."""
+        return ROWS_AT_ONCE
+
+    def join(
+        self, names: Sequence[str], samples: WarmUpSamples, intervals: ZoneIntervals
+    ) -> Stream[ValidationErrors]:
+        """Add entities with their warm-up."""
+        at = samples.times // self.step
+        for column, name in enumerate(names):
+            measured = np.isfinite(samples.y[:, column])
+            x, y = samples.x[measured], samples.y[measured, column]
+            yield from self.forecaster.join(name, x, y, at[measured])
+            fitted = self.forecaster.deployed.networks(x, at[measured])[:, -1]
+            intervals.join(fitted, y, times=samples.times[measured], limits=samples.limits[column])
+        self._progress = replace(
+            self._progress, pending=self._progress.pending.with_entities(len(names))
+        )
+        self._count_change()
+        return {}
+
+    def learn(self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits) -> Stream[Learned]:
+        """Learn from closed rows; see `ZoneModels.learn`."""
+        covered, own = rows.covered, self._progress
+        pending, live, changes = own.pending.add(rows), [], []
+        targets = rows.targets[covered]
+        periods = yield from self.forecaster.learn_periods(
+            rows.x[covered],
+            targets if rows.learns else np.full_like(targets, np.nan),
+            rows.times[covered] // self.step,
+            after=own.compared,
+        )
+        for period in periods:
+            ended, pending = pending.split(self._end_of(period))
+            live.append(self._compare(ended, period, intervals))
+            changes += [self._change(each, units) for each in period.changes]
+        self._progress = replace(
+            own,
+            steps=own.steps + int(covered.sum()),
+            compared=periods[-1].last(own.compared) if periods else own.compared,
+            revision=own.revision + len(rows.times),
+            base=own.base + len(periods),
+            pending=pending,
+        )
+        return Learned(tuple(live), tuple(changes))
+
+    def _end_of(self, period: EndedPeriod) -> int:
+        """The time of the first row after a period's forecasts."""
+        return (period.last(self._progress.compared) + 1) * self.step
+
+    def _compare(
+        self, ended: PendingRows, period: EndedPeriod, intervals: ZoneIntervals
+    ) -> LiveRows:
+        """Rows of a period with the forecasts issued for them; NaN without weather."""
+        forecasts = np.full(ended.known.shape, np.nan)
+        errors = np.full(len(ended.times), np.nan, np.float32)
+        issued = period.forecast.at * self.step
+        _, rows, places = np.intersect1d(
+            ended.times, issued, assume_unique=True, return_indices=True
+        )
+        forecasts[rows] = period.forecast.power[places]
+        errors[rows] = period.input_errors[places]
+        intervals.observe(
+            forecasts[rows],
+            ended.known[rows],
+            x=np.empty((len(rows), _NO_INPUTS), np.float32),
+            times=ended.times[rows],
+        )
+        return LiveRows(ended.times, forecasts, errors, ended.readings)
+
+    def learn_late(
+        self,
+        times: Times,
+        x: Float32Array,
+        targets: Float32Array,
+        *,
+        moment: int,
+        intervals: ZoneIntervals,
+        units: PowerUnits,
+    ) -> Stream[Learned]:
+        """Complete the rows of the last days; see `ZoneModels.learn_late`."""
+        changes = yield from self.forecaster.learn(x, targets, times // self.step)
+        self._count_change()
+        return Learned(changes=tuple(self._change(each, units) for each in changes))
+
+    def was_learned(self, times: Times) -> BoolArray:
+        """None: the forecaster completes rows by itself."""
+        return np.zeros(len(times), np.bool_)
+
+    def correct(self, time: int, name: str, value: float) -> None:
+        """Replace a scaled reading; NaN removes it."""
+        at = time // self.step
+        if np.isfinite(value):
+            self.forecaster.correct(at, name, value)
+        else:
+            self.forecaster.forget([at], [name])
+        self._count_change()
+
+    def forget(self, names: Sequence[str] | None, start: int, end: int) -> tuple[int, Times]:
+        """Forget samples with start <= time < end; see `ZoneModels.forget`."""
+        first = max(-(-start // self.step), self._progress.first // self.step)
+        last = min(-(-end // self.step), self.forecaster.state.known + 1)
+        at: Steps = np.arange(first, max(first, last), dtype=np.int64)
+        count = self.forecaster.forget(at, names)
+        self._count_change()
+        return count, at * self.step
+
+    def first_versions(self, units: PowerUnits) -> list[TrainedVersion]:
+        """The networks in service, as versions."""
+        return [self._version(version, units) for version in self.forecaster.versions]
+
+    def activate(self, key: str, saved: Saved, intervals: ZoneIntervals) -> None:
+        """Put stored networks into service; intervals follow their errors from then on."""
+        self.forecaster.activate(unpack_networks(saved.values, saved.tensors))
+        self._count_change()
+
+    def candidate(self, key: str) -> int | None:
+        """The number of the version of an entity that waits for approval."""
+        waiting = (each for each in self.forecaster.candidates if _key(each) == key)
+        return next((version.number for version in waiting), None)
+
+    def drop_candidate(self, key: str) -> None:
+        """Drop the version of an entity that waits for approval."""
+        self.forecaster.reject(key.removeprefix("predictor:"))
+
+    def require_approval(self, name: str | None, *, required: bool) -> None:
+        """Whether new versions of an entity (None: of all) wait for approval."""
+        chosen = set(self.forecaster.names) if name is None else {name}
+        before = self.forecaster.approvals
+        self.forecaster.approvals = before | chosen if required else before - chosen
+
+    def has_component(self, key: str) -> bool:
+        """Whether there are networks with this key."""
+        return any(_key(version) == key for version in self.forecaster.versions)
+
+    def change_settings(self, settings: ZoneSettings) -> None:
+        """Update networks by other rules from now on."""
+        own = settings.adaptive()
+        self.forecaster.change_settings(novelty=own.novelty, gate=own.gate)
+
+    def entity_status(self, name: str, unit: PowerUnit) -> ComponentStatus:
+        """Threshold, novel samples and updates of an entity's networks."""
+        state, place = self.forecaster.state, self.forecaster.names.index(name)
+        novelty, progress = self.forecaster.settings.novelty, state.progress
+        days = novelty.capacity
+        novel, samples = int(progress.novel[place]), int(progress.samples[place])
+        threshold = self._threshold(state.ensemble.versions[place], unit)
+        return ComponentStatus(
+            threshold=threshold if math.isfinite(threshold) else None,
+            novel=novel,
+            familiar=samples - novel,
+            capacity=None if days is None else math.ceil(days * state.frame.schedule.clock.day),
+            updates=int(progress.updates[place]),
+            approval=name in self.forecaster.approvals,
+        )
+
+    def input_status(self) -> ComponentStatus:
+        """The threshold above which inputs are novel; they make no update due."""
+        state, alpha = self.forecaster.state, self.forecaster.settings.novelty.alpha
+        novel, rows = int(state.progress.novel_inputs.max()), int(state.progress.rows.max())
+        return ComponentStatus(alpha * state.inputs.error, novel=novel, familiar=rows - novel)
+
+    def encoder_key(self, name: str) -> str | None:
+        """None: the networks see the inputs themselves."""
+        return None
+
+    @property
+    def revision(self) -> int | None:
+        """Number that changes with what is published beside the versions."""
+        return self._progress.revision
+
+    def new_snapshot(self) -> ModelSnapshot | None:
+        """What to publish beside the versions, if it has changed since the last call."""
+        own = self._progress
+        if self._published == (own.base, own.revision):
+            return None
+        base, rows = split_deployed(self.forecaster.deployed, self.forecaster.state.boundary)
+        content = None if self._published[0] == own.base else base.to_bytes()
+        self._published = (own.base, own.revision)
+        return ModelSnapshot(own.revision, content, rows.to_bytes())
+
+    def save(self, folder: Path) -> None:
+        """Write the forecaster, and what is kept beside it."""
+        own, (values, tensors) = pack(self._progress), self.forecaster.pack()
+        save_state(
+            folder / "adaptive",
+            {"progress": own.values, "forecaster": values},
+            with_prefix("progress.", own.tensors) | with_prefix("forecaster.", tensors),
+        )
+
+    @classmethod
+    def load(cls, folder: Path, *, step: int) -> AdaptiveModels:
+        """Read the models of a zone; what they published was stored before they were saved."""
+        saved = load_state(folder / "adaptive")
+        own = Packed(saved.values["forecaster"], tensors_below(saved.tensors, "forecaster."))
+        progress = unpack(
+            AdaptiveProgress, saved.values["progress"], tensors_below(saved.tensors, "progress.")
+        )
+        models = cls(AdaptiveForecaster.unpack(own), step, progress)
+        models._published = (progress.base, progress.revision)
+        return models
+
+    def digest(self) -> str:
+        """Checksum of the forecaster."""
+        return self.forecaster.digest()
+
+    def _count_change(self) -> None:
+        """Count a change of what forecasts are made with that is not just another row."""
+        own = self._progress
+        self._progress = replace(own, revision=own.revision + 1, base=own.base + 1)
+
+    def _change(self, change: Change, units: PowerUnits) -> ModelChange:
+        event = change.event
+        name = str(event.entity)
+        key, time = f"predictor:{name}", (event.step - 1) * self.step
+        if isinstance(event, NetworkUpdate):
+            return self._update(event, change.version, units)
+        if isinstance(event, TrustShift):
+            message = event.explain(self._moment)
+            identity = f"trust:{key}:{event.step}"
+            return ModelChange("trust", identity, key, name, time, message, asdict(event))
+        raise TypeError(f"{type(event).__name__} is no change of models in service")
+
+    def _update(self, event: NetworkUpdate, version: object, units: PowerUnits) -> ModelChange:
+        name = str(event.entity)
+        event = event.scaled(units[name].size)
+        trained = self._version(version, units) if isinstance(version, NetworkVersion) else None
+        waits = trained is not None and not event.accepted
+        return ModelChange(
+            kind="update" if event.accepted else ("awaiting" if waits else "refused"),
+            identity=f"update:predictor:{name}:{event.number}",
+            key=f"predictor:{name}",
+            entity=name,
+            time=(event.step - 1) * self.step,
+            message=event.explain(units[name].name, self._moment),
+            details=asdict(event),
+            version=trained,
+        )
+
+    def _version(self, version: NetworkVersion, units: PowerUnits) -> TrainedVersion:
+        return TrainedVersion(
+            key=_key(version),
+            component="predictor",
+            entity=str(version.entity),
+            number=version.number,
+            threshold=self._threshold(version, units[str(version.entity)]),
+            content=pack_networks(version),
+        )
+
+    def _threshold(self, version: NetworkVersion, unit: PowerUnit) -> float:
+        """The error above which a sample is novel, in the unit of power."""
+        place = self.forecaster.names.index(version.entity)
+        scale = float(self.forecaster.state.power.scale[place])
+        return self.forecaster.settings.novelty.alpha * version.error * scale * unit.size
+
+    def _moment(self, step: int) -> str:
+        return written(step * self.step)
+
+
+def _key(version: NetworkVersion) -> str:
+    return f"predictor:{version.entity}"

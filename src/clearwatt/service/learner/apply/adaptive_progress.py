@@ -1,0 +1,69 @@
+"""What a zone keeps beside its adaptive forecaster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from clearwatt.arrays import Float32Array
+from clearwatt.service.learner.apply.zone_models import RowBlock, Times
+
+
+class PendingRows(NamedTuple):
+    """Rows that wait for the end of their period, when their forecasts are compared."""
+
+    times: Times
+    known: Float32Array
+    readings: Float32Array
+
+    @classmethod
+    def empty(cls, entities: int) -> PendingRows:
+        """No rows of a number of entities."""
+        nothing = np.empty((0, entities), np.float32)
+        return cls(np.empty(0, np.int64), nothing, nothing)
+
+    def add(self, rows: RowBlock) -> PendingRows:
+        """These rows, then others."""
+        return PendingRows(
+            np.concatenate([self.times, rows.times]),
+            np.concatenate([self.known, rows.known]),
+            np.concatenate([self.readings, rows.readings]),
+        )
+
+    def split(self, time: int) -> tuple[PendingRows, PendingRows]:
+        """The rows before a time, and the others."""
+        cut = int(np.searchsorted(self.times, time))
+        return self._part(slice(cut)), self._part(slice(cut, None))
+
+    def _part(self, rows: slice) -> PendingRows:
+        return PendingRows(self.times[rows], self.known[rows], self.readings[rows])
+
+    def with_entities(self, count: int) -> PendingRows:
+        """The rows with more entities, without readings of theirs."""
+        blank = np.full((len(self.times), count), np.nan, np.float32)
+        return PendingRows(
+            self.times, np.hstack([self.known, blank]), np.hstack([self.readings, blank])
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveProgress:
+    """What is saved beside the forecaster.
+
+    Args:
+        first: Time of the first row of the warm-up.
+        steps: Rows learned from since the warm-up.
+        compared: Step of the last forecast that was compared with its measurement.
+        revision: Counts changes of what forecasts are made with.
+        base: Counts those of them that are not just another row.
+        pending: Rows that wait for the end of their period.
+    """
+
+    first: int
+    steps: int
+    compared: int
+    revision: int
+    base: int
+    pending: PendingRows
