@@ -135,8 +135,8 @@ class TrustShift:
     def explain(self, moment: Moment = step_number) -> str:
         """The explanation, with steps in other words."""
         text = (
-            f"{self.entity}: since {moment(self.step)} {self.expert} is trusted most "
-            f"({100 * self.weight:.0f} %), before {self.before}"
+            f"{self.entity}: since {moment(self.step)} most trust ({100 * self.weight:.0f} %) is in "
+            f"{self.expert}, before in {self.before}"
         )
         if self.bias is None or self.hours is None:
             return f"{text}."
