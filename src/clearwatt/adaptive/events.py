@@ -134,9 +134,10 @@ class TrustShift:
 
     def explain(self, moment: Moment = step_number) -> str:
         """The explanation, with steps in other words."""
+        share = f"{100 * self.weight:.0f} %"
         text = (
-            f"{self.entity}: since {moment(self.step)} most trust ({100 * self.weight:.0f} %) is in "
-            f"{self.expert}, before in {self.before}"
+            f"{self.entity}: since {moment(self.step)} most trust ({share}) is in {self.expert}, "
+            f"before in {self.before}"
         )
         if self.bias is None or self.hours is None:
             return f"{text}."
