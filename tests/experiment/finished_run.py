@@ -80,6 +80,7 @@ def adaptive_trial(entity, *, live=0.06):
         "thresholds": {"predictor": 0.1},
         "timing": {"update_seconds": None},
         "held_samples": 3000,
+        "frozen_rmse": 0.12 * factor,
         "series": f"series/A-{entity}.json",
     }
 

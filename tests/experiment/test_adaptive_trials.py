@@ -46,7 +46,9 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
         forecaster = AdaptiveForecaster.fit(
             samples.x[:known], samples.y[:known], samples.at[:known], day=DAY, names=zone.entities
         )
-        before = forecaster.deployed.networks(zone.warmup.x, zone.warmup.at)
+        first = forecaster.deployed
+        before = first.networks(zone.warmup.x, zone.warmup.at)
+        frozen = first.networks(zone.updating.x, zone.updating.at)
         live, last = [], {}
         for issued, changes in forecaster.follow(*(part[known:] for part in samples)):
             live.append(issued.power)
@@ -62,6 +64,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
                 final.networks(span.x, span.at)[:, column] for span in zone_spans(zone, test)
             )
             assert trial["live"]["rmse"] == pytest.approx(rmse(measured[1], power[:, column]))
+            assert trial["frozen_rmse"] == pytest.approx(rmse(measured[1], frozen[:, column]))
             until = zone.updating.at < last[name]
             score = trial["predictor"]
             assert score["fitting_error"] == pytest.approx(rmse(measured[1][until], fitted[until]))

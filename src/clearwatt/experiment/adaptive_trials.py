@@ -23,7 +23,7 @@ from clearwatt.experiment.records import (
     UpdateRecord,
 )
 from clearwatt.experiment.tasks import Context, Task
-from clearwatt.experiment.trial import score_component
+from clearwatt.experiment.trial import measured_rmse, score_component
 from clearwatt.intervals import calibrate_stream
 from clearwatt.runs.work import MULTIPLY_ADDS
 
@@ -86,13 +86,9 @@ class _ZoneTrials:
         self.run = self._stream()
         deployed, steps = self.run.forecaster.deployed, len(self.zone.updating.at)
         self.deployed = deployed
-        self.initial, *self.final = (
-            each.networks(span.x, span.at)
-            for each, span in (
-                (self.run.initial, self.zone.warmup),
-                (deployed, self.zone.warmup),
-                (deployed, self.zone.updating),
-            )
+        self.initial, self.final = (
+            [each.networks(span.x, span.at) for span in (self.zone.warmup, self.zone.updating)]
+            for each in (self.run.initial, deployed)
         )
         self.power, self.quantiles = self.run.live[-steps:], self._quantiles()[-steps:]
 
@@ -155,6 +151,9 @@ class _ZoneTrials:
             timing=TrialTiming(update_seconds=None),
             intervals=scores.intervals,
             held_samples=self.run.forecaster.held,
+            frozen_rmse=measured_rmse(
+                self.zone.updating.y[:, place.column], self.initial[1][:, index]
+            ),
             daily=scores.daily,
         )
         return TrialResult(configuration, trial, AdaptiveModel(self.deployed.only([index])))
@@ -165,7 +164,7 @@ class _ZoneTrials:
         return score_component(
             [span.y[:, column] for span in (self.zone.warmup, self.zone.updating)],
             [each[:, index] for each in self.final],
-            initial=self.initial[:, index],
+            initial=self.initial[0][:, index],
             steps=[self._samples_before(event.step) for event in accepted],
         )
 

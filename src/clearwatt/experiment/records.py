@@ -114,7 +114,8 @@ class TrialRecord:
 
     ``events`` is None in the results for a trial that was not chosen. ``series`` is the file of
     the daily error, relative to the run. ``held_samples`` are the past samples held at the end, by
-    the component that holds most.
+    the component that holds most. ``frozen_rmse`` is the error of the networks of the warm-up over
+    the updating phase, where they are not those of a baseline.
     """
 
     instance: str
@@ -134,6 +135,7 @@ class TrialRecord:
     timing: TrialTiming
     intervals: IntervalScores | None = None
     held_samples: int | None = None
+    frozen_rmse: Figure = None
     series: str | None = None
     daily: DailyError = ()
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from clearwatt.experiment.records import ADAPTIVE
-from clearwatt.experiment.report.tables import INSTANCES, row_name
+from clearwatt.experiment.report.tables import INSTANCES, Spread, row_name
 from clearwatt.experiment.results import Results
 
 
@@ -13,37 +14,48 @@ def describe_learning(results: Results) -> str:
     """Live error of a row that learns against that of the models frozen after the warm-up.
 
     The row is the adaptive forecaster's, or the best of the paper's instances in a run without
-    it. Errors are means over the entities that have both. Empty if there is nothing to compare.
+    it. Errors are means over the entities. Empty if there is nothing to compare.
     """
-    frozen = {
-        each.entity: each.predictor.fitting_error  # of a model that never changes, live or not
+    frozen = Spread.of(
+        each.predictor.fitting_error  # of a model that never changes, live or not
         for each in results.baselines
-        if each.baseline == "L" and each.predictor.fitting_error
-    }
+        if each.baseline == "L"
+    )
     errors = {
-        row: fmean(found)
-        for row in results.instances
-        if (found := [t.live.rmse for t in results.trials_of(row) if t.entity in frozen])
+        row: fmean(trial.live.rmse for trial in results.trials_of(row))
+        for row in (*INSTANCES, ADAPTIVE)
+        if row in results.instances
     }
-    papers = sorted((row for row in INSTANCES if row in errors), key=errors.__getitem__)
-    rows = [*([ADAPTIVE] if ADAPTIVE in errors else []), *papers[:1]]
-    if not rows:
+    if not frozen.mean or not errors:
         return ""
-    row, before = rows[0], fmean(frozen.values())
-    change = round(100 * (errors[row] / before - 1))
-    figures = f"RMSE {errors[row]:.3f} of {_name(row)} against {before:.3f} of {row_name('L')}"
-    if len(rows) > 1:
-        figures += (
-            f"; the best of the paper's instances, {row_name(rows[1])}: {errors[rows[1]]:.3f}"
-        )
-    whom = "the entity" if len(frozen) == 1 else f"the {len(frozen)} entities"
-    if change == 0:
-        effect = f"left the live error of {whom} as it is with"
-    else:
-        way = "lowered" if change < 0 else "raised"
-        effect = f"{way} the live error of {whom} by {abs(change)} % against"
-    return f"Learning from the stream {effect} the models frozen after the warm-up ({figures})."
+    papers = sorted(errors.keys() - {ADAPTIVE}, key=lambda row: (errors[row], row))
+    row = ADAPTIVE if ADAPTIVE in errors else papers[0]
+    figures = f"RMSE {errors[row]:.3f} of {row_name(row)} against {frozen.mean:.3f} of Baseline_L"
+    if row == ADAPTIVE:
+        figures = f"{figures}{_first_networks(results)}{_best_instance(papers[:1], errors)}"
+    return (
+        f"Learning from the stream {_effect(errors[row] / frozen.mean, frozen.count)} the models "
+        f"frozen after the warm-up ({figures})."
+    )
 
 
-def _name(row: str) -> str:
-    return f"our adaptive forecaster ({row_name(row)})" if row == ADAPTIVE else row_name(row)
+def _effect(ratio: float, entities: int) -> str:
+    """What happened to the error, by the ratio of new to old."""
+    whose = "the entity" if entities == 1 else f"the {entities} entities"
+    percent = round(100 * (ratio - 1))
+    if percent == 0:
+        return f"left the live error of {whose} equal to that of"
+    way = "lowered" if percent < 0 else "raised"
+    return f"{way} the live error of {whose} by {abs(percent)} % against"
+
+
+def _first_networks(results: Results) -> str:
+    """The error of the adaptive forecaster's own networks, had they never learned again."""
+    mean = Spread.of(trial.frozen_rmse for trial in results.trials_of(ADAPTIVE)).mean
+    return "" if mean is None else f" and {mean:.3f} of its own first networks"
+
+
+def _best_instance(rows: Sequence[str], errors: Mapping[str, float]) -> str:
+    return "".join(
+        f"; the best of the paper's instances, {row_name(row)}: {errors[row]:.3f}" for row in rows
+    )
