@@ -118,7 +118,7 @@ def test_coverage_is_that_of_the_intervals_seen_along_the_way(tmp_path, service,
 
 def test_events_do_not_depend_on_how_entries_are_grouped(tmp_path, service, world):
     twin = played(tmp_path / "b", world, batch=6, limit=1)
-    assert changes(twin) == changes(service)
+    assert changes(twin) == changes(service) != []
     assert twin.status.entities == service.status.entities
 
 
