@@ -1,11 +1,16 @@
 """What the networks see: causal, comparable, nothing about seasons never seen."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from clearwatt.adaptive.view import FAR, View
-from clearwatt.data.features import CALENDAR_COLUMNS
+from clearwatt.data.features import CALENDAR_COLUMNS, calendar
 from clearwatt.errors import ConfigurationError
+from clearwatt.packing import pack, unpack
+from clearwatt.training.standardisation import Standardisation
 
 COLUMNS = ("wind", "sun", *CALENDAR_COLUMNS)
 
@@ -36,8 +41,30 @@ def test_an_arc_of_a_circle_is_not_stretched():
     x, at = rows()
     angle = np.linspace(0, 0.3, len(at))  # some weeks of the year
     x[:, 10], x[:, 11] = np.sin(angle), np.cos(angle)
-    seen = fitted(x, at).see(x, at)[:, [10, 11]]
+    view = fitted(x, at)
+    seen = view.see(x, at)[:, [view.kept.index(10), view.kept.index(11)]]
     np.testing.assert_allclose(seen, np.sqrt(2) * x[:, [10, 11]], rtol=1e-5)
+
+
+def test_hours_and_minutes_become_one_time_of_day():
+    times = pd.date_range("2024-03-01", periods=3 * 96, freq="15min", tz="UTC")
+    at = np.arange(len(times))
+    x = np.concatenate([rows(len(at))[0][:, :2], calendar(times)], axis=1)
+    view = fitted(x, at)
+    assert not {"minute_sin", "minute_cos"} & {COLUMNS[i] for i in view.kept}
+    angle = 2 * np.pi * at / 96
+    seen = view.see(x, at)[:, [view.kept.index(2), view.kept.index(3)]]
+    wanted = np.sqrt(2) * np.stack([np.sin(angle), np.cos(angle)], axis=1)
+    np.testing.assert_allclose(seen, wanted, atol=1e-3)
+
+
+def test_a_view_saved_before_hours_and_minutes_were_joined_still_sees_minutes():
+    x, at = rows()
+    view = replace(fitted(x, at), time_of_day=(), scale=Standardisation.identity(14))
+    saved = pack(replace(view, kept=tuple(range(12))))
+    del saved.values["time_of_day"]
+    seen = unpack(View, *saved).see(x, at)
+    np.testing.assert_allclose(seen[:, 2:6], np.clip(x[:, 2:6], -FAR, FAR), rtol=1e-6)
 
 
 def test_columns_are_comparable_and_far_values_cut_off():

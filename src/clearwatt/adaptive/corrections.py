@@ -77,7 +77,9 @@ class Corrections:
     def solve(self) -> Float64Array:
         """Coefficients, `c x e x p`; 0 for terms that a correction does not use."""
         _, rates, used = _layout(self.kinds, self.day)
-        systems = np.where(used, self.moments[rates], 0.0) + self.ridge * np.eye(TERMS)
+        systems = np.where(used, self.moments[rates], 0.0)
+        diagonal = np.arange(TERMS)
+        systems[..., diagonal, diagonal] += self.ridge
         # Every set has the level, term 0: its row of pairs tells which terms are used.
         wanted = np.where(used[:, :, 0], self.products[rates], 0.0)
         solved = np.linalg.solve(systems, wanted[..., None])[..., 0]

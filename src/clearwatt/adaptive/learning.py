@@ -101,13 +101,17 @@ def _counted(state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Plac
 
 
 def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
-    """Move rows that are older than the same weekday to the reservoir."""
+    """Move rows that are older than the same weekday to the reservoir, many at a time.
+
+    They may wait for as many steps as measurements do: `Schedule.recent_steps` has room for them.
+    """
     clock = state.frame.schedule.clock
     # Without measurements nothing is newer, but rows that wait for theirs must not pile up.
     now = max(state.newest + 1, state.boundary - clock.same_weekday)
-    cut = int(np.searchsorted(state.recent.at, now - clock.same_weekday))
-    if not cut:
+    oldest = now - clock.same_weekday
+    if not state.recent.size or state.recent.at[0] >= oldest - max(0, clock.delay - 1):
         return state
+    cut = int(np.searchsorted(state.recent.at, oldest))
     recent = state.recent
     old = np.flatnonzero(np.isfinite(recent.measured[:cut]).any(axis=1))
     measured = state.limits.limit_outliers(recent.measured[old]).astype(np.float32)

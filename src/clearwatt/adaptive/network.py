@@ -1,5 +1,6 @@
 """A predictor whose hidden neurons are dropped at random while it trains."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,10 @@ from clearwatt.training.networks import Params
 from clearwatt.training.networks.backward import Pass, weigh_errors
 from clearwatt.training.networks.chain import ALIGNMENT, Chain
 from clearwatt.training.networks.dense import DenseNetwork, WeightedBatch
+
+SHARED = 8
+"""Samples of a batch for which the same neurons are dropped: drawing for each costs more than the
+matrix products."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,10 @@ class DropoutPredictor(DenseNetwork):
         """One draw per hidden neuron."""
         return self.layers * self.width
 
+    def noise_rows(self, batch: int) -> int:
+        """One row of draws per `SHARED` samples, or per fewer if the batch cannot be divided so."""
+        return batch // math.gcd(batch, SHARED)
+
     @cached_property
     def _chains(self) -> tuple[Chain, ...]:
         widths = (self.inputs, *[self.width] * self.layers, self.outputs)
@@ -79,7 +88,7 @@ class DropoutPredictor(DenseNetwork):
     def _forward(self, params: Params, x: Tensor, noise: Tensor | None) -> Tensor:
         for position, chain in enumerate(self.chains[:-1]):
             value = chain.forward(params, x).relu()
-            x = value if noise is None else value * self._kept(noise, position)
+            x = value if noise is None else self._drop(value.clone(), noise, position)
         return self.chains[-1].forward(params, x)
 
     def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
@@ -89,7 +98,7 @@ class DropoutPredictor(DenseNetwork):
         for position, layer in enumerate(passes[:-1]):
             x = layer.forward(x).relu_()
             if noise is not None:
-                x.mul_(self._kept(noise, position))
+                self._drop(x, noise, position)
             values.append(x)
         losses, delta = weigh_errors(
             passes[-1].forward(x), target, coefficients, outputs=self.outputs
@@ -107,8 +116,16 @@ class DropoutPredictor(DenseNetwork):
         """By what the neurons that are left make up for those that are dropped."""
         return 1 / (1 - self.dropout)
 
-    def _kept(self, noise: Tensor, position: int) -> Tensor:
-        """The gain where a neuron of a hidden layer is kept, 0 where it is dropped."""
+    def _drop(self, values: Tensor, noise: Tensor, position: int) -> Tensor:
+        """Multiply the values of a hidden layer, in place, by the gain or, if dropped, by 0.
+
+        Args:
+            values: `m x b x width`.
+            noise: Draws, `m x r x noise_width`, each for `b / r` consecutive samples.
+            position: Of the hidden layer.
+        """
         own = slice(position * self.width, (position + 1) * self.width)
         kept = noise[..., own] > NormalDist().inv_cdf(self.dropout)
-        return kept.to(noise.dtype).mul_(self._gain)
+        gains = kept.to(noise.dtype).mul_(self._gain)
+        values.unflatten(1, (noise.shape[1], -1)).mul_(gains.unsqueeze(2))
+        return values

@@ -83,14 +83,13 @@ def due_updates(state: LearnerState) -> list[UpdateRequest]:
     """The entities whose networks are due for an update: enough novelty, or too old."""
     day, progress = state.frame.schedule.clock.day, state.progress
     novelty = state.frame.settings.novelty
-    full = (
-        progress.novel >= np.inf
-        if novelty.capacity is None
-        else (progress.novel >= novelty.capacity * day)
-    )
+    none = np.zeros(len(state.names), np.bool_)
+    full = none if novelty.capacity is None else progress.novel >= novelty.capacity * day
     ages = state.boundary - progress.updated
-    old = ages >= (np.inf if novelty.oldest is None else novelty.oldest * day)
-    old &= progress.samples > 0
+    old = none if novelty.oldest is None else ages >= novelty.oldest * day
+    due = full | (old & (progress.samples > 0))
+    if not due.any():
+        return []
     return [
         UpdateRequest(
             place=int(place),
@@ -104,7 +103,7 @@ def due_updates(state: LearnerState) -> list[UpdateRequest]:
             novel_inputs=float(progress.novel_inputs[place] / max(1, progress.rows[place])),
             scale=float(state.power.scale[place]),
         )
-        for place in np.flatnonzero(full | old)
+        for place in np.flatnonzero(due)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -34,6 +35,8 @@ class PowerRange:
 
     def widened(self, measured: Float64Array) -> Self:
         """The range after readings that came together, `n x e`, NaN where there is none."""
+        if not ((measured < self.low) | (measured > self.high)).any():
+            return self
         return type(self)(
             np.minimum(self.low, -_second_highest(-measured)),
             np.maximum(self.high, _second_highest(measured)),
@@ -52,13 +55,21 @@ class PowerRange:
 
     def limit_outliers(self, measured: Float64Array) -> Float64Array:
         """Readings, `n x e`, those far outside moved nearer."""
-        # The width of an entity that never changed is unknown: any change is believed.
-        width = np.where(self.high > self.low, self.high - self.low, np.inf)
-        return np.clip(measured, self.low - width, self.high + width)
+        lowest, highest = self._plausible
+        limited: Float64Array = np.minimum(np.maximum(measured, lowest), highest)
+        return limited
 
     def clip(self, forecasts: Float64Array) -> Float64Array:
         """Forecasts, `n x e`, within the range."""
-        return np.clip(forecasts, self.low, self.high)
+        clipped: Float64Array = np.minimum(np.maximum(forecasts, self.low), self.high)
+        return clipped
+
+    @cached_property
+    def _plausible(self) -> tuple[Float64Array, Float64Array]:
+        """Lowest and highest reading that is no outlier, `e` each."""
+        # The width of an entity that never changed is unknown: any change is believed.
+        width = np.where(self.high > self.low, self.high - self.low, np.inf)
+        return self.low - width, self.high + width
 
 
 def _second_highest(values: Float64Array) -> Float64Array:

@@ -62,16 +62,15 @@ class Reservoir:
         rng: np.random.Generator,
     ) -> Self:
         """The reservoir after rows were offered, in their order."""
-        places = np.array([self._place(i, rng) for i in range(len(at))], dtype=np.int64)
-        grown = max(len(self), int(places.max(initial=-1)) + 1)
-        if not (places >= 0).any():
+        rows, places = self._places(len(at), rng)
+        if not len(rows):
             return self
         return replace(
             self,
-            at=_filled(self.at, at, places, size=grown),
-            seen=_filled(self.seen, seen, places, size=grown),
-            y=_filled(self.y, y, places, size=grown),
-            novel=_filled(self.novel, novel, places, size=grown),
+            at=_filled(self.at, at[rows], places),
+            seen=_filled(self.seen, seen[rows], places),
+            y=_filled(self.y, y[rows], places),
+            novel=_filled(self.novel, novel[rows], places),
         )
 
     def joined(self, y: Float64Array) -> Self:
@@ -83,21 +82,26 @@ class Reservoir:
             novel=np.concatenate([self.novel, np.zeros(column.shape, np.bool_)], axis=1),
         )
 
-    def _place(self, number: int, rng: np.random.Generator) -> int:
-        """Where the row offered `number`-th now goes; -1: nowhere."""
-        if len(self) + number < self.capacity:
-            return len(self) + number
+    def _places(self, offered: int, rng: np.random.Generator) -> tuple[Steps, Steps]:
+        """Numbers of the offered rows that enter, and their places."""
+        free = min(offered, self.capacity - len(self))
         entry = min(1.0, self.capacity / self.memory)
-        return int(rng.integers(self.capacity)) if rng.random() < entry else -1
+        # Two draws per row, so that it does not matter how rows are divided among calls.
+        chance, place = rng.random((offered - free, 2)).T
+        entering = np.flatnonzero(chance < entry)
+        drawn = (self.capacity * place[entering]).astype(np.int64)
+        return (
+            np.concatenate([np.arange(free), free + entering]),
+            np.concatenate([np.arange(len(self), len(self) + free), drawn]),
+        )
 
 
 def _filled(
-    held: npt.NDArray[Value], offered: npt.NDArray[Value], places: Steps, *, size: int
+    held: npt.NDArray[Value], offered: npt.NDArray[Value], places: Steps
 ) -> npt.NDArray[Value]:
     """The rows held with those offered in their places, later ones over earlier ones."""
+    size = max(len(held), int(places.max()) + 1)
     result = np.empty((size, *held.shape[1:]), held.dtype)
     result[: len(held)] = held
-    for number, place in enumerate(places):
-        if place >= 0:
-            result[place] = offered[number]
+    result[places] = offered
     return result

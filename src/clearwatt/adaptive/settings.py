@@ -11,8 +11,8 @@ from clearwatt.clock import HOURS_PER_DAY, Clock
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.training.fleet import Training
 
-WARM_UP = Training(epochs=40, patience=None, batch=128, learning_rate=1.4e-3)
-UPDATE = Training(epochs=3, patience=None, batch=256, learning_rate=2e-3)
+WARM_UP = Training(epochs=25, patience=None, batch=128, learning_rate=1.4e-3)
+UPDATE = Training(epochs=2, patience=None, batch=256, learning_rate=2.5e-3)
 """Large batches with a larger step: the same error in half the time of batches of 64."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -56,7 +57,7 @@ class Trust:
         errors *= (0.5 ** (ages / (2 * self.half_life)))[:, None]
         fade = 0.5 ** (passed / self.half_life)
         products = fade * self.products + errors.swapaxes(1, 2) @ errors
-        prior = self.caution * np.eye(experts.shape[2])
+        prior = self.caution * _identity(experts.shape[2])
         weights = least_on_simplex(products + prior, self.weights)
         return replace(self, products=products, weights=weights)
 
@@ -68,6 +69,11 @@ class Trust:
             products=np.concatenate([self.products, np.zeros((entities, experts, experts))]),
             weights=np.concatenate([self.weights, np.full((entities, experts), 1 / experts)]),
         )
+
+
+@cache
+def _identity(size: int) -> Float64Array:
+    return np.eye(size)
 
 
 def least_on_simplex(matrices: Float64Array, start: Float64Array) -> Float64Array:
@@ -85,8 +91,8 @@ def least_on_simplex(matrices: Float64Array, start: Float64Array) -> Float64Arra
     scaled = matrices * -rate[:, None, None]
     column = weights[:, :, None]
     for _ in range(ITERATIONS):
+        # Weights sum to 1, so a gain lies within 2 of 0 and its exponential cannot overflow.
         gain = scaled @ column
-        gain -= np.maximum.reduce(gain, axis=1, keepdims=True)
         column = column * np.exp(gain, out=gain)
         column /= np.add.reduce(column, axis=1, keepdims=True)
     solved: Float64Array = column[:, :, 0]

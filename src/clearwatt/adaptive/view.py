@@ -11,13 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
+from clearwatt.clock import HOURS_PER_DAY
 from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.errors import ConfigurationError
 from clearwatt.training.standardisation import Standardisation
 
 Steps = npt.NDArray[np.int64]
 
+TIME_OF_DAY = ("hour_sin", "hour_cos", "minute_sin", "minute_cos")
 YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
+ROUNDING = 1e-3
+"""Largest error of an angle of minutes, in radians."""
 FAR = 5.0
 """Deviations from the warm-up's mean beyond which inputs are cut off."""
 
@@ -27,7 +31,8 @@ class View:
     """Turns input rows into what the networks see, causally: a row and the rows before it.
 
     Weather comes with its mean over each of the `windows` up to then, less its present value: wind
-    turns and buildings cool with what was before.
+    turns and buildings cool with what was before. Hours and minutes, where both are inputs, become
+    one time of day: a network that sees minutes on their own repeats a pattern every hour.
 
     Args:
         kept: Which input columns are used.
@@ -35,6 +40,8 @@ class View:
         season: Where among the columns seen the time of year is.
         windows: Lengths of the means, in steps.
         scale: Of the warm-up.
+        time_of_day: Input columns `TIME_OF_DAY`, of which the first two are used; empty if steps
+            are whole hours.
     """
 
     kept: tuple[int, ...]
@@ -42,6 +49,7 @@ class View:
     season: tuple[int, ...]
     windows: tuple[int, ...]
     scale: Standardisation
+    time_of_day: tuple[int, ...] = ()
 
     @classmethod
     def fit(
@@ -56,7 +64,10 @@ class View:
             windows: Lengths of the means, in steps.
         """
         names = _names(x.shape[1], columns)
-        kept = [i for i in range(len(names)) if np.ptp(x[:, i]) > 0]
+        varying = [i for i in range(len(names)) if np.ptp(x[:, i]) > 0]
+        time_of_day = [i for name in TIME_OF_DAY for i in varying if names[i] == name]
+        joined = len(time_of_day) == len(TIME_OF_DAY)
+        kept = [i for i in varying if not (joined and i in time_of_day[2:])]
         circles = [place for place, i in enumerate(kept) if names[i] in CALENDAR_COLUMNS]
         bare = cls(
             kept=tuple(kept),
@@ -64,6 +75,7 @@ class View:
             season=tuple(place for place, i in enumerate(kept) if names[i] in YEARLY),
             windows=tuple(windows),
             scale=Standardisation.identity(0),
+            time_of_day=tuple(time_of_day) if joined else (),
         )
         scale = Standardisation.fit(bare._columns(x, at))
         # A warm-up may have seen but an arc of a circle: its mean and deviation say nothing.
@@ -86,6 +98,9 @@ class View:
         return np.clip(scaled, -FAR, FAR)
 
     def _columns(self, x: Float64Array, at: Steps) -> Float64Array:
+        if self.time_of_day:
+            x = x.copy()
+            x[:, self.time_of_day[:2]] = _time_of_day(x[:, self.time_of_day])
         weather = x[:, self.weather]
         sums = np.concatenate([np.zeros((1, weather.shape[1])), np.cumsum(weather, axis=0)])
         ends = np.arange(1, len(x) + 1)
@@ -94,6 +109,18 @@ class View:
             starts = np.searchsorted(at, at - window, side="right")
             parts.append((sums[ends] - sums[starts]) / (ends - starts)[:, None] - weather)
         return np.concatenate(parts, axis=1)
+
+
+def _time_of_day(x: Float64Array) -> Float64Array:
+    """Sine and cosine of the time of day, `n x 2`, of columns `TIME_OF_DAY`, `n x 4`."""
+    sine, cosine, *minute = x.T
+    # Rounding must not turn the full hour into the end of the hour.
+    past = np.mod(np.arctan2(*minute) + ROUNDING, 2 * np.pi) / HOURS_PER_DAY
+    turned = [
+        sine * np.cos(past) + cosine * np.sin(past),
+        cosine * np.cos(past) - sine * np.sin(past),
+    ]
+    return np.stack(turned, axis=1)
 
 
 def _names(width: int, columns: Sequence[str] | None) -> list[str]:

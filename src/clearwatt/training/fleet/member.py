@@ -23,7 +23,7 @@ class EpochPlan(NamedTuple):
     sizes: Tensor
     """True sizes of the batches, `steps`."""
     noise: Tensor
-    """Standard normal draws, `steps x b x noise_width`."""
+    """Standard normal draws, `steps x noise_rows(b) x noise_width`."""
 
     def cut(self, start: int, stop: int) -> "EpochPlan":
         """Some of the steps."""
@@ -32,7 +32,7 @@ class EpochPlan(NamedTuple):
 
 def plan_epoch(job: Job, generator: torch.Generator) -> EpochPlan:
     """Shuffle a job's samples into the batches of one epoch."""
-    n, batch, width = len(job.inputs), job.training.batch, job.network.noise_width
+    n, batch, network = len(job.inputs), job.training.batch, job.network
     steps = math.ceil(n / batch)
     order = torch.zeros(steps * batch, dtype=torch.int64)
     order[:n] = torch.randperm(n, generator=generator)
@@ -40,7 +40,8 @@ def plan_epoch(job: Job, generator: torch.Generator) -> EpochPlan:
     weights[:n] = 1 if job.weights is None else job.weights[order[:n]]
     sizes = torch.full((steps,), batch, dtype=job.dtype)
     sizes[-1] = n - (steps - 1) * batch
-    noise = torch.randn(steps, batch, width, generator=generator, dtype=job.dtype)
+    shape = (steps, network.noise_rows(batch), network.noise_width)
+    noise = torch.randn(shape, generator=generator, dtype=job.dtype)
     coefficients = weights.view(steps, batch) / sizes.unsqueeze(1)
     return EpochPlan(order.view(steps, batch), coefficients, sizes, noise)
 

@@ -33,7 +33,8 @@ class Differentiator(Protocol):
             x: Inputs, `m x b x d`.
             target: Targets, `m x b x o`.
             coefficients: What each sample's loss counts, `m x b`.
-            noise: Standard normal draws, `m x b x noise_width`, where the loss needs them.
+            noise: Standard normal draws, `m x noise_rows(b) x noise_width`, where the loss needs
+                them.
 
         Returns:
             The per-sample losses, `m x b`.
@@ -61,6 +62,10 @@ class Network(ABC):
     def noise_width(self) -> int:
         """Standard normal draws a training sample needs; 0 unless the loss is stochastic."""
         return 0
+
+    def noise_rows(self, batch: int) -> int:
+        """Rows of draws for a batch: one per sample, or fewer if samples share them."""
+        return batch
 
     @property
     def stack_key(self) -> "Network":
