@@ -127,5 +127,6 @@ class DropoutPredictor(DenseNetwork):
         own = slice(position * self.width, (position + 1) * self.width)
         kept = noise[..., own] > NormalDist().inv_cdf(self.dropout)
         gains = kept.to(noise.dtype).mul_(self._gain)
-        values.unflatten(1, (noise.shape[1], -1)).mul_(gains.unsqueeze(2))
+        shared = (*gains.shape[:2], -1, self.width)
+        values.view(shared).mul_(gains.unsqueeze(2))
         return values
