@@ -26,6 +26,8 @@ from clearwatt.service.times import text
 
 NOW = 1_717_200_000  # 2024-06-01, midnight UTC
 STEP = 900
+ZONE = {"id": "north", "step": 900, "variables": ["wind", "sun"], "timezone": "Europe/Berlin"}
+PARK = {"id": "park", "zone": "north", "kind": "generator", "capacity": 50.0, "name": "Park №1"}
 WELL = Health(alive=True, restarts=0, heartbeat_age=0.5)
 
 

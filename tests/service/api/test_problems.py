@@ -4,19 +4,11 @@ import json
 import logging
 
 import pytest
-from tests.service.application import Web
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, StateError
 from clearwatt.service.api.problems import status_of
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavailableError
-
-
-@pytest.fixture
-def web(tmp_path):
-    made = Web(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(

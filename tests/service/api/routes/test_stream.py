@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from tests.service.application import Web, listening
+from tests.service.application import listening
 
 from clearwatt.service.api import feed as feeds
 from clearwatt.service.api.feed import Feed
@@ -19,13 +19,6 @@ def quick(monkeypatch):
     monkeypatch.setattr(feeds, "GATHER", 0.0)
 
 
-@pytest.fixture
-def web(tmp_path):
-    made = Web(tmp_path)
-    yield made
-    made.close()
-
-
 def feed_of(web) -> Feed:
     feed: Feed = web.app.state.context.feed
     return feed
@@ -36,7 +29,9 @@ def hearing(web, headers=None, **query):
     """The messages of a stream as (name, data, id), one after the other."""
     with (
         listening(web) as url,
-        httpx.stream("GET", f"{url}/v1/stream", params=query, headers=headers) as answer,
+        httpx.stream(
+            "GET", f"{url}/v1/stream", params=query, headers=headers, timeout=60
+        ) as answer,
     ):
         assert answer.status_code == 200, answer.read()
         assert answer.headers["content-type"].startswith("text/event-stream")

@@ -1,18 +1,10 @@
 """Who may ask: roles over HTTP, and what no token protects from pages of other sites."""
 
-import pytest
 from tests.service.application import Web
 
 from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.store import StoreUnavailableError
-
-
-@pytest.fixture
-def web(tmp_path):
-    made = Web(tmp_path)
-    yield made
-    made.close()
 
 
 def bearer(store, role):

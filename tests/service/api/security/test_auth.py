@@ -59,9 +59,9 @@ def test_a_revoked_token_stops_working_and_does_not_open_the_service(store):
     book = TokenBook(store, clock=clock)
     book.refresh()
     store.remove_token(made.token.id)
-    assert not book.stale
+    assert not book.is_stale
     clock.now = REFRESH + 0.1
-    assert book.stale
+    assert book.is_stale
     book.refresh()
     assert book.caller(made.text) is None
     assert not book.open
@@ -81,7 +81,7 @@ def test_tokens_known_last_hold_while_the_store_is_away(store, monkeypatch):
     assert book.caller(made.text) is not None
     with pytest.raises(StoreUnavailableError):
         late.refresh()
-    assert late.stale
+    assert late.is_stale
 
 
 @pytest.mark.parametrize(("name", "role"), [("", "read"), ("a\nb", "read"), ("a", "admin")])

@@ -1,0 +1,38 @@
+"""Commands over HTTP, and their outcome."""
+
+from clearwatt.service.times import text
+
+
+def test_a_warm_up_over_http_is_carried_out_and_explained(learned):
+    (event,) = learned.get("/v1/events", kind="warmup")["events"]
+    assert event["key"] == learned.warmup["event"]
+    entity = learned.get("/v1/entities/e0")
+    assert (entity["state"], entity["predictor"]) == ("learning", "predictor:e0:0")
+    zone = learned.get("/v1/zones/north")
+    assert (zone["state"], zone["journal"]) == ("learning", zone["position"])
+    models = learned.get("/v1/models", entity="e0")["models"]
+    assert {model["id"] for model in models} == {"autoencoder:north:0", "predictor:e0:0"}
+    assert "path" not in models[0]
+
+
+def test_hold_resume_exclude_and_settings_are_commands_with_an_outcome(learned):
+    learned.post("/v1/entities/e0/hold")
+    learned.service.catch_up()
+    assert learned.get("/v1/entities/e0")["state"] == "held"
+    learned.post("/v1/entities/e0/resume", {})
+    learned.put("/v1/zones/north/approval", {"required": True})
+    learned.put("/v1/zones/north/settings", {"gate_margin": 0.5})
+    times = learned.service.world.times
+    window = {"start": text(int(times[10])), "end": text(int(times[20]))}
+    learned.post("/v1/entities/e0/exclusions", {**window, "reason": "meter replaced"})
+    learned.service.catch_up()
+    entity = learned.get("/v1/entities/e0")
+    assert (entity["state"], entity["approval"]) == ("learning", True)
+    assert learned.get("/v1/entities/e0/exclusions")["exclusions"] == [window]
+    assert learned.get("/v1/zones/north")["settings"]["gate_margin"] == 0.5
+    flags = learned.get("/v1/measurements", entity="e0", **window)["flags"]
+    assert set(flags) == {"excluded"}
+    kinds = {event["kind"] for event in learned.get("/v1/events")["events"]}
+    assert {"hold", "resume", "approval", "settings", "exclude"} <= kinds
+    backwards = {"start": window["end"], "end": window["start"], "reason": "x"}
+    learned.refused(422, "POST", "/v1/entities/e0/exclusions", json=backwards)
