@@ -9,7 +9,14 @@ import torch
 
 from clearwatt import files
 from clearwatt.errors import DataError, StateError
-from clearwatt.files import MANIFEST, digest_of, load_state, save_state, write_text_atomically
+from clearwatt.files import (
+    MANIFEST,
+    digest_of,
+    load_state,
+    lock_file,
+    save_state,
+    write_text_atomically,
+)
 
 VALUES = {"step": 3, "names": ["a", None], "nested": {"τ": 0.5}}
 TENSORS = {"w": torch.arange(6.0).reshape(2, 3), "rows": torch.tensor([5, 2**40])}
@@ -189,3 +196,12 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(DataError, match="folder"):
         write_text_atomically(tmp_path, "text")
+
+
+def test_a_file_is_locked_once_until_it_is_closed(tmp_path):
+    with (tmp_path / "lock").open("w") as first:
+        assert lock_file(first)
+        with (tmp_path / "lock").open("w") as second:
+            assert not lock_file(second)
+    with (tmp_path / "lock").open("w") as third:
+        assert lock_file(third)

@@ -262,7 +262,7 @@ def _give_up_after(deaths: int, *, by_itself: bool) -> None:
 def _serve(pipe: connection.Connection) -> None:
     """Main loop of a worker: receive a spec, then items, until the pipe or the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     spec: WorkSpec = pipe.recv()
     while True:
         try:
@@ -290,7 +290,8 @@ def _outcome(spec: WorkSpec, item: object) -> _Outcome:
         return _Outcome(None, error)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Wait for the end of the parent process, then end this one at once; runs in a thread."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

@@ -1,4 +1,4 @@
-"""Files: atomic writing, and state folders.
+"""Files: atomic writing, locks, and state folders.
 
 A state folder holds a manifest (JSON) and its tensors (safetensors); both are written atomically
 and verified when read.
@@ -6,12 +6,13 @@ and verified when read.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +47,18 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 def write_text_atomically(path: str | Path, text: str) -> None:
     """Write text, as UTF-8, in the same way."""
     write_atomically(path, text.encode("utf-8"))
+
+
+def lock_file(file: IO[str]) -> bool:
+    """Lock an open file against other processes; False if it is locked already.
+
+    Closing the file, or the end of the process, releases the lock.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Saved(NamedTuple):

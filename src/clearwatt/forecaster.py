@@ -60,7 +60,7 @@ class Deployed(ABC):
     @classmethod
     @abstractmethod
     def unpack(cls, packed: Packed) -> Self:
-        """Back from `pack`."""
+        """The opposite of `pack`."""
 
 
 class Event(Protocol):
@@ -68,7 +68,7 @@ class Event(Protocol):
 
     @property
     def entity(self) -> Name | None:
-        """Whom it concerns; None: all."""
+        """The entity that it concerns; None: all."""
 
     @property
     def step(self) -> int:
@@ -84,15 +84,15 @@ class Version(Protocol):
 
     @property
     def entity(self) -> Name | None:
-        """Whose model it is; None: one that all entities share."""
+        """The entity of the model; None: all entities share it."""
 
     @property
     def number(self) -> int:
-        """Counts the trainings of this model; 0 is the warm-up."""
+        """Number of the training of this model; 0 is the warm-up."""
 
 
 class Change(NamedTuple):
-    """An event, and the version that it brought about, if any."""
+    """An event, and the version that resulted from it, if any."""
 
     event: Event
     version: Version | None
@@ -137,9 +137,9 @@ class Forecaster(ABC):
 
     @abstractmethod
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
-        """Let go of the measurements of some steps, of all entities unless some are named.
+        """Remove the measurements of some steps, of all entities unless some are named.
 
-        What was learned from them stays learned. Returns how many were held.
+        Models that learned from them do not change. Returns how many were removed.
         """
 
     @abstractmethod
@@ -181,16 +181,16 @@ class Forecaster(ABC):
 
     @abstractmethod
     def pack(self) -> Packed:
-        """Everything needed to go on, as plain values and tensors."""
+        """Everything needed to continue, as plain values and tensors."""
 
     @classmethod
     @abstractmethod
     def unpack(cls, packed: Packed) -> Self:
-        """Back from `pack`; it goes on as if it had never stopped."""
+        """The opposite of `pack`; it continues as if it had never stopped."""
 
     @abstractmethod
     def digest(self) -> str:
-        """Checksum of the state; forecasters with equal digests go on alike."""
+        """Checksum of the state; forecasters with equal digests continue alike."""
 
     @property
     @abstractmethod
@@ -210,11 +210,11 @@ class Forecaster(ABC):
             return drive(self.join(name, x, y, at), stacked=self.stacked)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything needed to go on into a folder, atomically."""
+        """Write everything needed to continue into a folder, atomically."""
         save_state(path, *self.pack())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a forecaster back; it goes on as if it had never stopped."""
+        """Load a forecaster; it continues as if it had never stopped."""
         saved = load_state(path)
         return cls.unpack(Packed(saved.values, saved.tensors))

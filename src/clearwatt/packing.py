@@ -112,7 +112,7 @@ class _Place(NamedTuple):
         return list(tensors_below(self.tensors or {}, f"{self.path}." if self.path else ""))
 
     @property
-    def occupied(self) -> bool:
+    def has_tensors(self) -> bool:
         return self.path in (self.tensors or ()) or bool(self.names)
 
 
@@ -227,7 +227,7 @@ def _pack_scalar(value: object) -> object:
 
 def _unpack(hint: _Hint, value: object, place: _Place) -> object:
     """What `_pack` took apart, as a type hint says."""
-    if value is None and hint.optional and not place.occupied:
+    if value is None and hint.optional and not place.has_tensors:
         return None
     if hint.kind in _ARRAYS:
         return _unpack_array(hint, value, place)

@@ -90,7 +90,7 @@ class OperationSequence:
         """Stop, and start again from what was saved."""
         values, tensors = pack_instance(self.instance)
         copies = {name: tensor.clone() for name, tensor in tensors.items()}
-        self.instance = Instance.restored(Saved(deepcopy(values), copies, folder))
+        self.instance = Instance.from_saved(Saved(deepcopy(values), copies, folder))
 
 
 def run(strategy: Strategy, cuts: set[int], stops: set[int]) -> Instance:

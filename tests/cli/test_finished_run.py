@@ -103,7 +103,7 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
             assert settings.novelty_capacity == 60
             assert settings.alpha == most_chosen(folder, warm, "alpha", strategy)
             x = prepare(dataset, warm.scaling, entities=warm.history.names).inputs[zone.id][600:700]
-            expected = Instance.bare(
+            expected = Instance.create_empty(
                 ClearSettings(),
                 x.shape[1],
                 autoencoder=warm.autoencoder,

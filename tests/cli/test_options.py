@@ -6,6 +6,7 @@ import pytest
 from clearwatt.cli.options import (
     add_executor_options,
     add_json_option,
+    add_list_option,
     add_without_option,
     delay_option,
     entity_choice,
@@ -51,3 +52,10 @@ def test_shared_options_have_their_defaults_and_values():
     }
     given = parser.parse_args(["--json", "--without", "a", "b", "--executor", "ray"])
     assert (given.json, given.without, given.executor) == (True, ["a", "b"], "ray")
+
+
+def test_an_option_with_several_values_may_be_repeated():
+    parser = argparse.ArgumentParser()
+    add_list_option(parser, "--scale", "N", "factors", parse=float)
+    assert parser.parse_args([]).scale == []
+    assert parser.parse_args(["--scale", "1", "2", "--scale", "0.5"]).scale == [1.0, 2.0, 0.5]

@@ -11,7 +11,7 @@ QUARTERS = pd.date_range("2024-01-01T06:00", periods=8, freq="15min")
 def test_the_usual_step_of_dates_gives_the_steps_of_a_day():
     timeline = Timeline.of(QUARTERS.delete(3), None)
     assert (timeline.day, timeline.origin) == (96, "2024-01-01T00:00:00")
-    assert timeline.timed
+    assert timeline.has_times
 
 
 def test_steps_count_from_the_midnight_before_the_first_date():
@@ -29,7 +29,7 @@ def test_given_steps_per_day_replace_the_usual_step():
 
 def test_step_numbers_are_steps():
     timeline = Timeline.of(np.arange(5), None)
-    assert (timeline.day, timeline.timed) == (24, True)
+    assert (timeline.day, timeline.has_times) == (24, True)
     assert timeline.steps([7, 9], 2).tolist() == [7, 9]
     with pytest.raises(DataError, match="give whole numbers"):
         timeline.steps([7.5, 9.0], 2)
@@ -37,7 +37,7 @@ def test_step_numbers_are_steps():
 
 def test_without_times_there_are_no_steps():
     timeline = Timeline.of(None, 48)
-    assert (timeline.day, timeline.timed) == (48, False)
+    assert (timeline.day, timeline.has_times) == (48, False)
     with pytest.raises(DataError, match="warmed up without times"):
         timeline.steps([1], 1)
 

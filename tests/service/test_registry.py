@@ -44,7 +44,7 @@ def test_what_is_registered_here_is_known_at_once(store):
     assert (len(added), created) == (2, 2)
     assert registry.add_entities(people("b", "c"))[1] == 1
     assert registry.entity("c").number == registry.roster.entities["c"].number >= 0
-    assert [entity.id for entity in registry.of_zone("north")] == ["a", "b", "c"]
+    assert [entity.id for entity in registry.zone_entities("north")] == ["a", "b", "c"]
     assert registry.roster.numbers[registry.entity("b").number].id == "b"
 
 
@@ -61,9 +61,9 @@ def test_what_another_process_registers_is_found_and_strangers_cost_little(store
             registry.entity("nobody")
     assert counted.reads == 1
     now[0] += 2 * PAUSE
-    registry.with_all({"late"})
+    registry.find_all({"late"})
     assert counted.reads == 1
-    registry.with_all({"late", "nobody"})
+    registry.find_all({"late", "nobody"})
     assert counted.reads == 2
     with pytest.raises(UnknownIdError, match="POST /v1/zones"):
         registry.zone("south")

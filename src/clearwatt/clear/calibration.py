@@ -62,7 +62,7 @@ class InstanceCalibration:
         snapshot = self._stream.calibrator.snapshot
         return snapshot.quantiles(forecasts, given.astype(np.int64), levels)
 
-    def after(
+    def after_block(
         self,
         models: DeployedModels,
         x: Float32Array,

@@ -215,11 +215,11 @@ class Component:
 
     def assess(self, request: Request, trained: Trained) -> Assessment:
         """Compare the trained model with the deployed one."""
-        before = self._both(request.deployed)
+        before = self._window_errors(request.deployed)
         if trained.diverged:
             return Assessment(request, trained, self.params, before, before, reason=DIVERGED)
         params, gate = align_memory(trained.params), self.settings.gate
-        after = self._both(request.window, params)
+        after = self._window_errors(request.window, params)
         if gate is None:
             return Assessment(request, trained, params, before, after)
         found = gate.compare(before, after, usual=self.threshold / self.settings.alpha)
@@ -286,7 +286,7 @@ class Component:
         state = self.settings.strategy.consolidate(update, params)
         return ModelVersion(self.network, params, threshold, state, self.updates)
 
-    def _both(
+    def _window_errors(
         self, window: tuple[Batch, Batch], params: Params | None = None
     ) -> tuple[Reals, Reals]:
         """Errors on the novel and on the familiar samples."""
@@ -315,13 +315,13 @@ class Component:
     def forget(self, rows: Int64Array) -> int:
         """Remove these rows from buffers and history; returns the number of samples."""
         held = int(np.isin(self.held.rows, rows).sum())
-        for part in self._lists:
+        for part in self._buffers:
             part.drop(rows)
         return held
 
     def correct(self, row: int, target: float) -> int:
         """Change the target of a row, not the verdicts; returns the number of changed values."""
-        return sum(part.correct(row, target) for part in self._lists)
+        return sum(part.correct(row, target) for part in self._buffers)
 
     @property
     def window(self) -> SampleRows:
@@ -345,10 +345,10 @@ class Component:
     @property
     def parts(self) -> list[object]:
         """The objects whose attributes a rollback has to save."""
-        return [self, *(part for each in self._lists for part in each.parts)]
+        return [self, *(part for each in self._buffers for part in each.parts)]
 
     @property
-    def _lists(self) -> list[SampleBuffer]:
+    def _buffers(self) -> list[SampleBuffer]:
         lists = [self.novelty, self.familiarity, self.history]
         return [each for each in lists if each is not None]
 

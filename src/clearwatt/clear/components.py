@@ -10,34 +10,32 @@ from clearwatt.clear.component import Component, Model
 from clearwatt.clear.loop import reconstructor
 from clearwatt.clear.settings import ClearSettings
 from clearwatt.errors import ConfigurationError
+from clearwatt.strategies import ComponentName
 
 Name = int | str
 
 
-def make_autoencoder(
-    settings: ClearSettings, model: Model, *, width: int, index: int, entity: Name | None
+def make_component(
+    name: ComponentName,
+    settings: ClearSettings,
+    model: Model,
+    *,
+    width: int,
+    index: int,
+    entity: Name | None,
 ) -> Component:
-    """An autoencoder for `width` inputs; `entity` is None if all entities share it."""
+    """The autoencoder or the predictor of the entity with this index, for `width` inputs.
+
+    `entity` is None for an autoencoder that all entities share. A sample of a predictor has the
+    measurement besides the inputs.
+    """
+    predicts = int(name == "predictor")
     return Component(
-        "autoencoder",
+        name,
         model,
         settings=settings,
-        rng=np.random.default_rng([settings.seed, 0, index]),
-        sample_width=width,
-        entity=entity,
-    )
-
-
-def make_predictor(
-    settings: ClearSettings, model: Model, *, width: int, index: int, entity: Name
-) -> Component:
-    """The predictor of the entity with this index."""
-    return Component(
-        "predictor",
-        model,
-        settings=settings,
-        rng=np.random.default_rng([settings.seed, 1, index]),
-        sample_width=width + 1,
+        rng=np.random.default_rng([settings.seed, predicts, index]),
+        sample_width=width + predicts,
         entity=entity,
     )
 
@@ -54,14 +52,19 @@ def make_components(
     require_unique(names)
     shared = not settings.strategy.synchronous
     encoders = [
-        make_autoencoder(
-            settings, autoencoder, width=width, index=index, entity=None if shared else name
+        make_component(
+            "autoencoder",
+            settings,
+            autoencoder,
+            width=width,
+            index=index,
+            entity=None if shared else name,
         )
         for index, name in enumerate(names)
         if index == 0 or not shared
     ]
     heads = [
-        make_predictor(settings, model, width=width, index=index, entity=name)
+        make_component("predictor", settings, model, width=width, index=index, entity=name)
         for index, (name, model) in enumerate(zip(names, predictors, strict=True))
     ]
     return encoders, heads

@@ -99,7 +99,7 @@ class ClearDeployed(Deployed):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """Back from `pack`."""
+        """The opposite of `pack`."""
         return unpack(cls, *packed)
 
 
@@ -238,7 +238,7 @@ class ClearForecaster(Forecaster):
         return ()
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
-        """Let go of measurements; see `Forecaster.forget`."""
+        """Remove measurements; see `Forecaster.forget`."""
         rows = self.book.rows[np.isin(self.book.steps, np.asarray(at, np.int64))]
         return self.instance.forget(rows, entities)
 
@@ -305,7 +305,7 @@ class ClearForecaster(Forecaster):
             raise
 
     def pack(self) -> Packed:
-        """Everything needed to go on, as plain values and tensors."""
+        """Everything needed to continue, as plain values and tensors."""
         values, tensors = pack_instance(self.instance)
         kept = np.isin(self.book.rows, tensors["inputs.rows"].numpy())
         book = replace(self.book, rows=self.book.rows[kept], steps=self.book.steps[kept])
@@ -318,13 +318,13 @@ class ClearForecaster(Forecaster):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """Back from `pack`; it goes on as if it had never stopped."""
+        """The opposite of `pack`; it continues as if it had never stopped."""
         values, tensors = packed
         if not {"instance", "book", "approval"} <= values.keys():
             raise StateError("the state holds no CLeaR forecaster; load one that was saved as such")
         saved = Saved(values["instance"], tensors_below(tensors, "instance."), Path())
         book = unpack(Bookkeeping, values["book"], tensors_below(tensors, "book."))
-        forecaster = cls(Instance.restored(saved), book)
+        forecaster = cls(Instance.from_saved(saved), book)
         for part, approval in zip(forecaster._parts, values["approval"], strict=True):
             part.approval = approval
         return forecaster
@@ -353,7 +353,7 @@ class ClearForecaster(Forecaster):
         self.book = replace(self.book, numbers=self.book.numbers | {part.title: number})
 
     def _change(self, update: Deployment) -> Change:
-        """The change that an update brought about; its version, if it is in service."""
+        """The change by an update, with its version if that is in service."""
         event = update.event
         (part,) = (
             each

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,8 @@ from clearwatt.clear.components import (
     Name,
     checked_autoencoder,
     entity_indices,
-    make_autoencoder,
+    make_component,
     make_components,
-    make_predictor,
     require_latents,
     require_unique,
 )
@@ -89,7 +89,7 @@ class Instance:
         names: Sequence[Name] | None = None,
     ) -> Instance:
         """Deploy warm-up models with the data they were trained on: x (n x d), y (n x entities)."""
-        instance = cls.bare(
+        instance = cls.create_empty(
             settings, x.shape[1], autoencoder=autoencoder, predictors=predictors, names=names
         )
         x, y = instance._check(x, y)
@@ -102,7 +102,7 @@ class Instance:
         return instance
 
     @classmethod
-    def bare(
+    def create_empty(
         cls,
         settings: ClearSettings,
         width: int,
@@ -146,13 +146,14 @@ class Instance:
         )
         own = checked_autoencoder(self.settings, self.autoencoders[0], autoencoder, name)
         require_latents(model, own or self.autoencoders[0], name)
+        make = partial(make_component, width=width, index=index, entity=name)
         with self.rollback_on_error():
             rows = self.inputs.append(inputs)
             if own is not None:
-                part = make_autoencoder(self.settings, own, width=width, index=index, entity=name)
+                part = make("autoencoder", self.settings, own)
                 self.autoencoders += (part,)
                 self._start_autoencoder(part, rows)
-            part = make_predictor(self.settings, model, width=width, index=index, entity=name)
+            part = make("predictor", self.settings, model)
             self.predictors += (part,)
             self._start_predictor(index, rows, targets)
             self._prune()
@@ -332,12 +333,12 @@ class Instance:
             autoencoder: The autoencoder's network, if it is a module of your own.
             predictor: The predictors' network, if it is a module of your own.
         """
-        return cls.restored(
+        return cls.from_saved(
             load_state(path), strategy=strategy, autoencoder=autoencoder, predictor=predictor
         )
 
     @classmethod
-    def restored(
+    def from_saved(
         cls,
         saved: Saved,
         *,
@@ -353,7 +354,7 @@ class Instance:
                 autoencoder=autoencoder,
                 predictor=predictor,
             )
-            instance = cls.bare(**origin._asdict())
+            instance = cls.create_empty(**origin._asdict())
             restore_instance(instance, saved.values, saved.tensors)
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ClearwattError):

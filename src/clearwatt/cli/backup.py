@@ -13,7 +13,7 @@ from clearwatt.cli.printing import (
     print_tables,
     progress,
 )
-from clearwatt.cli.service import add_store_options, database_of, opened_store, require_service
+from clearwatt.cli.service import add_store_options, database_of, require_service, use_store
 
 if TYPE_CHECKING:
     from clearwatt.service.backup import Backup
@@ -41,7 +41,7 @@ def register(commands: Commands) -> None:
 
 def back_up(options: argparse.Namespace) -> None:
     """Back up and print a summary."""
-    with opened_store(options) as store, progress(f"backing up {options.data_dir}"):
+    with use_store(options) as store, progress(f"backing up {options.data_dir}"):
         from clearwatt.service.backup import back_up as save
 
         backup = save(store, options.data_dir, options.to)

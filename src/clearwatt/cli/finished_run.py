@@ -80,7 +80,7 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
         data: where the data set is; None if its name is enough.
     """
     results = read_results(path)
-    about = _about(path)
+    about = _run_facts(path)
     key = _instance_key(instance, results)
     experiment = replace_values(Experiment(), about["experiment"], str(path / RUN))
     dataset = _load(about["data"]["name"], data, path)
@@ -93,13 +93,18 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
     identity = digest(about["experiment"], about["data"], about["versions"])
     context = _read_models(RunFolder(path, identity), experiment, dataset, division)
     zones = tuple(
-        _warm_zone(at, context, dataset, configuration=_chosen(results, experiment, key, zone.name))
+        _warm_zone(
+            at,
+            context,
+            dataset,
+            configuration=_most_frequent_choice(results, experiment, key, zone.name),
+        )
         for at, zone in enumerate(context.zones)
     )
     return FinishedRun(identity, experiment, zones)
 
 
-def _about(path: Path) -> dict[str, Any]:
+def _run_facts(path: Path) -> dict[str, Any]:
     try:
         about = json.loads((path / RUN).read_text(encoding="utf-8"))
         return {part: about[part] for part in ("experiment", "data", "versions")}
@@ -128,7 +133,7 @@ def _load(name: str, data: str | None, path: Path) -> Dataset:
     if name == f"{SIMULATED}-0":
         return load_dataset(SIMULATED)
     raise ConfigurationError(
-        f"{path} was run on {name!r}, and where that is was not kept; give its folder with --data"
+        f"{path} was run on {name!r}, whose location is not recorded; give its folder with --data"
     )
 
 
@@ -168,7 +173,9 @@ def _outcome(steps: Generator[Progress, None, Context]) -> Context:
             return context
 
 
-def _chosen(results: Results, experiment: Experiment, key: str, zone: str) -> Configuration:
+def _most_frequent_choice(
+    results: Results, experiment: Experiment, key: str, zone: str
+) -> Configuration:
     """The configuration chosen for most entities of a zone; of equals the first of the grid."""
     counts = Counter(
         json.dumps(dict(trial.configuration), sort_keys=True)

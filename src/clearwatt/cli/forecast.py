@@ -63,13 +63,13 @@ def run(options: argparse.Namespace) -> None:
         print_json(answer.model_dump(mode="json"))
         return
     for forecast in answer.forecasts:
-        print_lines(_about(forecast))
+        print_lines(_heading_lines(forecast))
         levels = [f"{100 * level:g} %" for level in forecast.levels]
         columns = ("time", f"power ({forecast.unit})", *levels, "source")
         print_tables([rows_table(columns, _rows(forecast))])
 
 
-def _about(forecast: ForecastAnswer) -> Iterator[str]:
+def _heading_lines(forecast: ForecastAnswer) -> Iterator[str]:
     models = forecast.predictor or "no model"
     if forecast.encoder:
         models += f" on {forecast.encoder}"

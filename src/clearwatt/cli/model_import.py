@@ -14,7 +14,7 @@ from clearwatt.cli.finished_run import FinishedRun, WarmZone
 from clearwatt.service.client.deliveries import (
     entities_of,
     readings_between,
-    seconds,
+    unix_seconds,
     weather_issues,
     zones_of,
 )
@@ -82,7 +82,7 @@ def _register_zone(zone: WarmZone, store: Store, settings: Mapping[str, Any]) ->
     for each in zones_of(zone.history, plain):
         store.add_zone(each)
     entities = store.add_entities(entities_of(zone.history))
-    now, end = time.time(), int(seconds(zone.history.times)[-1])
+    now, end = time.time(), int(unix_seconds(zone.history.times)[-1])
     for issue in weather_issues(zone.history):
         if issue.issued_at <= end:
             store.add_weather(issue, at=now)
@@ -99,6 +99,6 @@ def _add_readings(zone: WarmZone, store: Store, entities: Sequence[Entity], *, a
 
 
 def _add_command(zone: WarmZone, store: Store, folder: str) -> None:
-    end = int(seconds(zone.history.times)[-1])
+    end = int(unix_seconds(zone.history.times)[-1])
     arguments = {"folder": folder, "end": end}
     store.add_command(Command("adopt", zone.name, None, arguments, ACTOR, time.time()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from clearwatt.errors import ConfigurationError
@@ -23,6 +24,20 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 def add_without_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--without``: entities to leave out of those that ``--entities`` names."""
     parser.add_argument("--without", nargs="+", metavar="ENTITY", help="leave these out")
+
+
+def add_list_option(
+    parser: argparse.ArgumentParser,
+    name: str,
+    metavar: str,
+    about: str,
+    *,
+    parse: Callable[[str], object] = str,
+) -> None:
+    """Add an option with one value or more; it may be given several times."""
+    parser.add_argument(
+        name, nargs="+", action="extend", default=[], type=parse, metavar=metavar, help=about
+    )
 
 
 def add_executor_options(parser: argparse.ArgumentParser) -> None:

@@ -37,10 +37,10 @@ def _draw(steps: Iterable[Progress], workers: int, console: Console) -> None:
     with Bars(*columns, console=console) as bars:
         stopwatch, bar = _Stopwatch(workers), None
         for step in steps:
-            if stopwatch.begins(step):
+            if stopwatch.enters_stage(step):
                 bar = bars.add_task(step.stage, total=step.cost or 1.0, tasks="", left="")
             if bar is not None:
-                tasks, left = f"{step.done}/{step.tasks}", stopwatch.left(step)
+                tasks, left = f"{step.done}/{step.tasks}", stopwatch.time_left(step)
                 done = step.cost_done if step.cost else 1.0
                 bars.update(bar, completed=done, tasks=tasks, left=left)
 
@@ -48,10 +48,12 @@ def _draw(steps: Iterable[Progress], workers: int, console: Console) -> None:
 def _write(steps: Iterable[Progress], workers: int) -> None:
     stopwatch, last = _Stopwatch(workers), 0.0
     for step in steps:
-        new = stopwatch.begins(step)
+        new = stopwatch.enters_stage(step)
         if new or step.done == step.tasks or time.monotonic() - last > QUIET_SECONDS:
             last = time.monotonic()
-            text = f"{step.stage}: {step.done} of {step.tasks} done{stopwatch.left(step, ', ')}\n"
+            text = (
+                f"{step.stage}: {step.done} of {step.tasks} done{stopwatch.time_left(step, ', ')}\n"
+            )
             sys.stderr.write(text)
             sys.stderr.flush()
 
@@ -65,14 +67,14 @@ class _Stopwatch:
         self._began = time.monotonic()
         self._worked, self._seen = 0.0, 0.0
 
-    def begins(self, step: Progress) -> bool:
+    def enters_stage(self, step: Progress) -> bool:
         """Whether this is the first step of its stage."""
         if step.stage == self._stage:
             return False
         self._stage, self._seen = step.stage, step.cost_done  # done by an earlier start
         return True
 
-    def left(self, step: Progress, before: str = "") -> str:
+    def time_left(self, step: Progress, before: str = "") -> str:
         """Estimated time of the rest of the run, as text."""
         self._worked += step.cost_done - self._seen
         self._seen = step.cost_done

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from clearwatt.cli.options import Commands, add_json_option
+from clearwatt.cli.options import Commands, add_json_option, add_list_option
 from clearwatt.cli.printing import (
     facts_table,
     print_json,
@@ -61,14 +61,12 @@ def register(commands: Commands) -> None:
         metavar="N",
         help="steps sent as history for the warm-up (default: the paper's share)",
     )
-    parser.add_argument(
+    add_list_option(
+        parser,
         "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=_setting,
-        metavar="KEY=VALUE",
-        help="settings of the zones, such as novelty_capacity=500",
+        "KEY=VALUE",
+        "settings of the zones, such as novelty_capacity=500",
+        parse=_setting,
     )
     parser.add_argument(
         "--shuffle-within",
@@ -121,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    from clearwatt.service.client.deliveries import Disorder
+    from clearwatt.service.client.deliveries import DeliveryFaults
     from clearwatt.service.client.replay import Plan
     from clearwatt.service.settings import ZoneSettings
 
@@ -130,7 +128,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     return Plan(
         speed=options.speed,
         warmup=options.warmup,
-        disorder=Disorder(options.shuffle_within, options.duplicate_share),
+        disorder=DeliveryFaults(options.shuffle_within, options.duplicate_share),
         settings=settings,
     )
 

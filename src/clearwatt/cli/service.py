@@ -65,7 +65,7 @@ def database_of(options: argparse.Namespace) -> str:
 
 
 @contextmanager
-def opened_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[Store]:
+def use_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[Store]:
     """The store of a data directory, closed with the block.
 
     Args:

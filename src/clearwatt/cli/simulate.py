@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clearwatt.cli.data import dataset_summary
-from clearwatt.cli.options import Commands, add_json_option
+from clearwatt.cli.options import Commands, add_json_option, add_list_option
 from clearwatt.cli.printing import (
     facts_table,
     print_json,
@@ -36,22 +36,13 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="S", help="same seed, same bytes (default 0)"
     )
-    parser.add_argument(
-        "--without",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="DRIFT",
-        help="switch these drifts off",
-    )
-    parser.add_argument(
+    add_list_option(parser, "--without", "DRIFT", "switch these drifts off")
+    add_list_option(
+        parser,
         "--scale",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=_drift_factor,
-        metavar="DRIFT=FACTOR",
-        help="make these drifts weaker or stronger",
+        "DRIFT=FACTOR",
+        "make these drifts weaker or stronger",
+        parse=_drift_factor,
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace a data set already in DIR"

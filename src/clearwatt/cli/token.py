@@ -12,7 +12,7 @@ from clearwatt.cli.printing import (
     print_tables,
     rows_table,
 )
-from clearwatt.cli.service import add_store_options, opened_store
+from clearwatt.cli.service import add_store_options, use_store
 from clearwatt.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def register(commands: Commands) -> None:
 
 def create_token(options: argparse.Namespace) -> None:
     """Create a token and print it; creates the data directory if it does not exist."""
-    with opened_store(options, create=True) as store:
+    with use_store(options, create=True) as store:
         from clearwatt.service.api.security.auth import create_token as new_token
 
         new = new_token(options.name, options.role)
@@ -61,7 +61,7 @@ def create_token(options: argparse.Namespace) -> None:
 
 def list_tokens(options: argparse.Namespace) -> None:
     """Print all tokens without their secrets."""
-    with opened_store(options) as store:
+    with use_store(options) as store:
         tokens = [_facts(token) for token in store.tokens()]
     if options.json:
         print_json(tokens)
@@ -73,7 +73,7 @@ def list_tokens(options: argparse.Namespace) -> None:
 
 def revoke_token(options: argparse.Namespace) -> None:
     """Delete a token; a running service stops accepting it within seconds."""
-    with opened_store(options) as store:
+    with use_store(options) as store:
         if not store.remove_token(options.id):
             raise DataError(f"there is no token {options.id!r}; see 'clearwatt token list'")
     if options.json:

@@ -17,7 +17,7 @@ from clearwatt.data.catalogue import CATALOGUE, fetch
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.time_table import check_unique, read_table, read_text
-from clearwatt.data.validation import Places, check_dataset, check_filled, problem
+from clearwatt.data.validation import Places, check_dataset, check_filled, data_error
 from clearwatt.errors import DataError
 
 SIMULATED = "simulated"
@@ -129,7 +129,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     for number, cells in enumerate((line for line in lines if line), start=1):
         if len(cells) != len(header):
             wrong = f"{len(cells)} cells under {len(header)} columns; quote cells with commas"
-            raise problem(str(path), header[0], row=number, value=cells[0], wrong=wrong)
+            raise data_error(str(path), header[0], row=number, value=cells[0], wrong=wrong)
         rows.append(dict(zip(header, cells, strict=True)))
     return rows
 
@@ -144,7 +144,7 @@ def _entity(row: Mapping[str, str], path: Path, *, number: int) -> Entity:
     kind = row["kind"].strip()
     if kind not in list(Kind):
         wrong = f"unknown kind {kind!r}; use one of {', '.join(Kind)}"
-        raise problem(str(path), "kind", row=number, value=name, wrong=wrong)
+        raise data_error(str(path), "kind", row=number, value=name, wrong=wrong)
     extra = {key: text for key, text in row.items() if key not in folder.ENTITY_COLUMNS and text}
     return Entity(
         name=name,
@@ -164,7 +164,7 @@ def _capacity(text: str, path: Path, *, number: int, name: str) -> float | None:
         capacity = math.nan
     if math.isnan(capacity):
         wrong = f"capacity {text!r} is not a number; give the rated power, or leave it empty"
-        raise problem(str(path), "capacity", row=number, value=name, wrong=wrong)
+        raise data_error(str(path), "capacity", row=number, value=name, wrong=wrong)
     return capacity
 
 
@@ -181,7 +181,9 @@ def _drift(row: Mapping[str, str], path: Path, *, number: int) -> Drift:
             return parse(row[column])
         except (TypeError, ValueError) as error:
             wrong = f"{row[column]!r} is not {wanted}; correct the cell"
-            raise problem(str(path), column, row=number, value=row["what"], wrong=wrong) from error
+            raise data_error(
+                str(path), column, row=number, value=row["what"], wrong=wrong
+            ) from error
 
     time = "a time with an offset, such as 2024-03-31T00:00:00+00:00"
     return Drift(

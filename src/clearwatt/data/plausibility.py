@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 
 from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.quality_rules import QualityRules, ReadingLimits
 from clearwatt.data.schema import Entity, Kind
 from clearwatt.errors import DataError
@@ -45,7 +46,7 @@ class Readings:
         if times.tz is None:
             raise DataError("readings carry no time zone; use a DatetimeIndex in UTC")
         values = np.ascontiguousarray(power.to_numpy(dtype=np.float32).T)
-        days = times.tz_convert("UTC").as_unit("s").asi8 // 86_400
+        days = times.tz_convert("UTC").as_unit("s").asi8 // SECONDS_PER_DAY
         step = times[1] - times[0] if len(times) > 1 else pd.Timedelta(hours=1)
         return cls(values, entities, rules, step, (days - days[0]).astype(np.int32))
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,16 +100,39 @@ class Scaling:
         """The inverse of ``scale_power``: forecasts in the unit of the power readings."""
         return (np.asarray(scaled, dtype=np.float64) * self._sizes(entities)).astype(np.float32)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; ``max_gap`` is in seconds."""
+        weather = {z: {v: [e.low, e.high] for v, e in vs.items()} for z, vs in self.weather.items()}
+        return {
+            "weather": weather,
+            "power": dict(self.power),
+            "timezone": self.timezone,
+            "max_gap": self.max_gap.total_seconds(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Scaling:
+        """The opposite of `to_dict`."""
+        weather = {
+            zone: MappingProxyType(
+                {name: Extrema(float(low), float(high)) for name, (low, high) in bounds.items()}
+            )
+            for zone, bounds in values["weather"].items()
+        }
+        power = {entity: float(size) for entity, size in values["power"].items()}
+        max_gap = pd.Timedelta(seconds=values["max_gap"])
+        return cls(MappingProxyType(weather), MappingProxyType(power), values["timezone"], max_gap)
+
     def save(self, path: str | Path) -> None:
         """Write the scaling as JSON; floats are restored exactly."""
-        weather = {z: {v: [e.low, e.high] for v, e in vs.items()} for z, vs in self.weather.items()}
+        values = self.to_dict()
         content = {
             "format": _FORMAT,
             "version": _VERSION,
-            "timezone": self.timezone,
-            "max_gap_seconds": self.max_gap.total_seconds(),
-            "weather": weather,
-            "power": dict(self.power),
+            "timezone": values["timezone"],
+            "max_gap_seconds": values["max_gap"],
+            "weather": values["weather"],
+            "power": values["power"],
         }
         write_text_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
@@ -119,14 +143,7 @@ class Scaling:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             if (content["format"], content["version"]) != (_FORMAT, _VERSION):
                 raise ValueError(f"{content['format']} version {content['version']}")
-            return cls(
-                weather=MappingProxyType(
-                    {z: _extrema_from_json(vs) for z, vs in content["weather"].items()}
-                ),
-                power=MappingProxyType({e: float(s) for e, s in content["power"].items()}),
-                timezone=content["timezone"],
-                max_gap=pd.Timedelta(seconds=content["max_gap_seconds"]),
-            )
+            return cls.from_dict({**content, "max_gap": content["max_gap_seconds"]})
         except FileNotFoundError:
             raise StateError(f"{path}: no such file; save a scaling there first") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -144,12 +161,6 @@ class Scaling:
         if unknown:
             raise DataError(f"the scaling was not fitted on {name_list(unknown)}; fit it with them")
         return np.array([self.power[name] for name in entities])
-
-
-def _extrema_from_json(variables: Mapping[str, Sequence[float]]) -> Mapping[str, Extrema]:
-    return MappingProxyType(
-        {name: Extrema(float(low), float(high)) for name, (low, high) in variables.items()}
-    )
 
 
 def _check_variables(zone: str, *, expected: tuple[str, ...], given: tuple[str, ...]) -> None:

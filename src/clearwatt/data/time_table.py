@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clearwatt.data.validation import problem
+from clearwatt.data.validation import data_error
 from clearwatt.errors import DataError
 
 _OFFSET = r"(?:[Tt ]\d\d(?::?\d\d){0,2}(?:[.,]\d+)?)\s*(Z|z|[+-]\d\d(?::?\d\d)?)\s*$"
@@ -89,7 +89,7 @@ def _numbers(cells: pd.Series, times: pd.DatetimeIndex, *, path: Path) -> np.nda
             "leave the cell empty where there is no reading"
         )
         value = times[row].isoformat()
-        raise problem(str(path), cells.name, row=row + 1, value=value, wrong=wrong)
+        raise data_error(str(path), cells.name, row=row + 1, value=value, wrong=wrong)
     with np.errstate(over="ignore"):  # an overflow becomes infinite, which is reported later
         return numbers.to_numpy(dtype=np.float32, na_value=np.nan)
 
@@ -171,14 +171,14 @@ def _minutes(offset: str) -> int:
 
 def _naive_time_error(path: Path, *, row: int, value: object) -> DataError:
     wrong = "a naive time, without time zone; store UTC, for example 2024-03-31T00:00:00+00:00"
-    return problem(str(path), "time", row=row, value=value, wrong=wrong)
+    return data_error(str(path), "time", row=row, value=value, wrong=wrong)
 
 
 def _mixed_zones_error(path: Path, *, row: int, value: object, why: str) -> DataError:
     wrong = f"mixed time zones, as it {why}; store every time in UTC"
-    return problem(str(path), "time", row=row, value=value, wrong=wrong)
+    return data_error(str(path), "time", row=row, value=value, wrong=wrong)
 
 
 def _unreadable_time_error(path: Path, *, row: int, value: str) -> DataError:
     wrong = "no time can be read here; write it as 2024-03-31T00:00:00+00:00"
-    return problem(str(path), "time", row=row, value=value, wrong=wrong)
+    return data_error(str(path), "time", row=row, value=value, wrong=wrong)

@@ -68,10 +68,10 @@ def _check_filled(frame: pd.DataFrame, *, place: str, spare: str) -> None:
             f"or {spare}"
         )
         value = frame.index[0].isoformat()
-        raise problem(place, empty[0], row=1, value=value, wrong=wrong)
+        raise data_error(place, empty[0], row=1, value=value, wrong=wrong)
 
 
-def problem(place: str, column: object, *, row: int, value: object, wrong: str) -> DataError:
+def data_error(place: str, column: object, *, row: int, value: object, wrong: str) -> DataError:
     """An error that names the place (row counted from 1, with its time or name) and the fault."""
     return DataError(f"{place}, column '{column}', row {row} ({value}): {wrong}")
 
@@ -96,10 +96,12 @@ def _check_clock(index: pd.Index[pd.Timestamp], place: str) -> None:
         )
     if index.hasnans:
         row = int(np.argmax(index.isna()))
-        raise problem(place, "time", row=row + 1, value="empty", wrong="no time; fill or drop it")
+        raise data_error(
+            place, "time", row=row + 1, value="empty", wrong="no time; fill or drop it"
+        )
     if index.tz is None:
         wrong = "a naive time, without time zone; store UTC times"
-        raise problem(place, "time", row=1, value=index[0], wrong=wrong)
+        raise data_error(place, "time", row=1, value=index[0], wrong=wrong)
     _check_order(index, place)
     _check_step(index, place)
 
@@ -116,7 +118,7 @@ def _check_order(index: pd.DatetimeIndex, place: str) -> None:
         if repeated
         else "unordered, as it is earlier than the row before; sort the rows by time"
     )
-    raise problem(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
+    raise data_error(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
 
 
 def _check_step(index: pd.DatetimeIndex, place: str) -> None:
@@ -130,7 +132,7 @@ def _check_step(index: pd.DatetimeIndex, place: str) -> None:
             f"where the step is {pd.Timedelta(usual)}; insert missing times with empty cells, or "
             "resample"
         )
-        raise problem(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
+        raise data_error(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
 
 
 def _most_common(steps: npt.NDArray[np.int64]) -> int:
@@ -146,14 +148,14 @@ def _check_finite(frame: pd.DataFrame, *, place: str, prefix: str = "") -> None:
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
             wrong = f"holds {dtype}, not numbers; convert the column to float32"
             value = frame.index[0].isoformat()
-            raise problem(place, name, row=1, value=value, wrong=wrong)
+            raise data_error(place, name, row=1, value=value, wrong=wrong)
         with np.errstate(over="ignore"):  # an overflow is reported as infinite below
             values = frame.iloc[:, position].to_numpy(dtype=np.float32, na_value=np.nan)
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
             wrong = "the value is infinite; leave the cell empty where there is no reading"
             value = frame.index[row].isoformat()
-            raise problem(place, name, row=row + 1, value=value, wrong=wrong)
+            raise data_error(place, name, row=row + 1, value=value, wrong=wrong)
 
 
 def _check_entities(entities: Sequence[Entity], place: str) -> None:
@@ -163,7 +165,7 @@ def _check_entities(entities: Sequence[Entity], place: str) -> None:
     for row, entity in enumerate(entities, start=1):
         if fault := _entity_fault(entity, repeated=entity.name in seen):
             column, wrong = fault
-            raise problem(place, column, row=row, value=entity.name or "unnamed", wrong=wrong)
+            raise data_error(place, column, row=row, value=entity.name or "unnamed", wrong=wrong)
         seen.add(entity.name)
 
 
@@ -200,7 +202,7 @@ def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: Plac
     for row, name in enumerate(names, start=1):
         if name not in columns:
             wrong = f"{places.power} has no such column; add the readings, or remove this row"
-            raise problem(places.entities, "entity", row=row, value=name, wrong=wrong)
+            raise data_error(places.entities, "entity", row=row, value=name, wrong=wrong)
     for column in columns:
         if column not in names:
             raise DataError(
@@ -224,7 +226,7 @@ def _check_zones(
                 f"unknown zone {entity.zone!r}, as {places.weather} has no column "
                 f"'{entity.zone}__…'; use a zone it has ({known}), or add the weather"
             )
-            raise problem(places.entities, "zone", row=row, value=entity.name, wrong=wrong)
+            raise data_error(places.entities, "zone", row=row, value=entity.name, wrong=wrong)
     for zone, frame in weather.items():
         if not len(frame.columns):
             raise DataError(
@@ -255,7 +257,7 @@ def _check_cover(
                 f"{last.isoformat()} in zone '{entity.zone}'; add weather, or empty the cell"
             )
             value = power.index[row].isoformat()
-            raise problem(places.power, entity.name, row=row + 1, value=value, wrong=wrong)
+            raise data_error(places.power, entity.name, row=row + 1, value=value, wrong=wrong)
 
 
 def _check_drifts(drifts: Sequence[Drift], entities: Sequence[Entity], place: str) -> None:
@@ -263,7 +265,7 @@ def _check_drifts(drifts: Sequence[Drift], entities: Sequence[Entity], place: st
     for row, drift in enumerate(drifts, start=1):
         if fault := _drift_fault(drift, names):
             column, wrong = fault
-            raise problem(place, column, row=row, value=drift.what, wrong=wrong)
+            raise data_error(place, column, row=row, value=drift.what, wrong=wrong)
 
 
 def _drift_fault(drift: Drift, names: set[str]) -> tuple[str, str] | None:

@@ -125,7 +125,7 @@ class AdaptiveRegressor(StreamRegressor):
         self.require_warm_up("predict")
         inputs = self._check_inputs(X)
         given = times_of(X, at)
-        if given is None and self._timeline.timed:
+        if given is None and self._timeline.has_times:
             raise DataError("X has no times; give at, or a data frame with a DatetimeIndex")
         deployed = self.forecaster_.deployed
         with one_thread():
@@ -163,7 +163,7 @@ class AdaptiveRegressor(StreamRegressor):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a saved model; it goes on as if it had never stopped, without its past events."""
+        """Load a saved model; it continues as if it had never stopped, without its past events."""
         saved = load_state(path)
         if "estimator" not in saved.values or "calibrator" not in saved.values:
             raise StateError(f"{path} holds no AdaptiveRegressor")
@@ -217,7 +217,7 @@ class AdaptiveRegressor(StreamRegressor):
             targets,
             steps,
             day=self._timeline.day,
-            parts=PARTS if self._timeline.timed else 1,
+            parts=PARTS if self._timeline.has_times else 1,
             lag=forecaster.state.frame.schedule.clock.lag_days,
             low=low,
             high=high,

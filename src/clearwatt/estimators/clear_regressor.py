@@ -239,7 +239,7 @@ class ClearRegressor(StreamRegressor):
         values = saved.values.get("extra", {}).get("estimator")
         if values is None:
             raise StateError(f"{path} holds an instance, not a ClearRegressor; use Instance.load")
-        instance = Instance.restored(
+        instance = Instance.from_saved(
             saved, strategy=strategy, autoencoder=autoencoder, predictor=predictor
         )
         objects = {
@@ -270,7 +270,7 @@ class ClearRegressor(StreamRegressor):
             deployed = drive(instance.stream(x, y), stacked=not instance.settings.precise)
             updates = [(each.event.step - before, each) for each in deployed]
             if self._calibration is not None:
-                self._calibration = self._calibration.after(models, x, y, updates)
+                self._calibration = self._calibration.after_block(models, x, y, updates)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the estimator is warmed up."""

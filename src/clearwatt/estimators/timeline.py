@@ -44,7 +44,7 @@ class Timeline:
         return cls(int(DAY / step), origin=times[0].normalize().isoformat())
 
     @property
-    def timed(self) -> bool:
+    def has_times(self) -> bool:
         """Whether samples have times or step numbers."""
         return self.origin is not None or self.numbered
 

@@ -98,7 +98,7 @@ def best(candidates: Sequence[TrainedNetwork]) -> TrainedNetwork:
 
 def frozen_instance(autoencoder: TrainedNetwork, predictors: Sequence[TrainedNetwork]) -> Instance:
     """An instance of trained networks that forecasts and reconstructs, and never learns."""
-    return Instance.bare(
+    return Instance.create_empty(
         ClearSettings(strategy=Frozen()),
         autoencoder.network.inputs,
         autoencoder=autoencoder.model,

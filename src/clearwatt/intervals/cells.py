@@ -57,7 +57,7 @@ class ResidualCells:
 
     @property
     def count(self) -> int:
-        """ResidualCells of an entity."""
+        """Number of cells of an entity."""
         return self.parts * BANDS
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.files import write_text_atomically
+from clearwatt.files import lock_file, write_text_atomically
 from clearwatt.runs.identity import digest
 
 RUN = "run.json"
@@ -20,7 +19,7 @@ LOCK = ".lock"
 
 
 class RunFolder:
-    """Where a run keeps what it has done, so that it can go on after any interruption."""
+    """The finished work of a run, so that it can continue after any interruption."""
 
     def __init__(self, path: Path, identity: str) -> None:
         self.path, self.identity = path, identity
@@ -28,7 +27,7 @@ class RunFolder:
     @classmethod
     @contextmanager
     def open(cls, path: Path, about: Mapping[str, Any], identity: str) -> Iterator[RunFolder]:
-        """Make the folder, or go on in it; refuse one of another run, or one in use.
+        """Create the folder, or continue in it; refuse one of another run, or one in use.
 
         Args:
             path: the folder.
@@ -88,8 +87,8 @@ def _check_owner(path: Path, about: Mapping[str, Any]) -> None:
         ) from error
     if (difference := _difference(found.get("versions"), _as_json(about["versions"]))) is not None:
         raise ConfigurationError(
-            f"{path} was begun with other versions ({difference.removeprefix('.')}), so that "
-            "nothing finished there could be used; go on with those, or choose another folder"
+            f"{path} was started with other versions ({difference.removeprefix('.')}), so "
+            "its finished tasks cannot be used; use those versions, or choose another folder"
         )
     for part in ("experiment", "data"):
         if (difference := _difference(found.get(part), _as_json(about[part]))) is not None:
@@ -124,10 +123,8 @@ def _difference(there: object, here: object, name: str = "") -> str | None:
 def _lock(path: Path) -> Iterator[None]:
     """Lock the folder against a second run; the lock of a killed run ends with it."""
     with (path / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not lock_file(lock):
             raise ConfigurationError(
                 f"{path} is in use by another run; wait for it or choose another folder"
-            ) from error
+            )
         yield

@@ -1,8 +1,8 @@
 """Backups of a running service: its store, its models and its checkpoints, consistent and checked.
 
-Models are never changed once they are there and are written before the store names them, so they
-are copied after the store. A checkpoint stands for a place in the journal, which the store must
-reach, so checkpoints are copied before it. What arrives meanwhile is in the next backup.
+Model files never change and are written before the store names them, so they are copied after the
+store. The store must contain the journal up to each checkpoint, so checkpoints are copied before
+it. Data that arrive meanwhile are in the next backup.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MANIFEST = "backup.json"
 STORE, FILES = "store", "files"
 MODELS, IMPORTED, ZONES = "models", "brought", "zones"
 ATTEMPTS = 5
-"""How often a checkpoint is copied anew because the service replaced it meanwhile."""
+"""Attempts to copy a checkpoint that the service replaces meanwhile."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup holds."""
+    """The content of a backup."""
 
     folder: Path
     created_at: str
@@ -45,12 +45,12 @@ class Backup:
 
 
 def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
-    """Copy everything a service would need elsewhere into a new folder, while it runs.
+    """Copy all data of a service, which may be running, into a new folder.
 
     Args:
         store: the service's store.
         data_dir: its data directory.
-        target: a folder that does not exist or is empty; it appears when it is whole.
+        target: a folder that does not exist or is empty; it appears when it is complete.
     """
     _require_empty(target, "back up to")
     unfinished = target.with_name(f".{target.name}.part")
@@ -72,7 +72,7 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
 
 
 def restore(folder: Path, data_dir: Path, database: str) -> Backup:
-    """Put a backup into an empty data directory and an empty database, every file checked first.
+    """Restore a backup to an empty data directory and database, after a check of every file.
 
     Args:
         folder: what `back_up` wrote.
@@ -125,7 +125,7 @@ def _require_empty(folder: Path, purpose: str) -> None:
 
 
 def _empty(folder: Path) -> None:
-    """Leave a folder as empty as it was, so that the same command can be given again."""
+    """Empty a folder again, so that the same command can be repeated."""
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -134,11 +134,11 @@ def _empty(folder: Path) -> None:
 
 
 def _copy_checkpoints(source: Path, target: Path) -> None:
-    """The newest of each zone. Without one, the whole journal is applied: slower, same result."""
+    """Copy the newest of each zone; without one the learner applies the whole journal."""
     for zone in sorted(source.iterdir()) if source.is_dir() else ():
         for _ in range(ATTEMPTS):
             newest = max(zone.glob("checkpoint-*"), key=_position, default=None)
-            if newest is None or _copied_whole(newest, target / zone.name / newest.name):
+            if newest is None or _copy_checkpoint(newest, target / zone.name / newest.name):
                 break
 
 
@@ -146,8 +146,8 @@ def _position(checkpoint: Path) -> int:
     return int(checkpoint.name.rpartition("-")[2])
 
 
-def _copied_whole(source: Path, target: Path) -> bool:
-    """Whether it could be copied; the service may have replaced it half-way."""
+def _copy_checkpoint(source: Path, target: Path) -> bool:
+    """Copy a checkpoint; False if the service replaced it meanwhile."""
     try:
         shutil.copytree(source, target)
         for manifest in target.rglob(STATE_MANIFEST):

@@ -1,4 +1,4 @@
-"""How the service listens and what it lets through; how zones learn is in `settings`."""
+"""Address and limits of the service; the settings of zones are in `settings`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """The web side of a service.
+    """Address and limits of the web process.
 
     Attributes:
         host: The address it is bound to; anything but this machine needs tokens.

@@ -70,7 +70,7 @@ class ModelFiles:
             versions: All versions of the components to check.
             keep: Number of newest versions per component that are always kept.
         """
-        return {path for path in _old(versions, keep) if self._below(path).is_dir()}
+        return {path for path in _outdated_paths(versions, keep) if self._below(path).is_dir()}
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove the files of versions; errors are ignored and the next call tries again."""
@@ -103,7 +103,7 @@ class Checkpoints:
 
     def write(self, zone: str, position: int, save: Callable[[Path], None]) -> Path:
         """Write a checkpoint with ``save(folder)``; the newest `KEPT_CHECKPOINTS` are kept."""
-        folder = self._of(zone) / f"checkpoint-{position}"
+        folder = self._zone_folder(zone) / f"checkpoint-{position}"
         unfinished = folder.with_name(f".{folder.name}.part")
         with _translate_full_disk(folder):
             self._clear(folder.parent)
@@ -120,7 +120,7 @@ class Checkpoints:
 
     def newest(self, zone: str) -> Iterator[ZoneCheckpoint]:
         """A zone's checkpoints, the newest first."""
-        folder = self._of(zone)
+        folder = self._zone_folder(zone)
         names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
         found = [match for name in names if (match := _CHECKPOINT.fullmatch(name))]
         for match in sorted(found, key=lambda each: int(each[1]), reverse=True):
@@ -138,7 +138,7 @@ class Checkpoints:
         for leftover in folder.glob(".checkpoint-*.part"):
             shutil.rmtree(leftover, ignore_errors=True)
 
-    def _of(self, zone: str) -> Path:
+    def _zone_folder(self, zone: str) -> Path:
         return self.root / "zones" / _file_name(zone)
 
 
@@ -151,7 +151,7 @@ def _file_name(identity: str) -> str:
     return f"{name[: _LONGEST_NAME - 33]}-{digest}"
 
 
-def _old(versions: Iterable[StoredVersion], keep: int) -> Iterator[str]:
+def _outdated_paths(versions: Iterable[StoredVersion], keep: int) -> Iterator[str]:
     """Paths of versions that are not among the newest of their component and not in use."""
     components: dict[tuple[str, str, str | None], list[StoredVersion]] = defaultdict(list)
     for version in versions:

@@ -49,7 +49,7 @@ class JsonFormatter(logging.Formatter):
             "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            **_what(record),
+            **_event_fields(record),
         }
         if record.exc_info and record.exc_info[1] is not None:
             fields |= _failure(record.exc_info[1])
@@ -88,7 +88,7 @@ def redact(text: str) -> str:
     return text
 
 
-def _what(record: logging.LogRecord) -> dict[str, object]:
+def _event_fields(record: logging.LogRecord) -> dict[str, object]:
     if record.name == "uvicorn.access" and isinstance(record.args, tuple) and len(record.args) == 5:
         client, method, path, _, status = record.args
         return {

@@ -40,47 +40,47 @@ class Metrics:
         self.registry: CollectorRegistry = _Registry(auto_describe=True)
         self._requests = Counter(
             "clearwatt_http_requests",
-            "Requests record.",
+            "Requests answered.",
             ["method", "route", "status"],
             registry=self.registry,
         )
         self._request_seconds = Histogram(
             "clearwatt_http_request_seconds",
-            "Seconds a request took.",
+            "Duration of a request in seconds.",
             ["route"],
             buckets=_SECONDS,
             registry=self.registry,
         )
         self._readings = Counter(
             "clearwatt_ingested_readings",
-            "Readings taken in; the rate of ingestion is its rate.",
+            "Readings received, by result.",
             ["result"],
             registry=self.registry,
         )
         self._issues = Counter(
             "clearwatt_ingested_weather_issues",
-            "Weather forecasts taken in.",
+            "Weather forecasts received.",
             ["zone"],
             registry=self.registry,
         )
         self._forecasts = Counter(
-            "clearwatt_forecasts", "Forecasts given, one per entity.", registry=self.registry
+            "clearwatt_forecasts", "Forecasts answered, one per entity.", registry=self.registry
         )
         self._seconds = Histogram(
             "clearwatt_forecast_seconds",
-            "Seconds it took to forecast all that one request asked for.",
+            "Seconds to compute all forecasts of one request.",
             buckets=_SECONDS,
             registry=self.registry,
         )
         self._steps = Counter(
             "clearwatt_forecast_steps",
-            "Steps forecast, by where their value came from.",
+            "Steps forecast, by source.",
             ["source"],
             registry=self.registry,
         )
         self._fallbacks = Counter(
             "clearwatt_fallbacks",
-            "Forecasts that a fallback record at least in part, by what was missing.",
+            "Forecasts with a fallback in at least one step, by cause.",
             ["zone", "cause"],
             registry=self.registry,
         )
@@ -164,7 +164,7 @@ class _Ages(Collector):
         now = self._clock()
         forecast = GaugeMetricFamily(
             "clearwatt_forecast_age_seconds",
-            "Seconds since a forecast was last given for a zone.",
+            "Seconds since the last forecast of a zone.",
             labels=["zone"],
         )
         weather = GaugeMetricFamily(

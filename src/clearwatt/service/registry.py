@@ -54,24 +54,24 @@ class Registry:
 
     def zone(self, zone: str) -> Zone:
         """One zone by id, or UnknownIdError."""
-        found = self.roster.zones.get(zone) or self._again().zones.get(zone)
+        found = self.roster.zones.get(zone) or self._read_again().zones.get(zone)
         if found is None:
             raise UnknownIdError(f"zone {zone!r} is unknown; register it at POST /v1/zones")
         return found
 
     def entity(self, entity: str) -> Entity:
         """One entity by id, or UnknownIdError."""
-        found = self.roster.entities.get(entity) or self._again().entities.get(entity)
+        found = self.roster.entities.get(entity) or self._read_again().entities.get(entity)
         if found is None:
             raise UnknownIdError(f"entity {entity!r} is unknown; register it at POST /v1/entities")
         return found
 
-    def with_all(self, entities: set[str]) -> Roster:
-        """The roster, read again if one of these is not in it."""
+    def find_all(self, entities: set[str]) -> Roster:
+        """The roster; the store is read again if one of these is not in it."""
         roster = self.roster
-        return roster if entities <= roster.entities.keys() else self._again()
+        return roster if entities <= roster.entities.keys() else self._read_again()
 
-    def of_zone(self, zone: str) -> list[Entity]:
+    def zone_entities(self, zone: str) -> list[Entity]:
         """A zone's entities, by number."""
         return [entity for entity in self.roster.entities.values() if entity.zone == zone]
 
@@ -96,7 +96,7 @@ class Registry:
                 [*known.zones.values(), *zones], [*known.entities.values(), *entities]
             )
 
-    def _again(self) -> Roster:
+    def _read_again(self) -> Roster:
         """The roster, read again at most once per `PAUSE`, to limit the load by unknown ids."""
         if self._roster is not None and self._clock() - self._read_at < PAUSE:
             return self._roster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import signal
 import socket
@@ -19,6 +18,7 @@ from fastapi import FastAPI
 
 from clearwatt import __version__
 from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.files import lock_file
 from clearwatt.service.api.feed import Feed
 from clearwatt.service.api.security.auth import check_bind
 from clearwatt.service.app import create_app
@@ -198,12 +198,10 @@ def _lock_directory(data_dir: Path) -> Iterator[None]:
     """Lock a data directory for one service; the lock ends with the process."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (data_dir / "service.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock_file(lock):
             raise ConflictError(
                 f"another service uses {data_dir}; stop it, or give another --data-dir"
-            ) from None
+            )
         yield
 
 

@@ -1,4 +1,4 @@
-"""Conformance checks for every strategy, executor and store, also those of users.
+"""Conformance checks for strategies, forecasters, executors and stores, also your own.
 
 >>> from clearwatt.strategies import OnlineEWC
 >>> from clearwatt.testing import check_strategy

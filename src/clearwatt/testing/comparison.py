@@ -17,7 +17,7 @@ from clearwatt.clear.instance import Instance
 def components(instance: Instance) -> dict[str, Component]:
     """The components of an instance by name, as used in messages."""
     parts = (*instance.autoencoders, *instance.predictors)
-    return {_title(part): part for part in parts}
+    return {part.title: part for part in parts}
 
 
 def first_difference(one: Instance, other: Instance) -> str | None:
@@ -102,7 +102,3 @@ def _facts(event: UpdateEvent) -> tuple[str, int, str, int, int, int]:
         event.familiar,
         event.replayed,
     )
-
-
-def _title(part: Component) -> str:
-    return part.name if part.entity is None else f"{part.name} of entity {part.entity}"

@@ -16,16 +16,12 @@ import numpy as np
 
 from clearwatt.errors import ClearwattError, DataError
 from clearwatt.service.records import (
-    READING,
     Command,
-    Entity,
     Flag,
     Outcome,
-    Readings,
     Receipt,
     ServiceEvent,
     SignalDay,
-    StoredVersion,
     Token,
     Verdict,
     Vintage,
@@ -33,22 +29,24 @@ from clearwatt.service.records import (
     Zone,
 )
 from clearwatt.service.status import (
-    ComponentStatus,
-    EntityStatus,
-    ReconstructionStatus,
     ZoneStatus,
 )
 from clearwatt.service.store import ConflictError, Store
+from clearwatt.testing.store_records import (
+    START,
+    STEP,
+    make_outcome,
+    make_version,
+    readings,
+    register,
+    weather,
+)
 from clearwatt.testing.writers import (
     Opener,
     check_concurrent_writers,
     check_exclusive,
     check_killed_writer,
 )
-
-START = 1_700_006_400
-"""A midnight."""
-STEP = 900
 
 
 def check_store(open_store: Opener) -> None:
@@ -60,7 +58,7 @@ def check_store(open_store: Opener) -> None:
 def check_registration(open_store: Opener) -> None:
     """Check that repeating a registration changes nothing and a conflicting one is rejected."""
     with closing(open_store()) as store:
-        zone, entities = _register(store)
+        zone, entities = register(store)
         assert store.add_zone(zone) is False, "a zone that is there counted as new"
         _check_raises(lambda: store.add_zone(replace(zone, step=60)), ConflictError, "another step")
         assert store.add_entities(entities) == entities, "entities changed when sent again"
@@ -79,7 +77,7 @@ def check_registration(open_store: Opener) -> None:
 def check_idempotence(open_store: Opener) -> None:
     """Check that a repeated reading is neither stored nor journaled again."""
     with closing(open_store()) as store:
-        zone, entities = _register(store)
+        zone, entities = register(store)
         numbers = [entity.number for entity in entities]
         batch = readings(numbers * 3, times=[0, 0, 1, 1, 2, 2], values=[1, 2, 3, np.nan, 5, -0.0])
         assert store.add_readings(batch, at=1.0) == Receipt(6, 0, 0), "a new reading is not new"
@@ -100,7 +98,7 @@ def check_idempotence(open_store: Opener) -> None:
 def check_corrections(open_store: Opener) -> None:
     """Check that another value replaces the stored one, is journaled and recorded as an event."""
     with closing(open_store()) as store:
-        zone, entities = _register(store)
+        zone, entities = register(store)
         number = entities[0].number
         store.add_readings(readings([number] * 3, times=[0, 1, 2], values=[1, 2, np.nan]), at=1.0)
         _flag(store, zone, Verdict(number, START, Flag.QUARANTINED, "stuck"))
@@ -120,8 +118,8 @@ def check_corrections(open_store: Opener) -> None:
 def check_journal(open_store: Opener) -> None:
     """Check that entries are returned unchanged, numbered by zone from 1 in order of arrival."""
     with closing(open_store()) as store:
-        zone, entities = _register(store)
-        other, others = _register(store)
+        zone, entities = register(store)
+        other, others = register(store)
         mixed = readings([others[0].number, entities[0].number], times=[1, 0], values=[1, 2])
         store.add_readings(mixed, at=1.0)
         command = Command("hold", zone.id, entities[0].id, {"why": ["ü", 1.5, None]}, "me", 2.0)
@@ -144,7 +142,7 @@ def check_journal(open_store: Opener) -> None:
 def check_weather(open_store: Opener) -> None:
     """Check that all issues are kept, a repeated one as of each journal number."""
     with closing(open_store()) as store:
-        zone, _ = _register(store)
+        zone, _ = register(store)
         first = weather(zone.id, issued=0, first=0, fill=1)
         later = weather(zone.id, issued=1, first=2, fill=2)
         for issue in (later, first):
@@ -170,13 +168,13 @@ def check_weather(open_store: Opener) -> None:
 def check_commit(open_store: Opener) -> None:
     """Check that committing an outcome twice stores it once; a deployed version supersedes."""
     with closing(open_store()) as store:
-        zone, entities = _register(store)
+        zone, entities = register(store)
         entity = entities[0]
         store.add_readings(readings([entity.number] * 2, times=[0, 1], values=[1, 2]), at=1.0)
-        old, new = (_version(zone, entity, number) for number in (0, 1))
+        old, new = (make_version(zone, entity, number) for number in (0, 1))
         identity = f"autoencoder:{zone.id}:9"
         shared = replace(old, id=identity, component="autoencoder", entity=None, number=9)
-        for outcome in (_outcome(zone, entity, old), _outcome(zone, entity, new, shared)):
+        for outcome in (make_outcome(zone, entity, old), make_outcome(zone, entity, new, shared)):
             for _ in range(2):
                 store.commit(outcome)
         assert store.statuses([zone.id]) == {zone.id: outcome.status}, "the status differs"
@@ -187,7 +185,7 @@ def check_commit(open_store: Opener) -> None:
         assert found == {new.id, shared.id}, f"deployed are {found}"
         keys = [event.key for event in store.events(zone=zone.id)]
         assert keys == [f"update:{new.id}", f"update:{old.id}"], f"the events are {keys}"
-        store.commit(_outcome(zone, entity, old))
+        store.commit(make_outcome(zone, entity, old))
         assert store.version(new.id) == replace(new, status="superseded"), "no way back"
         (day,) = store.signals(zone.id, start=START + 3600, end=START + 7200)
         assert day == SignalDay(zone.id, START, old.id.encode()), f"a signal day is {day}"
@@ -201,8 +199,8 @@ def check_commit(open_store: Opener) -> None:
 def check_all_or_nothing(open_store: Opener) -> None:
     """Check that an outcome that cannot be written changes nothing."""
     with closing(open_store()) as store:
-        zone, entities = _register(store)
-        outcome = _outcome(zone, entities[0], _version(zone, entities[0], 0))
+        zone, entities = register(store)
+        outcome = make_outcome(zone, entities[0], make_version(zone, entities[0], 0))
         broken = replace(outcome.events[0], key=f"{zone.id}-nan", details={"error": float("nan")})
         mixed = replace(outcome, events=(*outcome.events, broken))
         _check_raises(lambda: store.commit(mixed), ClearwattError, "NaN, which JSON does not know")
@@ -214,7 +212,7 @@ def check_all_or_nothing(open_store: Opener) -> None:
 def check_events(open_store: Opener) -> None:
     """Check that events are stored once and found by zone, entity, kind, time and number."""
     with closing(open_store()) as store:
-        zone, (entity, other) = _register(store)
+        zone, (entity, other) = register(store)
         names = [f"{zone.id}-{i}" for i in range(7)]
         for i, name in enumerate(names):
             owner = (entity, other)[i % 2].id
@@ -234,7 +232,7 @@ def check_events(open_store: Opener) -> None:
         assert [event.time for event in of_kind] == [4, 3, 1], f"of two kinds: {of_kind}"
         assert len(store.events(entity=other.id)) == 3, "not the events of one entity"
         assert store.events(zone=zone.id, kinds=[]) == [], "events of no kind"
-        foreign, _ = _register(store)
+        foreign, _ = register(store)
         for place in (zone, foreign):
             store.add_event(ServiceEvent(f"{place.id}-all", "settings", "", 9.0, zone=place.id))
         shared = store.events(entity=other.id, shared=True)
@@ -246,7 +244,7 @@ def check_events(open_store: Opener) -> None:
 def check_span(open_store: Opener) -> None:
     """Check the times of an entity's first and last reading, in any order of arrival."""
     with closing(open_store()) as store:
-        _, (entity, other) = _register(store)
+        _, (entity, other) = register(store)
         assert store.span(entity.number) is None, "an entity without readings has a span"
         for times in ([40, 41], [700, 3], [9]):
             given = readings([entity.number] * len(times), times=times, values=[1.0] * len(times))
@@ -259,7 +257,7 @@ def check_span(open_store: Opener) -> None:
 def check_latest(open_store: Opener) -> None:
     """Check that the newest usable reading is found, however old."""
     with closing(open_store()) as store:
-        zone, (one, two) = _register(store)
+        zone, (one, two) = register(store)
         week = 7 * 86_400 // STEP
         numbers, times = [one.number] * 4, [-40 * week, -1, 0, 1]
         store.add_readings(readings(numbers, times=times, values=[1, 2, np.nan, 3]), at=1.0)
@@ -276,7 +274,7 @@ def check_latest(open_store: Opener) -> None:
 def check_vintages(open_store: Opener) -> None:
     """Check that issued forecasts are returned unchanged, newest first, and can be pruned."""
     with closing(open_store()) as store:
-        _, (entity, _) = _register(store)
+        _, (entity, _) = register(store)
         values, sources = np.arange(4, dtype=np.float32), np.array([0, 0, 1, 2], dtype=np.uint8)
         given = [
             Vintage(
@@ -328,69 +326,6 @@ STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_exclusive,
 )
 """All checks in the order of `check_store`; later ones build on earlier ones."""
-
-
-def readings(numbers: list[int], *, times: list[int], values: list[float]) -> Readings:
-    """Readings of entities at steps after `START`."""
-    batch = np.empty(len(numbers), dtype=READING)
-    batch["entity"], batch["value"] = numbers, values
-    batch["time"] = START + STEP * np.array(times)
-    return batch
-
-
-def weather(zone: str, *, issued: int, first: int, fill: float) -> WeatherIssue:
-    """An issue of four steps and two variables."""
-    times = START + STEP * np.arange(first, first + 4, dtype=np.int64)
-    return WeatherIssue(zone, START + issued, times, np.full((4, 2), fill, dtype=np.float32))
-
-
-def _register(store: Store) -> tuple[Zone, list[Entity]]:
-    name = uuid4().hex
-    zone = Zone(name, STEP, ("wind", "sun"), "Europe/Berlin", "Zone", {"alpha": 1.5})
-    assert store.add_zone(zone) is True, "a new zone is not new"
-    found = store.add_entities(
-        [
-            Entity(f"{name}-a", name, "generator", 12.5, "kW", "Park", {"subtype": "pv"}),
-            Entity(f"{name}-b", name, "consumer"),
-        ]
-    )
-    assert 0 <= found[0].number < found[1].number, f"numbers do not ascend: {found}"
-    return zone, found
-
-
-def _version(zone: Zone, entity: Entity, number: int) -> StoredVersion:
-    identity = f"predictor:{entity.id}:{number}"
-    path = f"models/{number}"
-    return StoredVersion(
-        identity, "predictor", zone.id, entity.id, number, "deployed", 1.5, START, 0.25, path
-    )
-
-
-def _status(zone: Zone, entity: Entity, version: StoredVersion) -> ZoneStatus:
-    status = EntityStatus("learning", version.id, spark=(1.0, None, 0.5), exclusions=((0, STEP),))
-    shared = ReconstructionStatus(ComponentStatus(0.5, 3, 4, 60, 1), None)
-    return ZoneStatus(
-        zone.id,
-        version.number,
-        2,
-        "learning",
-        reconstruction=shared,
-        entities={entity.id: status, "other": EntityStatus()},
-    )
-
-
-def _outcome(zone: Zone, entity: Entity, version: StoredVersion, *more: StoredVersion) -> Outcome:
-    key = f"update:{version.id}"
-    return Outcome(
-        status=_status(zone, entity, version),
-        events=(ServiceEvent(key, "update", "it learned", 1.0, zone=zone.id, entity=entity.id),),
-        versions=(version, *more),
-        verdicts=(
-            Verdict(entity.number, START, Flag.QUARANTINED, "stuck"),
-            Verdict(entity.number, START + 50 * STEP, Flag.LATE),
-        ),
-        signals=(SignalDay(zone.id, START, version.id.encode()),),
-    )
 
 
 def _flag(store: Store, zone: Zone, verdict: Verdict) -> None:

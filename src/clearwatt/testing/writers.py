@@ -39,7 +39,7 @@ def check_concurrent_writers(open_store: Opener) -> None:
         ready.wait(PATIENCE)  # so that all of them write at once
         for thread in threads:
             thread.start()
-        seen, told = _follow(store, zone, until=lambda: _done(remote, threads))
+        seen, told = _follow(store, zone, until=lambda: _have_ended(remote, threads))
         remote.join()
         wanted = WRITERS * BATCHES
         assert seen == list(range(1, wanted + 1)), f"followed the journal and saw {seen}"
@@ -111,7 +111,9 @@ def _write_all(open_store: Opener, zone: str, numbers: list[int], ready: Barrier
             writer.join()
 
 
-def _done(remote: multiprocessing.process.BaseProcess, threads: list[threading.Thread]) -> bool:
+def _have_ended(
+    remote: multiprocessing.process.BaseProcess, threads: list[threading.Thread]
+) -> bool:
     return not remote.is_alive() and not any(thread.is_alive() for thread in threads)
 
 

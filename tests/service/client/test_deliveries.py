@@ -9,10 +9,10 @@ from clearwatt.errors import ConfigurationError
 from clearwatt.service.client.deliveries import (
     DAY,
     ISSUE_HOUR,
-    Disorder,
+    DeliveryFaults,
     entities_of,
     readings_between,
-    seconds,
+    unix_seconds,
     weather_issues,
     zones_of,
 )
@@ -46,7 +46,7 @@ def test_issues_come_in_order_and_are_never_about_the_past(grid):
 def test_every_step_has_weather_by_its_own_time(grid):
     """A forecast made day-ahead has a basis: the day is covered by an issue of the day before."""
     issues = [issue for issue in weather_issues(grid) if issue.zone == "north"]
-    for time in seconds(grid.times):
+    for time in unix_seconds(grid.times):
         known = [each for each in issues if each.issued_at <= time // DAY * DAY]
         assert any(each.times[0] <= time <= each.times[-1] for each in known), time
 
@@ -61,20 +61,20 @@ def test_readings_are_the_power_step_by_step(grid):
 
 def test_disorder_changes_the_order_and_repeats_but_loses_nothing(grid):
     readings = readings_between(grid, 0, 30)
-    untidy = Disorder(within=30 * 3600, duplicate_share=0.3, seed=4)
+    untidy = DeliveryFaults(within=30 * 3600, duplicate_share=0.3, seed=4)
     arriving = untidy.apply(readings, 0)
     assert len(readings) < len(arriving) < 1.6 * len(readings)
     assert (np.diff(arriving["time"]) < 0).any()
     assert {r.tobytes() for r in arriving} == {r.tobytes() for r in readings}
     assert untidy.apply(readings, 0).tobytes() == arriving.tobytes()
     assert untidy.apply(readings, 1).tobytes() != arriving.tobytes()
-    assert Disorder().apply(readings, 0).tobytes() == readings.tobytes()
+    assert DeliveryFaults().apply(readings, 0).tobytes() == readings.tobytes()
 
 
 @pytest.mark.parametrize("given", [{"within": -1}, {"duplicate_share": 1.5}])
 def test_disorder_that_makes_no_sense(given):
     with pytest.raises(ConfigurationError, match="give"):
-        Disorder(**given)
+        DeliveryFaults(**given)
 
 
 def test_registration_says_what_the_data_set_says(grid):

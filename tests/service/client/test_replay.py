@@ -9,7 +9,7 @@ from tests.service.running import PATIENCE, SETTINGS, running, small_grid, stand
 
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.service.client import Client
-from clearwatt.service.client.deliveries import Disorder
+from clearwatt.service.client.deliveries import DeliveryFaults
 from clearwatt.service.client.replay import MOST_READINGS, Plan, Replay
 
 HOUR = 3600
@@ -58,7 +58,7 @@ def test_disorder_and_a_power_cut_lead_to_the_same_state(in_order, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = str(taken.getsockname()[1])
-    plan = Plan(speed=HOUR * 150, disorder=Disorder(2 * HOUR, 0.2), settings=SETTINGS)
+    plan = Plan(speed=HOUR * 150, disorder=DeliveryFaults(2 * HOUR, 0.2), settings=SETTINGS)
     played = []
     with running(tmp_path / "data", "--port", port) as service:
         thread = threading.Thread(target=lambda: played.append(play(service.url, plan)))

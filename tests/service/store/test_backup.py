@@ -59,7 +59,7 @@ def fill(store):
 
 
 def content(address):
-    with closing(open_store(address)) as store, store.reading() as session:
+    with closing(open_store(address)) as store, store.read_session() as session:
         return {
             table: sorted(session.rows(f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
             for table, columns in TABLES.items()

@@ -29,7 +29,7 @@ def first_schema(address, monkeypatch):
 
 
 def version(store):
-    with store.reading() as session:
+    with store.read_session() as session:
         return session.rows("SELECT version FROM clearwatt_schema")
 
 
@@ -64,23 +64,23 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(address):
     broken = (*MIGRATIONS, ("CREATE TABLE halfway (a INTEGER)", "CREATE TABLE zones (a INTEGER)"))
     with closing(open_store(address)) as store:
         types = {"integer": "INTEGER", "real": "REAL"}
-        with pytest.raises(Exception, match="zones"), store.writing() as session:
+        with pytest.raises(Exception, match="zones"), store.write_session() as session:
             migrate(session, types, migrations=broken)
-        with store.writing() as session:
+        with store.write_session() as session:
             session.run("CREATE TABLE halfway (a INTEGER)")  # it is not there
         assert version(store) == [(len(MIGRATIONS),)]
 
 
 def test_a_database_of_a_newer_release_is_refused(address):
-    with closing(open_store(address)) as store, store.writing() as session:
+    with closing(open_store(address)) as store, store.write_session() as session:
         session.run("UPDATE clearwatt_schema SET version = 99")
     with pytest.raises(StateError, match=rf"schema 99.*up to {len(MIGRATIONS)}.*newer"):
         open_store(address)
 
 
 def test_the_described_columns_are_those_of_the_tables(address):
-    with closing(open_store(address)) as store, store.reading() as session:
+    with closing(open_store(address)) as store, store.read_session() as session:
         for table, columns in TABLES.items():
             assert session.rows(f"SELECT {', '.join(columns)} FROM {table} LIMIT 0") == []
-            with pytest.raises(Exception, match="no_such"), store.reading() as other:
+            with pytest.raises(Exception, match="no_such"), store.read_session() as other:
                 other.rows(f"SELECT no_such FROM {table}")

@@ -32,7 +32,7 @@ def test_lost_connections_are_replaced(postgres):
 def test_a_connection_lost_in_a_transaction_writes_nothing(postgres):
     with closing(open_store(postgres)) as store:
         store.add_zone(Zone("north", 900, ("wind",)))
-        with pytest.raises(StoreUnavailableError), store.writing() as session:
+        with pytest.raises(StoreUnavailableError), store.write_session() as session:
             session.run("DELETE FROM journals")
             end_connections(postgres)
             session.run("DELETE FROM zones")

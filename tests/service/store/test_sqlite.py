@@ -16,7 +16,7 @@ def path(tmp_path):
 
 
 def test_what_is_committed_is_on_the_disk(path):
-    with closing(open_store(path)) as store, store.writing() as session:
+    with closing(open_store(path)) as store, store.write_session() as session:
         assert session.rows("PRAGMA journal_mode") == [("wal",)]
         assert session.rows("PRAGMA synchronous") == [(2,)]
         assert session.rows("PRAGMA foreign_keys") == [(1,)]
@@ -25,7 +25,7 @@ def test_what_is_committed_is_on_the_disk(path):
 
 def test_readers_see_whole_transactions_while_one_is_written(path):
     with closing(open_store(path)) as store:
-        with store.writing() as session:
+        with store.write_session() as session:
             session.run("INSERT INTO zones VALUES ('north', 900, '[]', 'UTC', '', '{}')")
             assert store.zones() == []
         assert len(store.zones()) == 1
@@ -33,7 +33,7 @@ def test_readers_see_whole_transactions_while_one_is_written(path):
 
 def test_a_failed_transaction_is_undone_and_the_next_goes_through(path):
     with closing(open_store(path)) as store:
-        with pytest.raises(ZeroDivisionError), store.writing() as session:
+        with pytest.raises(ZeroDivisionError), store.write_session() as session:
             session.run("INSERT INTO zones VALUES ('north', 900, '[]', 'UTC', '', '{}')")
             raise ZeroDivisionError
         assert store.add_zone(Zone("north", 900, ("wind",))) is True
@@ -72,7 +72,7 @@ def test_every_look_at_the_readings_goes_by_their_key(path):
     """A batch must never read the whole table, however large it has become."""
     plans = []
     with closing(open_store(path)) as store:
-        with store.reading() as session:
+        with store.read_session() as session:
             given = session.value_table(
                 numbers={"chunk": [1], "entity": [2], "time": [3], "flag": [0]}
             )
@@ -81,7 +81,7 @@ def test_every_look_at_the_readings_goes_by_their_key(path):
             f"SELECT r.value FROM {given.sql} CROSS JOIN readings r WHERE {look}",
             f"UPDATE readings AS r SET flag = given.flag FROM {given.sql} WHERE {look}",
         ):
-            with store.writing() as session:
+            with store.write_session() as session:
                 rows = session.rows(f"EXPLAIN QUERY PLAN {sql}", *given.values)
             plans += [row[3] for row in rows if row[3].split()[1] in {"r", "readings"}]
     assert len(plans) == 2

@@ -3,7 +3,7 @@
 import torch
 
 from clearwatt.training.fleet import Training
-from clearwatt.training.fleet.weights import Weights, pack, unpack
+from clearwatt.training.fleet.weights import Weights, flat_views, flatten
 
 
 def example(members=3):
@@ -16,11 +16,11 @@ def example(members=3):
 
 def test_views_show_and_share_the_flat_tensor():
     params = example()
-    flat, views = pack(params)
+    flat, views = flatten(params)
     assert all(torch.equal(views[name], tensor) for name, tensor in params.items())
     flat.zero_()
     assert not any(view.any() for view in views.values())
-    assert {name: view.shape for name, view in unpack(flat, params).items()} == {
+    assert {name: view.shape for name, view in flat_views(flat, params).items()} == {
         name: tensor.shape for name, tensor in params.items()
     }
 

@@ -68,7 +68,7 @@ def test_fisher_in_blocks_equals_the_mean_over_the_parts():
 def test_aligned_weights_are_the_same_function_and_stay_so(network):
     params, x, target, noise = case(network)
     aligned = network.align(params)
-    assert all(width % 8 == 0 for chain in network.chains for width in chain.aligned[1:-1])
+    assert all(width % 8 == 0 for chain in network.chains for width in chain.aligned_widths[1:-1])
 
     rows = torch.stack([network.align_inputs(member) for member in x])
     wanted = torch.stack([network.align_targets(member) for member in target])

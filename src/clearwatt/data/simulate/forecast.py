@@ -49,7 +49,7 @@ def forecast_anomalies(
         + NEW_MODEL_BIAS.get(f.name, 0.0) * change
         for f in fields(Anomalies)
     }
-    return anomalies.plus(Anomalies(**errors))
+    return anomalies.add(Anomalies(**errors))
 
 
 def lead_growth(hours: pd.DatetimeIndex) -> Float64Array:

@@ -88,7 +88,7 @@ def simulate_grid(
         weather={ZONE: weather_frame(world.forecast, world.hours)},
         entities=tuple(each.entity for each in simulated),
         drifts=tuple(sorted(log, key=lambda drift: (drift.start, drift.what, drift.entity or ""))),
-        about=_about(seed),
+        about=_about_text(seed),
     )
 
 
@@ -185,7 +185,7 @@ def _require_whole(name: str, value: object, *, least: int) -> None:
         )
 
 
-def _about(seed: int) -> str:
+def _about_text(seed: int) -> str:
     return (
         f"Simulated regional grid, seed {seed}. Power in kW, mean over the quarter-hour that "
         "begins at its time. Weather: the 06 UTC run of the day before, valid at its hour. "

@@ -35,7 +35,7 @@ class Anomalies:
     humidity: Float64Array
     shower: Float64Array
 
-    def plus(self, other: Anomalies) -> Anomalies:
+    def add(self, other: Anomalies) -> Anomalies:
         """The sum with other anomalies, field by field."""
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         return replace(self, **sums)

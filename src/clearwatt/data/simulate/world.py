@@ -60,7 +60,7 @@ def create_world(
     predicted = forecast_anomalies(slow, hours, change=change, seed=seed)
     offset = int((start - hours[0]) // STEP)
     fine = refine(slow, per_hour=STEPS_PER_HOUR, n=steps, offset=offset)
-    actual = fine.plus(turbulence(seed, steps, per_hour=STEPS_PER_HOUR))
+    actual = fine.add(turbulence(seed, steps, per_hour=STEPS_PER_HOUR))
     weather = diagnose(actual, clock, sun, per_hour=STEPS_PER_HOUR)
     return World(
         seed=seed,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.service.api.problems import MOST_DETAILS, RefusedItemsError, reason
 from clearwatt.service.api.schemas.base import Amount
 from clearwatt.service.api.schemas.measurements import MOST_READINGS, ReadingBatch
@@ -17,7 +18,7 @@ from clearwatt.service.records import READING, Readings
 from clearwatt.service.registry import Roster
 from clearwatt.service.times import EARLIEST, exact_seconds, text
 
-FUTURE = 86_400
+FUTURE = SECONDS_PER_DAY
 """Maximum seconds from now of a reading's time; clocks of meters are off, but not by days."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)

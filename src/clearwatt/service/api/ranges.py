@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.base import TimeRange
 from clearwatt.service.records import Zone
 from clearwatt.service.times import text
 
-DAY = 86_400
-AHEAD = 2 * DAY
+AHEAD = 2 * SECONDS_PER_DAY
 """Length of a forecast in seconds, if no end is given."""
-REPLAYED = 7 * DAY
+REPLAYED = 7 * SECONDS_PER_DAY
 """A zone whose newest reading is older than this is a replay: its now is that reading."""
 
 
@@ -38,10 +38,12 @@ def past_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, int]
     if query.start is None and query.end is None:
         mark = watermark(app, zone.id)
         end = int(app.clock()) if mark is None else mark + zone.step
-        return end - DAY, end
+        return end - SECONDS_PER_DAY, end
     if query.start is None:
-        return (query.end or 0) - DAY, query.end or 0
-    return _check_order(query.start, query.start + DAY if query.end is None else query.end)
+        return (query.end or 0) - SECONDS_PER_DAY, query.end or 0
+    return _check_order(
+        query.start, query.start + SECONDS_PER_DAY if query.end is None else query.end
+    )
 
 
 def check_steps(count: int, most: int) -> None:

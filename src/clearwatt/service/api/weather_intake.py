@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 from clearwatt.service.api.schemas.weather import NewWeather
 from clearwatt.service.records import WeatherIssue, Zone
 from clearwatt.service.times import text
 
-MINUTE, DAY = 60, 86_400
-HORIZON = 60 * DAY
+MINUTE = 60
+HORIZON = 60 * SECONDS_PER_DAY
 """Maximum seconds from now that a weather forecast may reach."""
 
 
@@ -31,7 +32,7 @@ def check_weather(new: NewWeather, zone: Zone, *, now: float) -> WeatherIssue:
 
 def _check_times(new: NewWeather, now: float) -> None:
     times = np.array(new.times, np.int64)
-    if new.issued_at > now + DAY:
+    if new.issued_at > now + SECONDS_PER_DAY:
         raise DataError(f"issued_at: {text(new.issued_at)} is more than a day in the future")
     if (late := np.flatnonzero(times > now + HORIZON)).size:
         raise DataError(f"{_place(new.times, late[0])} is more than 60 days in the future")

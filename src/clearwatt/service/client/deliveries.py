@@ -21,7 +21,7 @@ DAY = 86_400
 Seconds = npt.NDArray[np.int64]
 
 
-def seconds(times: pd.Index[pd.Timestamp]) -> Seconds:
+def unix_seconds(times: pd.Index[pd.Timestamp]) -> Seconds:
     """Times in whole seconds since 1970."""
     return pd.DatetimeIndex(times).as_unit("s").asi8.astype(np.int64)
 
@@ -70,7 +70,7 @@ def weather_issues(dataset: Dataset) -> list[WeatherIssue]:
 
 def _issues(zone: str, frame: pd.DataFrame) -> Iterator[WeatherIssue]:
     present = frame.notna().any(axis=1).to_numpy()
-    times, values = seconds(frame.index)[present], frame.to_numpy(dtype=np.float32)[present]
+    times, values = unix_seconds(frame.index)[present], frame.to_numpy(dtype=np.float32)[present]
     if not len(times):
         return
     first = int(times[0]) // DAY * DAY - DAY
@@ -84,7 +84,7 @@ def _issues(zone: str, frame: pd.DataFrame) -> Iterator[WeatherIssue]:
 
 
 @dataclass(frozen=True)
-class Disorder:
+class DeliveryFaults:
     """Simulated faults of delivery: readings shuffled ``within`` seconds, a share sent twice."""
 
     within: int = 0
@@ -118,6 +118,6 @@ def readings_between(dataset: Dataset, first: int, stop: int) -> Readings:
     steps, entities = power.shape
     readings = np.empty(steps * entities, dtype=READING)
     readings["entity"] = np.tile(np.arange(entities), steps)
-    readings["time"] = np.repeat(seconds(dataset.times[first:stop]), entities)
+    readings["time"] = np.repeat(unix_seconds(dataset.times[first:stop]), entities)
     readings["value"] = power.reshape(-1)
     return readings

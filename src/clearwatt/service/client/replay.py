@@ -23,10 +23,10 @@ from clearwatt.service.api.schemas.zones import NewZone
 from clearwatt.service.client.calls import Client, Series
 from clearwatt.service.client.deliveries import (
     DAY,
-    Disorder,
+    DeliveryFaults,
     entities_of,
     readings_between,
-    seconds,
+    unix_seconds,
     weather_issues,
     zones_of,
 )
@@ -60,7 +60,7 @@ class Plan:
 
     speed: float = math.inf
     warmup: int | None = None
-    disorder: Disorder = field(default_factory=Disorder)
+    disorder: DeliveryFaults = field(default_factory=DeliveryFaults)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class Replay:
 
     def __init__(self, client: Client, dataset: Dataset, plan: Plan) -> None:
         self._client, self._dataset, self._plan = client, dataset, plan
-        self._times = seconds(dataset.times)
+        self._times = unix_seconds(dataset.times)
         self._step = int(dataset.step.total_seconds())
         self._history = plan.history(len(self._times))
         self._issues = deque(weather_issues(dataset))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import signal
@@ -10,9 +9,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import connection, parent_process
+from multiprocessing import connection
 from pathlib import Path
 
+from clearwatt.compute import end_with_parent
+from clearwatt.files import lock_file
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.outages import Outages
@@ -108,14 +109,8 @@ def _set_up_process(config: LearnerConfig) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.nice(NICENESS)
     torch.set_num_threads(1)
-    threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)  # at once: another service may be waiting for the data directory
+    # At once, because another service may be waiting for the data directory.
+    threading.Thread(target=end_with_parent, daemon=True, name="parent").start()
 
 
 @contextmanager
@@ -123,17 +118,9 @@ def _lock_directory(path: Path, inbox: Inbox) -> Iterator[bool]:
     """Lock the data directory; waits for a predecessor that is about to end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        while not (locked := _lock(file.fileno())) and not inbox.stopped:
+        while not (locked := lock_file(file)) and not inbox.stopped:
             inbox.wait(0.1)
         yield locked
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _open_store(config: LearnerConfig, inbox: Inbox) -> Store | None:

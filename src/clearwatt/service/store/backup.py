@@ -19,7 +19,7 @@ def copy_to_file(source: Session, folder: Path) -> None:
         path = Path(temporary) / NAME
         target = SqliteStore(path)
         try:
-            with target.writing() as session:
+            with target.write_session() as session:
                 copy_tables(source, session)
         finally:
             target.close()

@@ -43,21 +43,21 @@ class Store(ABC):
     """
 
     def __init__(self) -> None:
-        self._directory = ingest.Directory()
+        self._directory = ingest.EntityCache()
 
     @abstractmethod
-    def reading(self) -> AbstractContextManager[Session]:
+    def read_session(self) -> AbstractContextManager[Session]:
         """A session that only reads."""
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[Session]:
+    def write_session(self) -> AbstractContextManager[Session]:
         """A session in one transaction: durable when it ends, rolled back if it fails."""
 
     # Zones and entities.
 
     def add_zone(self, zone: Zone) -> bool:
         """Register a zone; False if it exists and is the same, ConflictError if it differs."""
-        with self.writing() as session:
+        with self.write_session() as session:
             return registry.add_zone(session, zone)
 
     def add_entities(self, entities: Sequence[Entity]) -> list[Entity]:
@@ -65,17 +65,17 @@ class Store(ABC):
 
         All or nothing; ConflictError if one exists and differs, DataError if a zone is unknown.
         """
-        with self.writing() as session:
+        with self.write_session() as session:
             return registry.add_entities(session, entities)
 
     def zones(self) -> list[Zone]:
         """All zones, by id."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return registry.zones(session)
 
     def entities(self, zone: str | None = None) -> list[Entity]:
         """All entities, or a zone's, in order of their numbers."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return registry.entities(session, zone)
 
     # Input; each method appends to the journal of its zone.
@@ -90,7 +90,7 @@ class Store(ABC):
         """
         if not len(readings):
             return Receipt(0, 0, 0)
-        with self.writing() as session:
+        with self.write_session() as session:
             receipt, grown = ingest.add(session, readings, at=at, directory=self._directory)
         self._directory.extents.update(grown)  # only after the commit
         return receipt
@@ -100,24 +100,24 @@ class Store(ABC):
 
         Different content for a known issue replaces it, is journaled, and leaves an event.
         """
-        with self.writing() as session:
+        with self.write_session() as session:
             return journal.add_weather(session, issue, at=at)
 
     def add_command(self, command: Command) -> int:
         """Append a command to the journal of its zone and return its number."""
-        with self.writing() as session:
+        with self.write_session() as session:
             return journal.add_command(session, command)
 
     # The learner.
 
     def journal(self, zone: str, *, after: int, limit: int = 1000) -> list[Entry]:
         """Entries of a zone after a number, in order."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return journal.entries(session, zone, after=after, limit=limit)
 
     def heads(self) -> dict[str, int]:
         """The number of the last journal entry of each zone (0 where there is none)."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return journal.heads(session)
 
     def commit(self, outcome: Outcome) -> None:
@@ -127,12 +127,12 @@ class Store(ABC):
         those with the same key. A deployed version supersedes the deployed one of its component,
         one that awaits approval the earlier one that awaits it.
         """
-        with self.writing() as session:
+        with self.write_session() as session:
             outcomes.commit(session, outcome)
 
     def statuses(self, zones: Sequence[str] | None = None) -> dict[str, ZoneStatus]:
         """The statuses of zones; a zone without one is left out."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.statuses(session, zones)
 
     def status(self, zone: str) -> ZoneStatus:
@@ -141,24 +141,24 @@ class Store(ABC):
 
     def positions(self) -> dict[str, tuple[int, int]]:
         """Position and generation of each status, to see cheaply which have changed."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.positions(session)
 
     # Reading back.
 
     def readings(self, entity: int, *, start: int, end: int) -> StoredSeries:
         """Readings with start <= time < end, by time."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return readings.series(session, entity, start=start, end=end)
 
     def span(self, entity: int) -> tuple[int, int] | None:
         """The times of the first and the last reading of an entity; None if it has none."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return readings.span(session, entity)
 
     def latest(self, entities: Sequence[int], *, before: int) -> dict[int, tuple[int, float]]:
         """The newest accepted or released reading of each entity before a time."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return readings.latest(session, entities, before=before)
 
     def weather(
@@ -168,24 +168,24 @@ class Store(ABC):
 
         With ``until`` only issues whose journal number is at most that.
         """
-        with self.reading() as session:
+        with self.read_session() as session:
             return journal.weather(session, zone, start=start, end=end, until=until)
 
     def quarantine(
         self, *, entity: int | None = None, limit: int = 1000, offset: int = 0
     ) -> list[StoredReading]:
         """Quarantined readings, the newest first."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return readings.quarantine(session, entity, limit=limit, offset=offset)
 
     def signals(self, zone: str, *, start: int, end: int) -> list[SignalDay]:
         """Signal days that overlap start <= time < end, by day."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.signals(session, zone, start=start, end=end)
 
     def intervals(self, zone: str) -> IntervalSnapshot | None:
         """The current quantiles of a zone; None before its first model."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.intervals(session, zone)
 
     def deployed(self, zone: str) -> DeployedSnapshot | None:
@@ -195,7 +195,7 @@ class Store(ABC):
 
     def add_event(self, event: ServiceEvent) -> None:
         """Record an event from outside the learner."""
-        with self.writing() as session:
+        with self.write_session() as session:
             events.record(session, [event])
 
     def events(
@@ -216,8 +216,10 @@ class Store(ABC):
         ``start`` and ``end`` bound the wall clock; ``after`` and ``before`` the number. With
         ``shared`` those of an entity include the events that are about its whole zone.
         """
-        wanted = events.Wanted(zone, entity, kinds, start, end, after, before, limit, shared)
-        with self.reading() as session:
+        wanted = events.EventSelection(
+            zone, entity, kinds, start, end, after, before, limit, shared
+        )
+        with self.read_session() as session:
             return events.find(session, wanted)
 
     def versions(
@@ -230,24 +232,24 @@ class Store(ABC):
         offset: int = 0,
     ) -> list[StoredVersion]:
         """Versions, the newest first; an entity's include the shared ones of its zone."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.versions(
                 session, zone=zone, entity=entity, status=status, limit=limit, offset=offset
             )
 
     def version(self, version: str) -> StoredVersion | None:
         """One version by id."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.version(session, version)
 
     def mark_version(self, version: str, status: VersionStatus) -> None:
         """Change a version's status, such as when its file is found damaged."""
-        with self.writing() as session:
+        with self.write_session() as session:
             outcomes.mark_version(session, version, status)
 
     def add_vintages(self, vintages: Sequence[Vintage]) -> None:
         """Store forecasts as answered."""
-        with self.writing() as session:
+        with self.write_session() as session:
             archive.add(session, vintages)
 
     def vintages(
@@ -260,38 +262,38 @@ class Store(ABC):
         limit: int = 100,
     ) -> list[Vintage]:
         """Forecasts that overlap start <= time < end, the newest issue first."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return archive.find(
                 session, entity, start=start, end=end, issued_before=issued_before, limit=limit
             )
 
     def prune_vintages(self, before: float) -> int:
         """Delete forecasts issued before a time and return how many; nothing else deletes them."""
-        with self.writing() as session:
+        with self.write_session() as session:
             return archive.prune(session, before)
 
     # Tokens.
 
     def add_token(self, token: Token) -> None:
         """Store a token's hash; ConflictError if the id is taken."""
-        with self.writing() as session:
+        with self.write_session() as session:
             registry.add_token(session, token)
 
     def tokens(self) -> list[Token]:
         """All tokens."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return registry.tokens(session)
 
     def remove_token(self, token: str) -> bool:
         """Delete a token by id; False if there is none."""
-        with self.writing() as session:
+        with self.write_session() as session:
             return registry.remove_token(session, token)
 
     # Upkeep.
 
     def counts(self) -> Mapping[str, int]:
         """Rows per table; fast enough to be read every few seconds."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return _counts(session)
 
     @abstractmethod
@@ -308,7 +310,7 @@ class Store(ABC):
 
     def check(self) -> None:
         """Raise StoreUnavailableError if the store cannot be read."""
-        with self.reading() as session:
+        with self.read_session() as session:
             session.rows("SELECT name FROM counters")
 
     @abstractmethod

@@ -20,7 +20,7 @@ SHARED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EventSelection:
     """Filter of events; None: no condition (see `Store.events`)."""
 
     zone: str | None = None
@@ -62,7 +62,7 @@ def record(session: Session, events: Sequence[ServiceEvent]) -> None:
         set_counter(session, "events", last + len(new))
 
 
-def find(session: Session, wanted: Wanted) -> list[ServiceEvent]:
+def find(session: Session, wanted: EventSelection) -> list[ServiceEvent]:
     """Events, the newest first, or the oldest first if ``after`` is given."""
     found = wanted.conditions()
     conditions, values = [sql for sql, _ in found], [value for _, value in found]

@@ -27,7 +27,7 @@ Member = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Directory:
+class EntityCache:
     """Cache of entities and extents, so that a batch need not query them.
 
     Registered entities never change. Extents only grow, so an outdated one (another process has
@@ -50,7 +50,7 @@ class Directory:
 
 
 def add(
-    session: Session, readings: Readings, *, at: float, directory: Directory
+    session: Session, readings: Readings, *, at: float, directory: EntityCache
 ) -> tuple[Receipt, dict[int, Extent]]:
     """Store and journal new or different readings; returns a receipt and the grown extents."""
     batch = last_of_each(readings)

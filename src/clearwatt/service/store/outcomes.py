@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pydantic_core import from_json
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 from clearwatt.service.records import (
     DeployedSnapshot,
@@ -108,7 +109,7 @@ def signals(session: Session, zone: str, *, start: int, end: int) -> list[Signal
         "SELECT zone, day, content FROM signals WHERE zone = ? AND day > ? AND day < ? "
         "ORDER BY day",
         zone,
-        start - 86_400,
+        start - SECONDS_PER_DAY,
         end,
     )
     return [SignalDay(*row) for row in rows]

@@ -57,7 +57,7 @@ class PostgresStore(Store):
         self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
         self._held: Connection | None = None
         try:
-            with self.writing() as session:
+            with self.write_session() as session:
                 session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
                 migrate(session, TYPES)
         except BaseException:
@@ -68,13 +68,13 @@ class PostgresStore(Store):
         return f"PostgresStore({str(self._address)!r})"
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def read_session(self) -> Iterator[Session]:
         """A connection without a transaction."""
         with self._address.translate_errors(), self._pool.borrow() as connection:
             yield PostgresSession(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def write_session(self) -> Iterator[Session]:
         """A connection in a transaction."""
         with (
             self._address.translate_errors(),
@@ -85,12 +85,12 @@ class PostgresStore(Store):
 
     def size(self) -> int:
         """Bytes of the database."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return int(session.rows("SELECT pg_database_size(current_database())")[0][0])
 
     def backup(self, folder: Path) -> None:
         """Copy every table, as of one moment, into an SQLite file."""
-        with self.writing() as session:
+        with self.write_session() as session:
             session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             copy_to_file(session, folder)
 

@@ -43,7 +43,7 @@ def _restore_tables(backup: Path, address: str) -> None:
     with TemporaryDirectory() as temporary:
         source, target = open_store(_current_copy(backup, Path(temporary))), open_store(address)
         try:
-            with source.reading() as rows, target.writing() as session:
+            with source.read_session() as rows, target.write_session() as session:
                 _require_empty(session, target)
                 copy_tables(rows, session)
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import shutil
 import sqlite3
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clearwatt.errors import ClearwattError, StateError
+from clearwatt.files import lock_file
 from clearwatt.service.store.base import Store
 from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.migrations import migrate
@@ -53,7 +53,7 @@ class SqliteStore(Store):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = connect(path)
         try:
-            with self.writing() as session:
+            with self.write_session() as session:
                 migrate(session, TYPES)
         except BaseException:
             self._writer.close()
@@ -63,13 +63,13 @@ class SqliteStore(Store):
         return f"SqliteStore({str(self.path)!r})"
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def read_session(self) -> Iterator[Session]:
         """One of the connections that only read."""
         with translate_errors(self.path), self._readers.borrow() as connection:
             yield SqliteSession(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def write_session(self) -> Iterator[Session]:
         """The one connection that writes, in a transaction."""
         with translate_errors(self.path), self._lock:
             if self._closed:
@@ -101,13 +101,11 @@ class SqliteStore(Store):
         with translate_errors(self.path):
             file = self.path.with_name(self.path.name + ".lock").open("w")
         with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not lock_file(file):
                 raise ConflictError(
                     f"another service uses {self.path}; stop it, or use another data directory"
-                ) from None
-            yield  # closing the file or the end of the process releases the lock
+                )
+            yield
 
     def close(self) -> None:
         """Close every connection."""
@@ -232,7 +230,7 @@ def translate_errors(path: Path) -> Iterator[None]:
 def _translation(error: sqlite3.Error, path: Path) -> ClearwattError | None:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is detail
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _almost_full(path)):
-        return _full(path)
+        return _full_error(path)
     if code in UNUSABLE:
         return StoreUnavailableError(f"{path} cannot be used now: {error}; try again")
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
@@ -242,11 +240,11 @@ def _translation(error: sqlite3.Error, path: Path) -> ClearwattError | None:
 
 def _of_file_system(error: OSError, path: Path) -> ClearwattError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return _full(path)
+        return _full_error(path)
     return StoreUnavailableError(f"{path} cannot be used: {error}")
 
 
-def _full(path: Path) -> StoreFullError:
+def _full_error(path: Path) -> StoreFullError:
     return StoreFullError(
         f"the disk of {path} is full; nothing was written: free some space and send it again"
     )

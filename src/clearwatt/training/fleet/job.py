@@ -88,7 +88,7 @@ class Job:
         training: How to train.
         seed: Of the order of samples and of a stochastic loss.
         weights: Weight of each sample's loss, `n`; `None` for 1 each.
-        penalty: A pull towards earlier weights.
+        penalty: Keeps the weights near earlier ones.
         validation: Inputs and targets (or `None`) that decide on early stopping.
     """
 

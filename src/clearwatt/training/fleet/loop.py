@@ -18,7 +18,7 @@ from clearwatt.errors import require_whole
 from clearwatt.training.fleet.job import Job, Trained
 from clearwatt.training.fleet.member import EpochPlan, FleetMember
 from clearwatt.training.fleet.pool import SamplePool
-from clearwatt.training.fleet.weights import Pull, Weights
+from clearwatt.training.fleet.weights import PenaltyGradient, Weights
 from clearwatt.training.networks import Differentiator, stack
 
 STACK_VALUES = 400_000
@@ -99,7 +99,7 @@ class _Stack:
         self._inputs = SamplePool([job.inputs for job in jobs], network.align_inputs)
         targets = [job.targets for job in jobs if job.targets is not None]
         self._targets = SamplePool(targets, network.align_targets) if targets else None
-        self._pull = Pull(jobs) if jobs[0].penalty else None
+        self._penalty = PenaltyGradient(jobs) if jobs[0].penalty else None
         self._differentiate = self._differentiator()
 
     def run(self) -> list[Trained]:
@@ -126,8 +126,8 @@ class _Stack:
         target = x if self._targets is None else self._targets.gather(order)
         noise = plan.noise[step] if self._network.noise_width else None
         losses = self._differentiate(x, target, coefficients=plan.coefficients[step], noise=noise)
-        if self._pull is not None:
-            self._pull.add_to(self._weights)
+        if self._penalty is not None:
+            self._penalty.add_to(self._weights)
         self._weights.step()
         return losses
 
@@ -142,8 +142,8 @@ class _Stack:
             self._inputs.keep(staying)
             if self._targets is not None:
                 self._targets.keep(staying)
-            if self._pull is not None:
-                self._pull = Pull([member.job for member in self._active])
+            if self._penalty is not None:
+                self._penalty = PenaltyGradient([member.job for member in self._active])
 
     def _differentiator(self) -> Differentiator:
         jobs = [member.job for member in self._active]

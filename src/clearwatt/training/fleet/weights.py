@@ -21,9 +21,9 @@ class Weights:
 
     def __init__(self, params: Params, training: Training) -> None:
         zeros = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-        self._flat, self.params = pack(params)
-        self._gradient, self.gradients = pack(zeros)
-        self._mean, self._square = pack(zeros)[0], pack(zeros)[0]
+        self._flat, self.params = flatten(params)
+        self._gradient, self.gradients = flatten(zeros)
+        self._mean, self._square = flatten(zeros)[0], flatten(zeros)[0]
         self._steps = torch.tensor(0.0)
         self._training = training
 
@@ -65,11 +65,11 @@ class Weights:
         return kept
 
     def _rows_of(self, moment: Tensor, rows: Tensor) -> Tensor:
-        views = unpack(moment, self.params)
-        return pack({name: tensor[rows] for name, tensor in views.items()})[0]
+        views = flat_views(moment, self.params)
+        return flatten({name: tensor[rows] for name, tensor in views.items()})[0]
 
 
-class Pull:
+class PenaltyGradient:
     """The gradient of the members' penalties, in closed form."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
@@ -88,17 +88,17 @@ class Pull:
             gradient.addcmul_(self.factor[name], weights.params[name] - self.anchor[name])
 
 
-def pack(params: Params) -> tuple[Tensor, Params]:
+def flatten(params: Params) -> tuple[Tensor, Params]:
     """Copy tensors into one flat tensor; return it with views of the parts."""
     example = next(iter(params.values()))
     flat = torch.zeros(sum(_room(tensor) for tensor in params.values()), dtype=example.dtype)
-    views = unpack(flat, params)
+    views = flat_views(flat, params)
     for name, tensor in params.items():
         views[name].copy_(tensor)
     return flat, views
 
 
-def unpack(flat: Tensor, like: Params) -> Params:
+def flat_views(flat: Tensor, like: Params) -> Params:
     """Views into a flat tensor, named and shaped as those of `like`."""
     views: Params = {}
     start = 0

@@ -49,7 +49,7 @@ class Pass:
         """Take the gradient with respect to the last output, `m x b x out`, down the layers."""
         for step, below in zip(self._steps[:0:-1], self._steps[-2::-1], strict=True):
             self._products(step.x, delta, step.of_weight, step.of_bias)
-            delta = step.down(delta)
+            delta = step.input_delta(delta)
             torch.ops.aten.threshold_backward.grad_input(delta, below.value, 0, grad_input=delta)
         first = self._steps[0]
         self._products(first.x, delta, first.of_weight, first.of_bias)
@@ -57,7 +57,7 @@ class Pass:
 
     def input_delta(self) -> Tensor:
         """The gradient with respect to the input, `m x b x in`; after `backward`."""
-        return self._steps[0].down(self._delta)
+        return self._steps[0].input_delta(self._delta)
 
 
 class _Step:
@@ -87,7 +87,7 @@ class _Step:
             torch.baddbmm(self._bias, self._transposed, x.mT, out=self._row)
         return self.value
 
-    def down(self, delta: Tensor) -> Tensor:
+    def input_delta(self, delta: Tensor) -> Tensor:
         """`delta @ weight^T`."""
         if self._row is None:
             return torch.bmm(delta, self._transposed, out=self._below)

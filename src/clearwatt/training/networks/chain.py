@@ -46,7 +46,7 @@ class Chain:
     align_last: bool = False
 
     @property
-    def aligned(self) -> tuple[int, ...]:
+    def aligned_widths(self) -> tuple[int, ...]:
         """Widths of the zero-filled form; first and last as `align_first` and `align_last` say."""
         widths = [-(-width // ALIGNMENT) * ALIGNMENT for width in self.widths]
         if not self.align_first:
@@ -58,7 +58,7 @@ class Chain:
     @property
     def block(self) -> int:
         """Rows per block of inference."""
-        return max(2, BLOCK_VALUES // max(self.aligned))
+        return max(2, BLOCK_VALUES // max(self.aligned_widths))
 
     def layers(self, params: Params) -> list[Layer]:
         """Weight and bias of each layer."""
@@ -101,7 +101,7 @@ class Chain:
     @torch.no_grad()
     def _forward_blocks(self, params: Params, x: Tensor) -> Tensor:
         """Many rows: block by block, and in a block model by model, at aligned widths."""
-        layers = self.layers(self.resize(params, self.aligned))
+        layers = self.layers(self.resize(params, self.aligned_widths))
         members, width = layers[-1][1].shape
         result = x.new_empty(members, x.shape[1], width)
         size = min(self.block, x.shape[1])

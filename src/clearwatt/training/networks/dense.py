@@ -85,7 +85,7 @@ class DenseNetwork(Network):
         """
         aligned: Params = {}
         for chain in self.chains:
-            aligned |= chain.resize(params, chain.aligned)
+            aligned |= chain.resize(params, chain.aligned_widths)
         return aligned
 
     def trim(self, params: Params) -> Params:
@@ -97,8 +97,8 @@ class DenseNetwork(Network):
 
     def align_inputs(self, x: Tensor) -> Tensor:
         """Zero-fill samples `n x d` as `align` does the first layer."""
-        return resize(x, (len(x), self.chains[0].aligned[0]))
+        return resize(x, (len(x), self.chains[0].aligned_widths[0]))
 
     def align_targets(self, target: Tensor) -> Tensor:
         """Zero-fill targets `n x o` as `align` does the last layer."""
-        return resize(target, (len(target), self.chains[-1].aligned[-1]))
+        return resize(target, (len(target), self.chains[-1].aligned_widths[-1]))

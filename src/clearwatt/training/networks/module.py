@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from clearwatt.errors import ConfigurationError, require_whole
+from clearwatt.packing import tensors_below
 from clearwatt.training.networks.base import Differentiator, Network, Params, Reconstructor
 
 Factory = Callable[[], nn.Module]
@@ -98,11 +99,11 @@ class ModuleAutoencoder(ModuleNetwork, Reconstructor):
 
     def encode(self, params: Params, x: Tensor) -> Tensor:
         """Map inputs `m x b x d` to representations `m x b x z`."""
-        return call(self.skeleton["encoder"], _below(params, "encoder."), x)
+        return call(self.skeleton["encoder"], tensors_below(params, "encoder."), x)
 
     def decode(self, params: Params, z: Tensor) -> Tensor:
         """Map representations `m x b x z` to inputs `m x b x d`."""
-        return call(self.skeleton["decoder"], _below(params, "decoder."), z)
+        return call(self.skeleton["decoder"], tensors_below(params, "decoder."), z)
 
     def _build(self, *, seed: int) -> nn.ModuleDict:
         return nn.ModuleDict(build({"encoder": self.encoder, "decoder": self.decoder}, seed=seed))
@@ -195,11 +196,3 @@ def _require_pure(module: nn.Module) -> None:
             f"{name} uses dropout, which is not a function of its parameters and the member's "
             "seed. Remove it; Training(weight_decay=...) regularises instead"
         )
-
-
-def _below(params: Params, prefix: str) -> Params:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in params.items()
-        if name.startswith(prefix)
-    }

@@ -100,7 +100,7 @@ def test_a_rolled_back_model_recalibrates_the_intervals(tmp_path, world):
 
 def test_a_damaged_snapshot_costs_intervals_and_no_forecast(tmp_path, world):
     service = played(tmp_path / "e", world)
-    with service.store.writing() as session:
+    with service.store.write_session() as session:
         session.run("UPDATE intervals SET content = ?", b"damaged")
     answers = forecast(service, world, levels=LEVELS)
     assert [each.quantiles for each in answers] == [None, None]

@@ -11,13 +11,13 @@ _WORDS = {
     401: "A valid token is needed",
     403: "The token's role does not allow this",
     404: "There is no such id",
-    409: "It contradicts what is there",
+    409: "It conflicts with what is stored",
     413: "The body is too large",
-    421: "Asked for under a foreign name, without a token",
+    421: "The request names another host and has no token",
     422: "Something in the request is not valid; nothing was done",
     429: "Too many requests; wait for Retry-After seconds",
     500: "A fault of the service; the log has its reference",
-    503: "The store is away; wait for Retry-After seconds",
+    503: "The store does not answer; wait for Retry-After seconds",
     507: "The disk is full; nothing was written",
 }
 ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500, 503)

@@ -17,6 +17,7 @@ from clearwatt.service.api.schemas.history import (
     EventPage,
     EventQuery,
 )
+from clearwatt.service.records import ServiceEvent
 
 router = APIRouter(tags=["history"])
 
@@ -41,17 +42,7 @@ def list_events(
     app: App, query: Annotated[EventQuery, Query()], request: Request
 ) -> EventPage | Response:
     """Updates, rejections and commands with their originator, newest first."""
-    found = app.store.events(
-        zone=query.zone,
-        entity=query.entity,
-        kinds=query.kind or None,
-        start=query.start,
-        end=query.end,
-        after=query.after,
-        before=query.before,
-        limit=query.limit,
-        shared=query.shared,
-    )
+    found = _find(app, query, limit=query.limit, after=query.after, before=query.before)
     events = [EventAnswer.of(each) for each in found]
     wanted = query.format or ("csv" if "text/csv" in request.headers.get("accept", "") else "json")
     if wanted == "csv":
@@ -79,15 +70,27 @@ def export_events(app: App, query: Annotated[EventFilter, Query()]) -> Streaming
 
 def _all_events(app: AppContext, query: EventFilter) -> Iterator[EventAnswer]:
     before: int | None = None
-    while found := app.store.events(
+    while found := _find(app, query, limit=AT_A_TIME, before=before):
+        yield from map(EventAnswer.of, found)
+        before = found[-1].seq
+
+
+def _find(
+    app: AppContext,
+    query: EventFilter,
+    *,
+    limit: int,
+    after: int | None = None,
+    before: int | None = None,
+) -> list[ServiceEvent]:
+    return app.store.events(
         zone=query.zone,
         entity=query.entity,
         kinds=query.kind or None,
         start=query.start,
         end=query.end,
+        after=after,
         before=before,
-        limit=AT_A_TIME,
+        limit=limit,
         shared=query.shared,
-    ):
-        yield from map(EventAnswer.of, found)
-        before = found[-1].seq
+    )

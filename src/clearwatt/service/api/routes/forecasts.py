@@ -59,5 +59,5 @@ def _entities(app: AppContext, query: ForecastQuery) -> list[Entity]:
     if bool(query.entity) == (query.zone is not None):
         raise DataError("name either entities (entity=a&entity=b) or a zone (zone=z)")
     if query.zone is not None:
-        return app.registry.of_zone(app.registry.zone(query.zone).id)
+        return app.registry.zone_entities(app.registry.zone(query.zone).id)
     return [app.registry.entity(name) for name in dict.fromkeys(query.entity)]

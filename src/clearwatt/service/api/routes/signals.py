@@ -40,7 +40,7 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     return SignalAnswer(
         entity=entity.id,
         unit=entity.unit,
-        life=_life(app, entity, zone.step),
+        life=_lifetime(app, entity, zone.step),
         times=texts(found.times),
         measured=numbers(found.measured),
         forecast=numbers(found.forecast),
@@ -53,6 +53,6 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     )
 
 
-def _life(app: AppContext, entity: Entity, step: int) -> TimeWindow | None:
+def _lifetime(app: AppContext, entity: Entity, step: int) -> TimeWindow | None:
     span = app.store.span(entity.number)
     return None if span is None else TimeWindow(start=text(span[0]), end=text(span[1] + step))

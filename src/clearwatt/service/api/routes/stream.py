@@ -70,7 +70,7 @@ async def _messages(app: AppContext, caller: Caller, after: int | None) -> Async
 
 async def _is_authorised(app: AppContext, caller: Caller) -> bool:
     """Whether the caller may still listen; its token may be revoked, or the first one created."""
-    if app.tokens.stale:
+    if app.tokens.is_stale:
         await to_thread.run_sync(app.tokens.refresh)
     return app.open if caller.role is None else app.tokens.holds(caller)
 

@@ -89,6 +89,6 @@ def _answer(app: AppContext, zone: Zone) -> ZoneAnswer:
     return ZoneAnswer.of(
         zone,
         app.store.status(zone.id),
-        entities=len(app.registry.of_zone(zone.id)),
+        entities=len(app.registry.zone_entities(zone.id)),
         journal=app.store.heads().get(zone.id, 0),
     )

@@ -7,13 +7,12 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.service.api.schemas.base import Id, Incoming, Name, Outgoing, Stamp
 from clearwatt.service.records import Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.times import optional_text
-
-DAY = 86_400
 
 
 def _check_timezone(name: str) -> str:
@@ -25,7 +24,7 @@ def _check_timezone(name: str) -> str:
 
 
 def _check_divides_day(step: int) -> int:
-    if DAY % step:
+    if SECONDS_PER_DAY % step:
         raise ValueError(f"{step} s do not divide a day; give a step such as 900 or 3600")
     return step
 
@@ -52,8 +51,8 @@ class NewZone(Incoming):
     )
 
     id: Id
-    step: Annotated[int, Field(ge=60, le=DAY), AfterValidator(_check_divides_day)] = Field(
-        description="Seconds between two readings; a divisor of a day"
+    step: Annotated[int, Field(ge=60, le=SECONDS_PER_DAY), AfterValidator(_check_divides_day)] = (
+        Field(description="Seconds between two readings; a divisor of a day")
     )
     variables: list[Id] = Field(
         min_length=1, max_length=100, description="Weather variables; each issue has all of them"

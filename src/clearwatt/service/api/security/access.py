@@ -36,7 +36,7 @@ class CallerMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if self.book.stale:
+        if self.book.is_stale:
             try:
                 await to_thread.run_sync(self.book.refresh)
             except StoreUnavailableError as error:

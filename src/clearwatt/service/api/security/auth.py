@@ -134,7 +134,7 @@ class TokenBook:
         self._guarded = False
 
     @property
-    def stale(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether the tokens are due to be read again."""
         return self._read_at is None or self._clock() - self._read_at > REFRESH
 
