@@ -18,7 +18,7 @@ def test_nothing_is_known_before_its_delay_is_over(coast, hills):
 
 
 def test_everything_is_known_once_its_delay_is_over(coast):
-    known = coast.known(10)
+    known = coast.known_samples(10)
     assert len(known.y) == coast.first + 10 - DAY + 1
     np.testing.assert_array_equal(known.y, coast.measured[: len(known.y)])
 
@@ -59,9 +59,9 @@ def test_a_warm_up_shorter_than_the_delay_is_refused(coast):
 
 
 def test_some_entities_are_what_they_are_among_all(coast):
-    town = coast.only([1])
+    town = coast.select_entities([1])
     assert town.entities == ("town",)
-    np.testing.assert_array_equal(town.known(50).y[:, 0], coast.known(50).y[:, 1])
+    np.testing.assert_array_equal(town.known_samples(50).y[:, 0], coast.known_samples(50).y[:, 1])
 
 
 def test_the_fingerprint_tells_every_measurement_and_setting(coast):
@@ -72,7 +72,7 @@ def test_the_fingerprint_tells_every_measurement_and_setting(coast):
         replace(coast, delay=48),
         replace(coast, seed=1),
         replace(coast, limits=((0.0, 2.0),) * 2),
-        coast.only([0]),
+        coast.select_entities([0]),
     ]
     assert len({coast.fingerprint(), *(each.fingerprint() for each in others)}) == 6
     assert coast.fingerprint() == replace(coast).fingerprint()

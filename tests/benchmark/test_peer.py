@@ -50,7 +50,7 @@ def peer(request):
 @pytest.fixture(scope="module")
 def history(peer, coast):
     """Entities by turns gain nothing from each other, so one of them is enough."""
-    return coast if peer.together else coast.only([0])
+    return coast if peer.together else coast.select_entities([0])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_no_forecast_depends_on_what_is_measured_within_its_delay(peer, forecast
 @pytest.mark.parametrize("key", ["clear-adaptive", "clear-re"])
 def test_with_another_delay_neither_forecast_nor_quantile_peeks(key, delay, coast):
     (peer,) = (quick(each) for each in PEERS if each.key == key)
-    history = ending_at(STEP, replace(coast.only([0]), delay=delay))
+    history = ending_at(STEP, replace(coast.select_entities([0]), delay=delay))
     found, again = peer.forecast(history), peer.forecast(disturbed(history))
     assert_same_until(STEP, again, found)
 
@@ -109,7 +109,7 @@ def test_quantiles_of_our_own_ascend_and_hold_what_they_say(forecasts, history):
     said = np.stack([forecasts.quantiles[level] for level in levels])
     assert (np.diff(said, axis=0) >= 0).all()
     assert said[:, :, 0].min() >= 0  # the farm gives between nothing and its rating
-    assert said[:, :, 0].max() <= max(1, np.nanmax(history.known().y[:, 0]))
+    assert said[:, :, 0].max() <= max(1, np.nanmax(history.known_samples().y[:, 0]))
     wanted = history.measured[history.first :]
     inside = (wanted >= said[0]) & (wanted <= said[-1])
     assert inside[~np.isnan(wanted)].mean() > 0.75
@@ -126,7 +126,7 @@ def test_one_that_peeks_a_single_step_ahead_would_be_found(coast):
 def test_it_forecasts_better_than_the_mean(forecasts, history):
     wanted = history.measured[history.first : history.first + 250]  # before the farm grows
     said = forecasts.power[:250]
-    mean = np.nanmean(history.known().y, axis=0)
+    mean = np.nanmean(history.known_samples().y, axis=0)
     errors = np.sqrt(np.nanmean(np.square(wanted - said), axis=0))
     assert (errors <= 1.05 * np.sqrt(np.nanmean(np.square(wanted - mean), axis=0))).all()
 

@@ -124,7 +124,7 @@ class ZoneHistory:
             seed=seed,
         )
 
-    def only(self, columns: Sequence[int]) -> ZoneHistory:
+    def select_entities(self, columns: Sequence[int]) -> ZoneHistory:
         """The history of some of the entities."""
         names = tuple(self.entities[column] for column in columns)
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
@@ -146,7 +146,7 @@ class ZoneHistory:
         """Memory of a sample of one entity: four bytes for each input and the power."""
         return 4 * (int(self.x.shape[1]) + 1)
 
-    def known(self, step: int = 0) -> KnownSamples:
+    def known_samples(self, step: int = 0) -> KnownSamples:
         """Every measured sample known when a step of the stream is forecast."""
         return self._samples(self._known_count(self.first + step))
 

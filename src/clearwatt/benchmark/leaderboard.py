@@ -160,7 +160,7 @@ class Leaderboard:
             return None
         best, *others = (scored[at] for _, at in ranked)
         found = difference(best.daily, others[0].daily) if others else None
-        return best.peer, found is not None and found.clear and found.mean < 0
+        return best.peer, found is not None and found.is_significant and found.mean < 0
 
     def _row(self, own: Sequence[PeerRecord]) -> PeerRow:
         won = [clear for peer, clear in self._winners.values() if peer == own[0].peer]
@@ -189,7 +189,7 @@ class Leaderboard:
 def _compare_pair(
     peer: str, other: str, found: Sequence[Difference | None], sign: int
 ) -> PairComparison:
-    means = [sign * each.mean for each in found if each is not None and each.clear]
+    means = [sign * each.mean for each in found if each is not None and each.is_significant]
     better = sum(mean < 0 for mean in means)
     return PairComparison(
         peer, other, better=better, worse=len(means) - better, entities=len(found)

@@ -83,7 +83,7 @@ class Peer(ABC):
         return str(MissingExtraError(self.package, EXTRA))
 
 
-class Meter:
+class CostMeter:
     """Measures the cost of learning, for all entities of a history."""
 
     def __init__(self, history: ZoneHistory) -> None:
@@ -93,7 +93,7 @@ class Meter:
         self.held_bytes = np.zeros(self._entities, np.int64)
 
     @contextmanager
-    def learning(self) -> Iterator[None]:
+    def measure_learning(self) -> Iterator[None]:
         """Count the processor time of the block."""
         started = time.process_time()
         try:

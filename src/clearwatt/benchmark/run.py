@@ -81,7 +81,7 @@ class Benchmark:
 
 def _with_limits(history: ZoneHistory, dataset: Dataset) -> ZoneHistory:
     """The history with the limits of each entity, from its kind, its rating and its readings."""
-    readings = zip(history.entities, history.known().y.T, strict=True)
+    readings = zip(history.entities, history.known_samples().y.T, strict=True)
     limits = (scaled_limits(dataset.entity(name), own) for name, own in readings)
     return replace(history, limits=tuple(limits))
 
@@ -96,7 +96,7 @@ class PeerTask:
 
     def history(self, histories: Sequence[ZoneHistory]) -> ZoneHistory:
         """The part of its zone's history that it needs."""
-        return histories[self.zone].only(self.columns)
+        return histories[self.zone].select_entities(self.columns)
 
     def cost(self, histories: Sequence[ZoneHistory]) -> float:
         """Approximate number of multiply-adds."""
@@ -131,7 +131,7 @@ def run(
     if not able:
         raise ClearwattError("; ".join(dict.fromkeys(each.reason for each in skipped)))
     histories = benchmark.histories(dataset)
-    about = _about(benchmark, dataset)
+    about = _run_facts(benchmark, dataset)
     with RunFolder.open(out, about, digest(versions())) as folder:
         found: list[PeerRecord] = []
         items = [_work_item(task, histories, folder, found) for task in peer_tasks(able, histories)]
@@ -190,7 +190,7 @@ def _in_order(
     return tuple(sorted(found, key=lambda each: (keys.index(each.peer), places[each.entity])))
 
 
-def _about(benchmark: Benchmark, dataset: Dataset) -> dict[str, Any]:
+def _run_facts(benchmark: Benchmark, dataset: Dataset) -> dict[str, Any]:
     """The description of a benchmark; all but the machine must be equal to go on in a folder."""
     phases = benchmark.phases or Phases.scaled(len(dataset.times))
     return {

@@ -21,7 +21,7 @@ class Difference(NamedTuple):
     p: float
 
     @property
-    def clear(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the difference is significant."""
         return self.p < LEVEL
 

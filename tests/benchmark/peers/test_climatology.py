@@ -15,7 +15,7 @@ def test_a_daily_pattern_is_learned_whole(coast):
 def test_a_month_never_seen_falls_back_on_the_hour_and_is_then_learned(coast):
     hours, months = coast.times.hour.to_numpy(), coast.times.month.to_numpy()
     pattern = np.where(months == 2, hours + 10.0, hours)[:, None].astype(np.float32)
-    history = replace(coast.only([0]), measured=pattern)
+    history = replace(coast.select_entities([0]), measured=pattern)
     said = Climatology().forecast(history).power[:, 0]
     late = months[coast.first :] == 2
     np.testing.assert_allclose(said[~late & (months[coast.first :] == 1)][:24], said[:24])

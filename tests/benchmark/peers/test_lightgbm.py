@@ -15,7 +15,7 @@ def error(forecasts, history, steps: slice) -> float:
 
 @pytest.fixture(scope="module")
 def farm(coast):
-    return coast.only([0])
+    return coast.select_entities([0])
 
 
 def test_training_anew_follows_a_farm_that_grows_and_a_frozen_model_does_not(farm):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import calibrate
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 from clearwatt.experiment.adaptive_stream import estimate_seconds, run_adaptive
 from clearwatt.intervals import LEVELS
 
@@ -41,8 +41,8 @@ class Adaptive(Peer):
 
         It forecasts while it learns, so both are counted.
         """
-        meter = Meter(history)
-        with meter.learning():
+        meter = CostMeter(history)
+        with meter.measure_learning():
             run = run_adaptive(
                 history.x,
                 history.measured,

@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import CalibratedQuantiles, calibrate
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 from clearwatt.clear.component import ClearSettings, Component
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
@@ -66,9 +66,9 @@ class Clear(Peer):
         The whole stream is given at once: a model that a measurement updated serves a delay later
         (`ModelTimeline`).
         """
-        meter, known = Meter(history), history.known()
+        meter, known = CostMeter(history), history.known_samples()
         x, y = history.x[len(known.y) :], history.measured[len(known.y) :]
-        with meter.learning():
+        with meter.measure_learning():
             warm_up = WarmUp(self.experiment.warmup, seed=history.seed)
             models = drive(warm_up.models(self._networks(known.x.shape[1]), known.x, known.y))
             settings = self._settings(history)
@@ -86,7 +86,7 @@ class Clear(Peer):
         power = np.empty((len(x), len(history.entities)))
         for column, timeline in enumerate(timelines):
             power[:, column] = timeline.forecasts(x)
-        with meter.learning():
+        with meter.measure_learning():
             swaps = [swap for c, timeline in enumerate(timelines) for swap in timeline.swaps(c, x)]
             quantiles = calibrate(
                 history, levels=self.levels, fitted=fitted, live=power, swaps=swaps

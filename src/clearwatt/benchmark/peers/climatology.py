@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.benchmark.history import KnownSamples, Power, ZoneHistory
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 
 MONTHS, HOURS = 12, 24
 
@@ -30,11 +30,11 @@ class Climatology(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Update the table every day, then forecast the day."""
-        meter, table = Meter(history), _Table(len(history.entities))
+        meter, table = CostMeter(history), _Table(len(history.entities))
         power = np.empty((history.steps, len(history.entities)))
         times = history.times[history.first :]
         for each in history.rounds(history.day):
-            with meter.learning():
+            with meter.measure_learning():
                 table.add(each.known.last(each.new))
             power[each.steps] = table.means(times[each.steps])
         for column in range(len(history.entities)):

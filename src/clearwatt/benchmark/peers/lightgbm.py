@@ -14,7 +14,7 @@ import pandas as pd
 
 from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import ForecastRound, Power, ZoneHistory
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 from clearwatt.data.features import CALENDAR_COLUMNS
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class LightGBM(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train and forecast, round by round."""
-        meter, columns = Meter(history), range(len(history.entities))
+        meter, columns = CostMeter(history), range(len(history.entities))
         inputs = [lagged_inputs(history, column) if self.lags else history.x for column in columns]
         power = np.empty((history.steps, len(history.entities)))
         for each in history.rounds(self._interval(history)):
@@ -75,7 +75,7 @@ class LightGBM(Peer):
                 x, y = self._training_set(each, inputs[column], column)
                 if self.past != "frozen":
                     meter.count_bytes(column, y.nbytes + x.nbytes)
-                with meter.learning():
+                with meter.measure_learning():
                     model = train_booster(x, y, seed=history.seed)
                 meter.count_training(column)
                 power[each.steps, column] = predict_power(

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from clearwatt.benchmark.history import Power, ZoneHistory
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 from clearwatt.benchmark.peers.lightgbm import WEEK, predict_power, train_booster
 from clearwatt.intervals import LEVELS
 
@@ -40,14 +40,14 @@ class LightGBMQuantiles(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train and forecast every quantile, round by round."""
-        meter = Meter(history)
+        meter = CostMeter(history)
         shape = (history.steps, len(history.entities), len(LEVELS))
         found: Power = np.empty(shape)
         for each in history.rounds(self.days * history.day):
             for column in range(len(history.entities)):
                 x, y = (part[-self.window :] for part in each.known.of(column))
                 meter.count_bytes(column, len(y) * history.sample_bytes)
-                with meter.learning():
+                with meter.measure_learning():
                     models = [
                         train_booster(x, y, seed=history.seed, level=level) for level in LEVELS
                     ]

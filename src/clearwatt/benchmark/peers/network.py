@@ -10,7 +10,7 @@ import torch
 
 from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import KnownSamples, Power, ZoneHistory
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.runs.work import MULTIPLY_ADDS
 from clearwatt.training.fleet import Job, Training, train
@@ -61,12 +61,12 @@ class PlainNetwork(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train when there are enough new samples; forecast day by day."""
-        meter, power = Meter(history), np.empty((history.steps, len(history.entities)))
+        meter, power = CostMeter(history), np.empty((history.steps, len(history.entities)))
         models = _ModelStack(self, history, meter)
         waiting = 0
         for each in history.rounds(history.day):
             waiting += each.new
-            if not models.trained:
+            if not models.is_trained:
                 models.from_scratch(each.known)
                 waiting = 0
             elif waiting >= self.every and self.learning == "fine-tuned":
@@ -92,14 +92,14 @@ class PlainNetwork(Peer):
 class _ModelStack:
     """One model per entity, in a stack."""
 
-    def __init__(self, peer: PlainNetwork, history: ZoneHistory, meter: Meter) -> None:
+    def __init__(self, peer: PlainNetwork, history: ZoneHistory, meter: CostMeter) -> None:
         self._peer, self._meter, self._seed = peer, meter, history.seed
         self._network = Predictor(history.x.shape[1], peer.width, peer.layers)
         self._sample_bytes = history.sample_bytes
         self._params: list[Params] = []
 
     @property
-    def trained(self) -> bool:
+    def is_trained(self) -> bool:
         return bool(self._params)
 
     def from_scratch(self, known: KnownSamples) -> None:
@@ -122,7 +122,7 @@ class _ModelStack:
     def _train(self, samples: KnownSamples, *, keep: bool) -> None:
         sets = [(column, *samples.of(column)) for column in range(samples.y.shape[1])]
         sets = [(column, x, y) for column, x, y in sets if len(y) >= MIN_SAMPLES]
-        with self._meter.learning():
+        with self._meter.measure_learning():
             trained = train([self._job(*each) for each in sets])
         for (column, _, y), result in zip(sets, trained, strict=True):
             self._params[column] = result.params

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearwatt.benchmark.history import ZoneHistory
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 
 FURTHER = 14
 """Days, or weeks, that are looked back through for a measurement before the mean stands in."""
@@ -35,13 +35,13 @@ class Persistence(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Look up past measurements; the mean of the warm-up where none is known."""
-        meter, period = Meter(history), self.days * history.day
+        meter, period = CostMeter(history), self.days * history.day
         least = -(-history.delay // period)
         power = np.full((history.steps, len(history.entities)), np.nan)
         for periods in range(least, least + FURTHER):
             unknown = np.isnan(power)
             power[unknown] = history.lagged_power(periods * period)[history.first :][unknown]
-        mean = np.nanmean(history.known().y, axis=0, dtype=np.float64)
+        mean = np.nanmean(history.known_samples().y, axis=0, dtype=np.float64)
         for column in range(len(history.entities)):
             meter.count_bytes(column, 4 * least * period)
         return Forecasts(np.where(np.isnan(power), mean, power), meter.costs)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from clearwatt.benchmark.history import KnownSamples, ZoneHistory
-from clearwatt.benchmark.peer import Forecasts, Meter, Peer
+from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 
 ModelName = Literal["linear", "arf", "hat"]
 
@@ -59,12 +59,12 @@ class River(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Learn from the new samples, then forecast, step by step."""
-        meter, names = Meter(history), [f"x{at}" for at in range(history.x.shape[1])]
+        meter, names = CostMeter(history), [f"x{at}" for at in range(history.x.shape[1])]
         power = np.empty((history.steps, len(history.entities)))
         for column in range(len(history.entities)):
             learner = _MODELS[self.model](history.seed)
             for each in history.rounds():
-                with meter.learning():
+                with meter.measure_learning():
                     _learn(learner, each.known.last(each.new), column, names)
                 (row,) = each.x.tolist()
                 power[each.steps, column] = learner.predict_one(dict(zip(names, row, strict=True)))
