@@ -190,7 +190,7 @@ class Store(ABC):
 
     def deployed(self, zone: str) -> DeployedSnapshot | None:
         """What an adaptive zone forecasts with, besides its versions; None for other zones."""
-        with self.reading() as session:
+        with self.read_session() as session:
             return outcomes.deployed(session, zone)
 
     def add_event(self, event: ServiceEvent) -> None:
