@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,13 @@ class World:
     entities: tuple[Entity, ...]
 
     @classmethod
-    def of(cls, hours: int = 900, entities: int = 2, **settings: Any) -> World:
+    def of(
+        cls,
+        hours: int = 900,
+        entities: int = 2,
+        base: Mapping[str, Any] = SETTINGS,
+        **settings: Any,
+    ) -> World:
         rng = np.random.default_rng(3)
         times = START + STEP * np.arange(hours + 48, dtype=np.int64)
         hour = times // STEP % 24
@@ -71,7 +77,7 @@ class World:
                 for k in range(entities)
             ]
         )
-        zone = Zone("north", STEP, ("wind", "sun"), settings=SETTINGS | settings)
+        zone = Zone("north", STEP, ("wind", "sun"), settings={**base, **settings})
         people = tuple(
             Entity(f"e{k}", "north", "consumer", capacity=100.0) for k in range(entities)
         )

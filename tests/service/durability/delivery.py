@@ -25,7 +25,7 @@ ZONES = {"north": ("farm", "park"), "south": ("town", "mill")}
 NAMES = tuple(name for names in ZONES.values() for name in names)
 REGIMES = (1.0, 1.8, 0.6, 1.3)
 
-SETTINGS = {
+CLEAR = {
     "novelty_capacity": 20,
     "alpha": 1.1,
     "epochs": 40,
@@ -37,6 +37,16 @@ SETTINGS = {
     "gate_margin": None,
 }
 """Small networks and frequent updates whose training is long enough to be caught at it."""
+ADAPTIVE = {
+    "forecaster": "adaptive",
+    "memory": 400,
+    "novelty_days": 0.5,
+    "alpha": 1.1,
+    "lateness": BLOCK * HOUR,
+}
+"""Frequent updates."""
+SETTINGS = {"north": CLEAR, "south": ADAPTIVE}
+"""Both kinds of forecaster: whatever is done to the service, it is done to both."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +118,7 @@ class World:
         """Register everyone, send the history, and have it learned from."""
         for zone, names in ZONES.items():
             client.add_zone(
-                NewZone(id=zone, step=HOUR, variables=["wind", "sun"], settings=dict(SETTINGS))
+                NewZone(id=zone, step=HOUR, variables=["wind", "sun"], settings=SETTINGS[zone])
             )
             client.add_entities(
                 [NewEntity(id=name, zone=zone, kind="generator", capacity=200) for name in names]

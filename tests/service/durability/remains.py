@@ -29,6 +29,7 @@ def remains(data_dir: Path, database: str | None = None) -> dict[str, Any]:
             "versions": _versions(store, ModelFiles(data_dir)),
             "statuses": store.statuses(),
             "signals": {zone.id: _signals(store, zone.id) for zone in store.zones()},
+            "deployed": {zone.id: store.deployed(zone.id) for zone in store.zones()},
             "states": {zone.id: _state(data_dir, zone.id) for zone in store.zones()},
         }
 
@@ -88,10 +89,14 @@ def _state(data_dir: Path, zone: str) -> dict[str, str]:
     newest = next(Checkpoints(data_dir).newest(zone))
     saved = load_state(newest.folder / "zone")
     values = {name: value for name, value in saved.values.items() if name != "position"}
-    return {
-        "zone": digest_of(values, saved.tensors),
-        "instance": Instance.load(newest.folder / "instance").digest(),
-    }
+    return {"zone": digest_of(values, saved.tensors), "models": _models(newest.folder)}
+
+
+def _models(checkpoint: Path) -> str:
+    if (checkpoint / "instance").exists():
+        return Instance.load(checkpoint / "instance").digest()
+    saved = load_state(checkpoint / "adaptive")
+    return digest_of(saved.values, saved.tensors)
 
 
 def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
