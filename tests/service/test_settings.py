@@ -35,6 +35,37 @@ def test_networks_suit_the_strategy(strategy, kind):
     assert (networks.predictor.inputs, networks.predictor.width) == (3, 8)
 
 
+def test_the_adaptive_forecaster_is_the_default_and_has_settings_of_its_own():
+    settings = ZoneSettings.read({"alpha": 1.5, "memory": 900})
+    assert settings.forecaster == "adaptive"
+    adaptive = settings.adaptive()
+    assert (adaptive.memory, adaptive.novelty.alpha, adaptive.gate) == (900, 1.5, None)
+    assert "strategy" not in settings.plain() and settings.plain()["delay"] == 86_400
+    assert ZoneSettings.read(settings.plain()) == settings
+
+
+def test_a_setting_of_the_papers_instances_chooses_them():
+    settings = ZoneSettings.read({"novelty_capacity": 60})
+    assert (settings.forecaster, settings.gate_margin) == ("clear", 0.5)
+    assert "memory" not in settings.plain()
+    assert ZoneSettings.read({"forecaster": "clear"}).strategy == "RecentReplay"
+
+
+def test_settings_of_the_other_forecaster_are_refused():
+    with pytest.raises(ConfigurationError, match="epochs is no setting of the forecaster 'adapt"):
+        ZoneSettings.read({"forecaster": "adaptive", "epochs": 3})
+    with pytest.raises(ConfigurationError, match="memory is no setting of the forecaster 'clear'"):
+        ZoneSettings.read({"strategy": "RandomReplay", "memory": 500})
+
+
+def test_another_forecaster_brings_its_own_settings():
+    before = ZoneSettings.read({"lateness": 60, "memory": 900})
+    after = before.changed({"forecaster": "clear", "latent": 3})
+    assert (after.forecaster, after.lateness, after.latent) == ("clear", 60, 3)
+    assert after.gate_margin == 0.5
+    assert before.changed({"memory": 800}).memory == 800
+
+
 def test_every_later_entity_gets_another_seed():
     settings = ZoneSettings.read({"seed": 4})
     assert [settings.warm_up(offset).seed for offset in (0, 3)] == [4, 7]

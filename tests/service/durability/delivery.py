@@ -45,7 +45,7 @@ ADAPTIVE = {
     "lateness": BLOCK * HOUR,
 }
 """Frequent updates."""
-SETTINGS = {"north": CLEAR, "south": ADAPTIVE}
+SETTINGS = {"north": ADAPTIVE, "south": CLEAR}
 """Both kinds of forecaster: whatever is done to the service, it is done to both."""
 
 
@@ -145,14 +145,16 @@ class World:
             yield Readings(self._withheld(block - 3))
         if block % CORRECT_EVERY == CORRECT_EVERY - 1:
             row = first - 2 * BLOCK + 1
-            yield Readings((("farm", row, 0.9 * float(self._power["farm"][row])),))
+            yield Readings(
+                tuple((name, row, 0.9 * float(self._power[name][row])) for name in ("farm", "mill"))
+            )
 
     def _withheld(self, block: int) -> tuple[tuple[str, int, float | None], ...]:
         """What of a block is delivered only when it is late."""
         if block % LATE_EVERY != LATE_EVERY - 4 or block + 3 >= self.blocks:
             return ()
         row = HISTORY + BLOCK * block + 2
-        return (self._item("town", row),)
+        return self._item("farm", row), self._item("town", row)
 
     def _rows(self, first: int, stop: int) -> Readings:
         return Readings(

@@ -8,6 +8,7 @@ import pytest
 from clearwatt import testing
 from clearwatt.errors import StateError
 from clearwatt.service.records import Entity, Zone
+from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import open_store
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.schema import MIGRATIONS, TABLES
@@ -39,6 +40,24 @@ def test_an_older_database_is_migrated_and_keeps_what_is_in_it(first_schema):
         assert [entity.id for entity in store.entities("north")] == ["farm"]
     for check in (testing.check_corrections, testing.check_events, testing.check_commit):
         check(lambda: open_store(first_schema))
+
+
+@pytest.mark.parametrize("settings", [{}, {"alpha": 1.5, "lateness": 60}])
+def test_zones_of_earlier_releases_keep_their_forecaster(settings, address, monkeypatch):
+    for module in ("sqlite", "postgres"):
+        monkeypatch.setattr(
+            f"clearwatt.service.store.{module}.migrate",
+            lambda session, types: migrate(session, types, migrations=MIGRATIONS[:3]),
+        )
+    with closing(open_store(address)) as store:
+        store.add_zone(Zone("old", 3600, ("wind",), settings=settings))
+    monkeypatch.undo()
+    with closing(open_store(address)) as store:
+        store.add_zone(Zone("new", 3600, ("wind",), settings=settings))
+        found = {zone.id: dict(zone.settings) for zone in store.zones()}
+    assert found == {"old": {"forecaster": "clear", **settings}, "new": settings}
+    assert ZoneSettings.read(found["old"]).forecaster == "clear"
+    assert ZoneSettings.read(found["new"]).forecaster == "adaptive"
 
 
 def test_migrations_are_applied_once_when_several_open_at_once(address):
