@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -342,7 +343,7 @@ class AdaptiveModels(ZoneModels):
             entity=name,
             time=(event.step - 1) * self.step,
             message=event.explain(units[name].name, self._moment),
-            details=asdict(event),
+            details=_details(event),
             version=trained,
         )
 
@@ -368,3 +369,20 @@ class AdaptiveModels(ZoneModels):
 
 def _key(version: NetworkVersion) -> str:
     return f"predictor:{version.entity}"
+
+
+def _details(event: NetworkUpdate) -> dict[str, Any]:
+    """An update as the events of other forecasters have it, and what it has besides."""
+    renamed = {
+        f"{new}_error_{when}": f"{old}_error_{when}"
+        for new, old in (("novelty", "novel"), ("familiarity", "familiar"))
+        for when in ("before", "after")
+    }
+    values = asdict(event)
+    own = {name: value for name, value in values.items() if name not in renamed.values()}
+    return {
+        **own,
+        "component": "predictor",
+        "familiar": event.samples - event.novel,
+        **{new: values[old] for new, old in renamed.items()},
+    }
