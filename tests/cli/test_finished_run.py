@@ -50,13 +50,13 @@ def dataset():
 
 @pytest.fixture(scope="module")
 def finished(dataset, tmp_path_factory):
-    """The folder of a run with two instances, and the folder of its data set."""
+    """The folder of a run with two instances and ours, and the folder of its data set."""
     folder = tmp_path_factory.mktemp("finished")
     dataset.save(folder / "small")
     experiment = Experiment(
         preset="demo",
         entities=6,  # of a preset: as many as there are
-        instances=("Re", "G"),
+        instances=("Re", "G", "A"),
         phases=Phases(warmup=300, updating=500, test=100),
         networks=Networks((1,), (8,), (4, 3), (1e-6,), (1,), (8,)),
         grid=Grid((60,), (0.9, 1.3), (1e4,), (1.0,), (3,)),
@@ -159,3 +159,9 @@ def test_a_run_whose_models_are_gone_is_refused(finished, tmp_path):
     next(file for file in models if '"Autoencoder"' in file.read_text()).unlink()
     with pytest.raises(StateError, match="missing or damaged"):
         read_finished_run(tmp_path / "run", instance="RecentReplay", data=str(data))
+
+
+def test_the_adaptive_forecaster_of_a_run_is_no_instance_to_serve(finished):
+    folder, data = finished
+    with pytest.raises(ConfigurationError, match="choose one of RecentReplay, GenerativeReplay"):
+        read_finished_run(folder, instance="A", data=str(data))

@@ -9,6 +9,7 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place, TrainedNetwork
 from clearwatt.experiment.plan import (
     STACK,
+    adaptive_tasks,
     choose_entities,
     predictor_tasks,
     representation_tasks,
@@ -72,6 +73,16 @@ def test_entities_with_autoencoders_of_their_own_are_grouped_by_the_shape_of_the
     ]
     assert all(len(task.places) <= STACK for task in tasks)
     assert sum(len(own) > 1 for own in shapes) <= len(tasks) / 3
+
+
+def test_the_adaptive_forecaster_has_tasks_of_its_own_for_the_entities_of_each_zone(context):
+    own = replace(context, experiment=replace(context.experiment, instances=("Ra", "A")))
+    tasks = adaptive_tasks(replace(own, zones=own.zones * 2))
+    places = [place for task in tasks for _, place in task.trials]
+    assert len(places) == len(set(places)) == 2 * 95
+    assert all(len(task.columns) <= STACK for task in tasks)
+    assert {each.instance for task in updating_tasks(own) for each, _ in task.trials} == {"Ra"}
+    assert adaptive_tasks(context) == []  # it was not asked for
 
 
 @pytest.mark.parametrize(
