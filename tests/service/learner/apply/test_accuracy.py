@@ -47,7 +47,7 @@ def changes(service: Service) -> list[tuple]:
     return [(event.time, event.entity, event.kind) for event in events]
 
 
-def live_series(service: Service, column: int) -> pd.DataFrame:
+def live_series(service: Service, column: int, *, lag: int = 24) -> pd.DataFrame:
     """Forecasts and readings of an entity as the store has them."""
     days = [unpack(each.content) for each in service.store.signals("north", start=0, end=2**40)]
     times = np.concatenate([day["times"] for day in days])
@@ -55,8 +55,8 @@ def live_series(service: Service, column: int) -> pd.DataFrame:
     series = service.store.readings(service.numbers[column], start=0, end=2**40)
     frame = pd.DataFrame({"forecast": forecast.astype(float)}, times)
     frame["reading"] = pd.Series(series.values, series.times).reindex(times)
-    # Persistence begins a day after the first live row.
-    frame["persistence"] = frame["reading"].shift(24)
+    # Persistence begins a lag after the first live row.
+    frame["persistence"] = frame["reading"].shift(lag)
     return frame
 
 
@@ -79,6 +79,24 @@ def test_events_are_those_of_an_independent_computation(service):
         assert status.rmse_persistence == pytest.approx(means["persistence"] ** 0.5, rel=1e-5)
         assert status.worse == worse
         assert (entity == "e0") == bool(expected), "e0 changes, e1 does not"
+
+
+def test_persistence_of_an_adaptive_zone_is_known_when_its_forecasts_are_issued(tmp_path):
+    made = World.of(hours=860, base={"lateness": 6 * STEP, "memory": 400}, delay=2 * DAY)
+    services = [played(tmp_path / f"{limit}", made, limit=limit) for limit in (1000, 2)]
+    first, second = (each.status.entities for each in services)
+    assert [first[name].skill for name in first] == [second[name].skill for name in second]
+    assert first["e0"].interval == second["e0"].interval
+    assert changes(services[0]) == changes(services[1])
+    for column, entity in enumerate(("e0", "e1")):
+        frame = live_series(services[0], column, lag=48).dropna()
+        end = frame.index[-1] // DAY * DAY
+        frame = frame[(frame.index >= end - 14 * DAY) & (frame.index < end)]
+        means = (frame.sub(frame["reading"], axis=0) ** 2).mean() ** 0.5
+        skill = first[entity].skill
+        assert skill.n == len(frame) > 13 * 24
+        assert skill.rmse == pytest.approx(means["forecast"], rel=1e-5)
+        assert skill.rmse_persistence == pytest.approx(means["persistence"], rel=1e-5)
 
 
 def test_a_change_says_what_was_compared_over_which_two_weeks(service):

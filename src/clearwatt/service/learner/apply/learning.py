@@ -233,6 +233,7 @@ def _record_live(state: ZoneState, rows: LiveRows) -> None:
         reconstruction=rows.input_errors,
         forecasts=state.scaling.restore_power(rows.forecasts, state.columns).astype(np.float32),
         readings=rows.readings,
+        delay=state.settings.delay,
     )
 
 

@@ -58,8 +58,9 @@ class LiveForecasts:
         reconstruction: Float32Array,
         forecasts: Float32Array,
         readings: Float32Array,
+        delay: int = DAY,
     ) -> None:
-        """Append closed rows, in order of time."""
+        """Append closed rows, in order of time; ``delay`` is that of `repeat_last_day`."""
         if len(times) == 0:
             return
         newest = int(self.times[-1] if len(self.times) else times[0])
@@ -70,13 +71,13 @@ class LiveForecasts:
         self.judged = self.judged + np.isfinite(readings).sum(axis=0)
         self._touched.update(int(day) for day in np.unique(times // DAY * DAY))
         for day in range(newest // DAY * DAY, int(times[-1]) // DAY * DAY, DAY):
-            self._close_day(day)
+            self._close_day(day, delay)
 
-    def _close_day(self, day: int) -> None:
+    def _close_day(self, day: int, delay: int) -> None:
         """Add the squared errors of a day whose rows are complete."""
         inside = slice(*np.searchsorted(self.times, [day, day + DAY]))
         readings = self.readings[inside].astype(np.float64)
-        repeated = repeat_last_day(self.times[inside], self.times, self.readings)
+        repeated = repeat_last_day(self.times[inside], self.times, self.readings, delay=delay)
         squares = (self.forecasts[inside] - readings) ** 2
         persistence = (repeated - readings) ** 2
         compared = np.isfinite(squares) & np.isfinite(persistence)

@@ -6,25 +6,32 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clock import DAYS_PER_WEEK, SECONDS_PER_DAY
+from clearwatt.clock import DAYS_PER_WEEK, SECONDS_PER_DAY, Clock
 
 Times = npt.NDArray[np.int64]
 
 
-def repeat_last_day(times: Times, known: Times, readings: Float32Array) -> Float32Array:
-    """The reading 24 h before each time (n); if it is missing 48 h before, and so on up to a week.
+def repeat_last_day(
+    times: Times, known: Times, readings: Float32Array, *, delay: int
+) -> Float32Array:
+    """The latest reading at the time of day of each time (n) that was known when it was forecast.
+
+    With a delay of up to a day it is the reading 24 h before; if that is missing 48 h before, and
+    so on up to a week.
 
     Args:
         times: Times to forecast (n).
         known: Times of the readings (k), ascending.
         readings: Readings (k x entities); NaN: none.
+        delay: Seconds before its time at which a forecast is issued.
 
     Returns:
         n x entities; NaN without a reading at this time of the day in the week before.
     """
     forecasts = np.full((len(times), readings.shape[1]), np.nan, np.float32)
-    for days in range(1, DAYS_PER_WEEK + 1):
-        wanted = times - days * SECONDS_PER_DAY
+    nearest = Clock(day=SECONDS_PER_DAY, delay=delay).same_hour
+    for lag in range(nearest, DAYS_PER_WEEK * SECONDS_PER_DAY + 1, SECONDS_PER_DAY):
+        wanted = times - lag
         at = np.searchsorted(known, wanted)
         found = np.flatnonzero(at < len(known))
         found = found[known[at[found]] == wanted[found]]
