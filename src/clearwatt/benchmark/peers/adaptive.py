@@ -46,7 +46,7 @@ class Adaptive(Peer):
             run = run_adaptive(
                 history.x,
                 history.measured,
-                history.at,
+                history.clock_steps,
                 first=history.first,
                 clock=history.clock,
                 settings=self.settings,

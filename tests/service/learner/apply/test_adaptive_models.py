@@ -61,18 +61,19 @@ def test_live_forecasts_are_those_of_the_forecaster_alone(streamed):
     size = np.array([state.power_size(name) for name in state.columns])
     times = zone.times[:HOURS]
     x = inputs_at(begun_inputs(streamed), times)
-    y = zone.power / size
+    y, at = zone.power / size, times // STEP
+    start = HISTORY + 1 - 24  # what was known when the first row after the history was forecast
     alone = AdaptiveForecaster.fit(
-        x[:HISTORY],
-        y[:HISTORY],
-        times[:HISTORY] // STEP,
+        x[:start],
+        y[:start],
+        at[:start],
         day=24,
         settings=state.settings.adaptive(),
         names=state.columns,
     )
-    expected = alone.live(x[HISTORY:], y[HISTORY:], times[HISTORY:] // STEP) * size
+    expected = alone.live(x[start:], y[start:], at[start:]) * size
     live = state.live
-    rows = np.isin(times[HISTORY:], live.times)
+    rows = np.isin(times[start:], live.times)
     assert rows.sum() > 80
     np.testing.assert_allclose(
         live.forecasts[np.isin(live.times, times)], expected[rows], rtol=2e-5

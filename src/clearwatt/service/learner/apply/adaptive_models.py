@@ -71,15 +71,20 @@ class AdaptiveModels(ZoneModels):
         samples: WarmUpSamples,
         intervals: ZoneIntervals,
     ) -> Stream[AdaptiveModels]:
-        """Train the first networks."""
-        at = samples.times // step
+        """Train the first networks, then learn the last of the history as a stream.
+
+        A forecast of the first row after the history is issued a delay before, when this part was
+        not measured yet.
+        """
+        at, delay = samples.times // step, max(1, settings.delay // step)
+        start = max(1, int(np.searchsorted(at, at[-1] + 1 - delay, side="right")))
         forecaster = yield from AdaptiveForecaster.start(
-            samples.x,
-            samples.y,
-            at,
+            samples.x[:start],
+            samples.y[:start],
+            at[:start],
             day=steps_per_day(timedelta(seconds=step)),
             columns=samples.columns,
-            delay=max(1, settings.delay // step),
+            delay=delay,
             settings=settings.adaptive(),
             names=names,
             seed=settings.seed,
@@ -93,6 +98,7 @@ class AdaptiveModels(ZoneModels):
             times=samples.times,
             limits=samples.limits,
         )
+        yield from forecaster.learn(samples.x[start:], samples.y[start:], at[start:])
         pending = PendingRows.empty(len(names))
         first = int(samples.times[0])
         return cls(forecaster, step, AdaptiveProgress(first, 0, int(at[-1]), 0, 0, pending))
