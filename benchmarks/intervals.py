@@ -302,7 +302,7 @@ def summary(name: str, zones: Sequence[Trace]) -> Row:
     found = [figures for pair in pairs for figures in entity_figures(*pair)]
     columns = {key: np.array([each[key] for each in found]) for key in found[0]}
     least = columns["least"][~np.isnan(columns["least"])]
-    after = np.concatenate([updates_after(*pair) for pair in pairs])
+    after = np.concatenate([coverage_after_updates(*pair) for pair in pairs])
     inside = (columns["coverage"] >= 0.88) & (columns["coverage"] <= 0.92)
     return Row(
         data=name,
@@ -327,7 +327,7 @@ def updates_of(zone: Trace, column: int) -> list[int]:
     return [int(zone.at[place]) for place in sorted(places)]
 
 
-def updates_after(zone: Trace, quantiles: Float64Array) -> Float64Array:
+def coverage_after_updates(zone: Trace, quantiles: Float64Array) -> Float64Array:
     """Coverage in the three days after each update of each entity of a zone."""
     found = []
     for column in range(zone.y.shape[1]):

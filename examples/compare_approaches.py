@@ -170,7 +170,7 @@ class ApproachRun:
 
 def compare(entities: Sequence[str], *, quick: bool) -> list[Outcome]:
     """Simulate the grid, warm up, stream the updating phase through every approach, and score."""
-    data = simulated(entities, QUICK if quick else Phases(), grid_size=10 if quick else 95)
+    data = simulate_data(entities, QUICK if quick else Phases(), grid_size=10 if quick else 95)
     warm_up = WarmUp(Training(epochs=10 if quick else 512))
     models = {each: warm_models(warm_up, data, variational=each) for each in (False, True)}
     shared = ClearSettings(
@@ -187,7 +187,7 @@ def compare(entities: Sequence[str], *, quick: bool) -> list[Outcome]:
     return [outcome for run, own in pairs for outcome in run.outcomes(own)]
 
 
-def simulated(entities: Sequence[str], phases: Phases, *, grid_size: int) -> Data:
+def simulate_data(entities: Sequence[str], phases: Phases, *, grid_size: int) -> Data:
     """Inputs and power of some entities of the simulated grid, scaled by the warm-up."""
     grid = simulate_grid(steps=phases.length, entities=grid_size)
     features = prepare(grid, fit_scaling(grid, phases.warmup), entities=entities)

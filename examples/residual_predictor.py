@@ -49,7 +49,7 @@ def power_curve(n: int, *, seed: int) -> tuple[Tensor, Tensor]:
     return z, power + 0.02 * torch.randn(n, 1, generator=generator)
 
 
-def trained(network: Network) -> list[Trained]:
+def train_members(network: Network) -> list[Trained]:
     """Four members of one stack, each with its own seed."""
     (inputs, targets), validation = power_curve(600, seed=0), power_curve(300, seed=1)
     training = Training(epochs=25, patience=10, learning_rate=3e-3)
@@ -76,7 +76,7 @@ def main() -> None:
         "built-in": Predictor(inputs=LATENT, width=32, layers=3),
     }
     for name, network in networks.items():
-        results = trained(network)
+        results = train_members(network)
         errors = "  ".join(f"{member.validation_rmse or math.nan:.4f}" for member in results)
         print(f"{name:<12}{errors:<36}{sum(member.seconds for member in results):8.2f}")
 

@@ -28,7 +28,7 @@ WARMUP = 10_000
 WEEK = 7 * 96
 
 
-def weekly(errors: np.ndarray) -> np.ndarray:
+def weekly_errors(errors: np.ndarray) -> np.ndarray:
     """Root mean square of each whole week."""
     weeks = errors[: len(errors) // WEEK * WEEK].reshape(-1, WEEK)
     return np.asarray(np.sqrt(np.nanmean(np.square(weeks), axis=1)))
@@ -62,7 +62,7 @@ def main() -> None:
         )
         deployed = drive(instance.stream(x[WARMUP:], y[WARMUP:]))
         forecast = ModelTimeline(autoencoder, heads[0], deployed).forecasts(x[WARMUP:])
-        lines.append(Line(weekly(y[WARMUP:, 0] - forecast), colour, name))
+        lines.append(Line(weekly_errors(y[WARMUP:, 0] - forecast), colour, name))
         events = [each.event for each in deployed if each.event.accepted]
         updates += [event.step for event in events if event.component == "predictor"]
     span = len(x) - WARMUP
