@@ -37,8 +37,17 @@ def test_a_life_with_tokens(tmp_path, token, capsys, monkeypatch):
         monkeypatch.setenv("CLEARWATT_TOKEN", token)
         settings = [f"{name}={json.dumps(value)}" for name, value in SETTINGS.items()]
         where = ["--to", service.url, "--warmup", "150"]
-        assert main(["replay", str(tmp_path / "small"), *where, "--set", *settings, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["new"] == 600
+        played = ["replay", str(tmp_path / "small"), *where, "--set", *settings]
+        assert main([*played, "--report", "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["new"] == 600
+        with Client(service.url, token) as client:
+            for facts in report["live"]:
+                entity = client.entity(facts["entity"])
+                assert facts["readings"] == entity.live.n_total > 0
+                assert facts["rmse_share"] == entity.live.rmse_total / entity.capacity
+        assert main([*played, "--report"]) == 0
+        assert "live errors since the warm-up" in capsys.readouterr().out
 
         asked = ["--entity", "park", "--start", "2024-01-08T00:00:00Z"]
         asked += ["--end", "2024-01-08T03:00:00Z", "--url", service.url]

@@ -89,6 +89,11 @@ def register(commands: Commands) -> None:
         metavar="S",
         help=f"seconds to retry while the service does not answer (default {PATIENCE:.0f})",
     )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="wait until all of it is learned, then print the live errors",
+    )
     add_json_option(parser)
     parser.set_defaults(run=run)
 
@@ -96,6 +101,7 @@ def register(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the replay and print the counts of readings sent."""
     require_service()
+    from clearwatt.cli.live_report import live_facts, live_table, wait_and_ask
     from clearwatt.service.client import Client
     from clearwatt.service.client.replay import Replay
 
@@ -105,6 +111,7 @@ def run(options: argparse.Namespace) -> None:
         options.to, token_of(options), patience=options.patience, on_retry=_RetryNotice()
     ) as client:
         last = _show(Replay(client, dataset, plan).run())
+        entities = wait_and_ask(client, dataset) if options.report else []
     facts = {
         "sent": last.sent,
         "new": last.new,
@@ -113,9 +120,11 @@ def run(options: argparse.Namespace) -> None:
         "seconds": round(last.elapsed, 1),
     }
     if options.json:
-        print_json({"data": dataset.name, "to": client.url, **facts})
+        live = {"live": [live_facts(each) for each in entities]} if options.report else {}
+        print_json({"data": dataset.name, "to": client.url, **facts, **live})
     else:
-        print_tables([facts_table(f"{dataset.name} played to {client.url}", facts)])
+        tables = [facts_table(f"{dataset.name} played to {client.url}", facts)]
+        print_tables([*tables, live_table(entities)] if options.report else tables)
 
 
 def _plan(options: argparse.Namespace) -> Plan:

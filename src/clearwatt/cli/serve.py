@@ -75,7 +75,7 @@ def _add_learner_options(parser: argparse.ArgumentParser) -> None:
         "--gate",
         type=_gate,
         metavar="MARGIN",
-        help="relative increase of error at which an update is rejected, or 'off' (default 0.5)",
+        help="relative increase of error at which an update is rejected, or 'off'",
     )
     parser.add_argument(
         "--lateness",

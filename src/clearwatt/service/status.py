@@ -20,7 +20,8 @@ EntityPhase = Literal["waiting", "warming up", "learning", "held", "awaiting app
 class LiveErrors:
     """Errors of live forecasts over the last day and week, in the entity's unit; None: no reading.
 
-    ``n_day`` and ``n_week`` count the readings that were compared.
+    ``n_day`` and ``n_week`` count the readings that were compared. Those of ``total`` are since the
+    warm-up, up to the last midnight (UTC).
     """
 
     n_day: int = 0
@@ -29,6 +30,9 @@ class LiveErrors:
     n_week: int = 0
     rmse_week: float | None = None
     mae_week: float | None = None
+    n_total: int = 0
+    rmse_total: float | None = None
+    mae_total: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ CLEAR = {
 ADAPTIVE = {
     "forecaster": "adaptive",
     "memory": 400,
-    "novelty_days": 0.5,
+    "novelty_days": 0.3,
     "alpha": 1.1,
     "lateness": BLOCK * HOUR,
 }

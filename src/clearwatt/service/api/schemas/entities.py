@@ -77,7 +77,10 @@ class EntityQuery(Page):
 
 
 class LiveErrorAnswer(Outgoing):
-    """Errors of live forecasts over the last day and week, in the unit of power."""
+    """Errors of live forecasts in the unit of power.
+
+    ``total`` is since the warm-up, up to the last midnight (UTC).
+    """
 
     rmse_day: float | None = None
     mae_day: float | None = None
@@ -85,6 +88,9 @@ class LiveErrorAnswer(Outgoing):
     rmse_week: float | None = None
     mae_week: float | None = None
     n_week: int = 0
+    rmse_total: float | None = None
+    mae_total: float | None = None
+    n_total: int = 0
 
 
 class SkillAnswer(Outgoing):

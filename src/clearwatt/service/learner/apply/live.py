@@ -30,6 +30,8 @@ class LiveForecasts:
     ``readings`` is NaN without a valid reading; ``reconstruction`` (n) is the error of the shared
     representation. ``skill`` has, per day, the number of steps with a forecast, a reading and
     persistence, and the sums of the squared errors of the forecasts and of persistence on them.
+    ``sums`` (entities x 3) has, since the warm-up and up to the last midnight, the number of
+    errors, the sum of their squares and that of their absolute values.
     """
 
     def __init__(self, zone: str) -> None:
@@ -39,6 +41,7 @@ class LiveForecasts:
         self.forecasts: Float32Array = np.empty((0, 0), np.float32)
         self.readings: Float32Array = np.empty((0, 0), np.float32)
         self.judged: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self.sums: Float64Array = np.zeros((0, 3))
         self.skill = TwoWeeks(3, fails=_is_worse)
         self._touched: set[int] = set()
         self._midnights: list[int] = []
@@ -49,6 +52,7 @@ class LiveForecasts:
         self.forecasts = np.hstack([self.forecasts, blank])
         self.readings = np.hstack([self.readings, blank])
         self.judged = np.concatenate([self.judged, np.zeros(count, np.int64)])
+        self.sums = np.concatenate([self.sums, np.zeros((count, 3))])
         self.skill.add_columns(count)
 
     def record(
@@ -79,6 +83,9 @@ class LiveForecasts:
         readings = self.readings[inside].astype(np.float64)
         repeated = repeat_last_day(self.times[inside], self.times, self.readings, delay=delay)
         squares = (self.forecasts[inside] - readings) ** 2
+        self.sums = self.sums + np.column_stack(
+            [np.isfinite(squares).sum(axis=0), *map(_sum, (squares, np.sqrt(squares)))]
+        )
         persistence = (repeated - readings) ** 2
         compared = np.isfinite(squares) & np.isfinite(persistence)
         sums = [np.where(compared, each, 0.0).sum(axis=0) for each in (squares, persistence)]
@@ -100,8 +107,10 @@ class LiveForecasts:
         return ForecastSkill(int(count), float(rmse), float(reference), worse)
 
     def errors_of(self, column: int) -> LiveErrors:
-        """Live errors over the last day and the last week."""
-        return LiveErrors(*self._errors(column, DAY), *self._errors(column, WEEK))
+        """Live errors over the last day, the last week and since the warm-up."""
+        count, squares, absolutes = self.sums[column].tolist()
+        total = (int(count), np.sqrt(squares / count), absolutes / count) if count else ()
+        return LiveErrors(*self._errors(column, DAY), *self._errors(column, WEEK), *total)
 
     def _errors(self, column: int, span: int) -> tuple[int, float | None, float | None]:
         """Count, root mean square and mean absolute error over the last ``span`` seconds."""
@@ -175,6 +184,7 @@ class LiveForecasts:
             "reconstruction": torch.from_numpy(self.reconstruction.copy()),
             "forecasts": torch.from_numpy(self.forecasts.copy()),
             "readings": torch.from_numpy(self.readings.copy()),
+            "sums": torch.from_numpy(self.sums.copy()),
             **{f"skill.{name}": each for name, each in self.skill.tensors().items()},
         }
 
@@ -189,7 +199,14 @@ class LiveForecasts:
             self.readings = tensors["live.readings"].numpy()
         else:  # earlier versions saved errors
             self.readings = self.forecasts - tensors["live.errors"].numpy()
+        none = torch.zeros(len(self.judged), 3, dtype=torch.float64)  # earlier versions have none
+        self.sums = tensors.get("live.sums", none).numpy()
         self.skill.restore(tensors_below(tensors, "live.skill."), columns=len(self.judged))
+
+
+def _sum(values: Float64Array) -> Float64Array:
+    """Sum of each column without NaN."""
+    return np.asarray(np.nansum(values, axis=0), np.float64)
 
 
 def _is_worse(sums: Float64Array) -> BoolArray:
