@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
-from clearwatt.clock import SECONDS_PER_DAY, Clock
+from clearwatt.clock import Clock
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.experiment.protocol import PhaseSamples, Rows, ZonePhases
 
@@ -123,12 +123,6 @@ class ZoneHistory:
             delay=delay,
             seed=seed,
         )
-
-    @property
-    def clock_steps(self) -> Rows:
-        """Step of each sample since 1970, n, as the service counts them."""
-        seconds = self.times.as_unit("s").asi8
-        return np.asarray(seconds // (SECONDS_PER_DAY // self.day), np.int64)
 
     def select_entities(self, columns: Sequence[int]) -> ZoneHistory:
         """The history of some of the entities."""

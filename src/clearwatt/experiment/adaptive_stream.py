@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from clearwatt.adaptive import AdaptiveDeployed, AdaptiveForecaster, AdaptiveSettings
 from clearwatt.arrays import Float32Array, Float64Array
-from clearwatt.clock import DAYS_PER_WEEK, Clock, Steps
+from clearwatt.clock import DAYS_PER_WEEK, SECONDS_PER_DAY, Clock, Steps
 from clearwatt.forecaster import Change, Name
 
 
@@ -39,6 +40,14 @@ class AdaptiveRun:
         return (self.forecaster.retained_bytes + (entities - 1) * shared) // entities
 
 
+def clock_steps(times: pd.DatetimeIndex, day: int) -> Steps:
+    """Steps since 1970, as the service counts them, of times on a clock with ``day`` steps a day.
+
+    The periods in which the forecaster learns begin at the same hours as in a service.
+    """
+    return np.asarray(times.as_unit("s").asi8 // (SECONDS_PER_DAY // day), np.int64)
+
+
 def run_adaptive(
     x: Float32Array,
     y: Float32Array,
@@ -57,7 +66,7 @@ def run_adaptive(
     Args:
         x: Inputs, n x d.
         y: Power, n x entities; NaN where there is no measurement.
-        at: Step of each row, n.
+        at: Step of each row, n; see `clock_steps`.
         first: First row whose forecast counts.
         clock: Steps per day, and delay of measurements.
         settings: How it learns.

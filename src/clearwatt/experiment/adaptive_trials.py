@@ -10,7 +10,12 @@ import numpy as np
 from clearwatt.adaptive import NetworkUpdate
 from clearwatt.arrays import Float64Array
 from clearwatt.errors import ConfigurationError
-from clearwatt.experiment.adaptive_stream import AdaptiveRun, estimate_seconds, run_adaptive
+from clearwatt.experiment.adaptive_stream import (
+    AdaptiveRun,
+    clock_steps,
+    estimate_seconds,
+    run_adaptive,
+)
 from clearwatt.experiment.final_model import AdaptiveModel, TrialResult, with_core_seconds
 from clearwatt.experiment.grid import AdaptiveConfiguration
 from clearwatt.experiment.live_scores import LiveForecast, score_live
@@ -83,6 +88,8 @@ class _ZoneTrials:
         self.context, self.task = context, task
         self.zone = context.zones[task.zone]
         self.names = [self.zone.entities[column] for column in task.columns]
+        self.samples = self.zone.warmup.concatenate(self.zone.updating)
+        self.steps = clock_steps(context.times[self.samples.at], context.day)
         self.run = self._stream()
         deployed, steps = self.run.forecaster.deployed, len(self.zone.updating.at)
         self.deployed = deployed
@@ -93,11 +100,10 @@ class _ZoneTrials:
         self.power, self.quantiles = self.run.live[-steps:], self._quantiles()[-steps:]
 
     def _stream(self) -> AdaptiveRun:
-        samples = self.zone.warmup.concatenate(self.zone.updating)
         return run_adaptive(
-            samples.x,
-            samples.y[:, self.task.columns],
-            samples.at,
+            self.samples.x,
+            self.samples.y[:, self.task.columns],
+            self.steps,
             first=len(self.zone.warmup.at),
             clock=self.context.clock,
             settings=self.task.configuration.settings,
@@ -107,12 +113,11 @@ class _ZoneTrials:
 
     def _quantiles(self) -> Float64Array:
         """Quantiles as they were given live, rows x entities x levels."""
-        samples = self.zone.warmup.concatenate(self.zone.updating)
         return calibrate_stream(
             self.run.fitted,
             self.run.live,
-            samples.y[:, self.task.columns],
-            at=samples.at,
+            self.samples.y[:, self.task.columns],
+            at=self.samples.at,
             clock=self.context.clock,
             limits=[self.context.limits.get(name, (-np.inf, np.inf)) for name in self.names],
         ).values
@@ -126,10 +131,11 @@ class _ZoneTrials:
             if isinstance(change.event, NetworkUpdate) and change.event.entity == name
         ]
         accepted = [event for event in events if event.accepted]
+        offset = int(self.steps[0] - self.samples.at[0])  # of the data set's clock
         forecast = LiveForecast(
             self.power[:, index],
             self.quantiles[:, index],
-            [context.clock.known_from(event.step) for event in accepted],
+            [context.clock.known_from(event.step) - offset for event in accepted],
         )
         place = Place(self.task.zone, self.task.columns[index])
         scores = score_live(context, place, forecast)
@@ -169,8 +175,8 @@ class _ZoneTrials:
         )
 
     def _samples_before(self, step: int) -> int:
-        """Samples of the updating phase before a step of the clock."""
-        return int(np.searchsorted(self.zone.updating.at, step))
+        """Samples of the updating phase before a step of the forecaster."""
+        return int(np.searchsorted(self.steps[len(self.zone.warmup.at) :], step))
 
     def _update(self, event: NetworkUpdate) -> UpdateRecord:
         """The record of an update, with the time of the last sample that it learned."""

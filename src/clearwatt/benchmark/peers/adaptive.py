@@ -9,7 +9,7 @@ from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
-from clearwatt.experiment.adaptive_stream import estimate_seconds, run_adaptive
+from clearwatt.experiment.adaptive_stream import clock_steps, estimate_seconds, run_adaptive
 from clearwatt.intervals import LEVELS
 
 
@@ -46,7 +46,7 @@ class Adaptive(Peer):
             run = run_adaptive(
                 history.x,
                 history.measured,
-                history.clock_steps,
+                clock_steps(history.times, history.day),
                 first=history.first,
                 clock=history.clock,
                 settings=self.settings,
