@@ -30,7 +30,8 @@ def describe_learning(results: Results) -> str:
         return ""
     papers = sorted(errors.keys() - {ADAPTIVE}, key=lambda row: (errors[row], row))
     row = ADAPTIVE if ADAPTIVE in errors else papers[0]
-    figures = f"RMSE {errors[row]:.3f} of {row_name(row)} against {frozen.mean:.3f} of Baseline_L"
+    who = f"{row_name(row)}, our adaptive forecaster," if row == ADAPTIVE else row_name(row)
+    figures = f"RMSE {errors[row]:.3f} of {who} against {frozen.mean:.3f} of {row_name('L')}"
     if row == ADAPTIVE:
         figures = f"{figures}{_first_networks(results)}{_best_instance(papers[:1], errors)}"
     return (
