@@ -3,6 +3,7 @@
     python benchmarks/service.py                        # all parts, half an hour
     python benchmarks/service.py --quick                # smaller parts, five minutes
     python benchmarks/service.py --only soak --soak 10  # one part; minutes under load
+    python benchmarks/service.py --forecaster clear     # an instance of the paper
     python benchmarks/service.py --json
 
 ``ingest`` (SQLite) and ``postgres`` (started by ``scripts/postgres``) send readings of 1,000 meters
@@ -30,19 +31,22 @@ PARTS = ("ingest", "postgres", "soak", "many")
 
 
 def measurements(options: argparse.Namespace) -> Iterator[Part]:
-    quick, wanted = options.quick, options.only or PARTS
+    quick, wanted, kind = options.quick, options.only or PARTS, options.forecaster
     seconds = 10 if quick else 30
     if "ingest" in wanted:
-        yield ingest.measure(database=None, seconds=seconds)
+        yield ingest.measure(forecaster=kind, database=None, seconds=seconds)
     if "postgres" in wanted:
         with postgres() as database:
-            yield ingest.measure(database=database, seconds=seconds)
+            yield ingest.measure(forecaster=kind, database=database, seconds=seconds)
     if "soak" in wanted:
         minutes = options.soak or (1 if quick else 10)
-        yield soak.measure(idle=20 if quick else 120, soak=60 * minutes)
+        yield soak.measure(forecaster=kind, idle=20 if quick else 120, soak=60 * minutes)
     if "many" in wanted:
         yield many.measure(
-            zones=options.zones or (5 if quick else 100), meters=100, history=options.history
+            forecaster=kind,
+            zones=options.zones or (5 if quick else 100),
+            meters=100,
+            history=options.history,
         )
 
 
@@ -76,6 +80,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--zones", type=int, help="zones of 100 meters in many (default 100)")
     parser.add_argument(
         "--history", type=int, default=2, metavar="DAYS", help="history in many (default 2)"
+    )
+    parser.add_argument(
+        "--forecaster",
+        choices=("adaptive", "clear"),
+        default="adaptive",
+        help="what the zones forecast with (default adaptive)",
     )
     parser.add_argument("--quick", action="store_true", help="smaller parts")
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each part")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from clearwatt.service.client import Client
+from clearwatt.service.settings import ForecasterName
 from clearwatt.service.times import text
 from load.callers import ask_forecasts, callers, get, post
 from load.figures import Figure, Part, print_progress
@@ -18,13 +19,14 @@ ASKED = 10.0
 """Requested forecasts per second."""
 MOST = 1500
 """Upper limit of rows, because the weather is sent before."""
+SETTINGS: dict[ForecasterName, dict[str, object]] = {"adaptive": {}, "clear": {"warmup_epochs": 5}}
 GOALS = {"SQLite": 10_000, "PostgreSQL": 5_000}
 
 
-def measure(*, database: str | None, seconds: float) -> Part:
+def measure(*, forecaster: ForecasterName, database: str | None, seconds: float) -> Part:
     """Send rows of 1,000 meters in ten learning zones, and request forecasts at the same time."""
     kind = "PostgreSQL" if database else "SQLite"
-    region = Region(zones=10, meters=100, days=20, settings={"warmup_epochs": 5})
+    region = Region(zones=10, meters=100, days=20, settings=SETTINGS[forecaster])
     with serving(database) as service, callers(2) as pool:
         print_progress(f"ingest, {kind}: warming up {len(region.everyone)} meters")
         pool.submit(prepare, service.url, region).result()

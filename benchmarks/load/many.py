@@ -6,25 +6,31 @@ import json
 import time
 
 from clearwatt.service.client import Client
+from clearwatt.service.settings import ForecasterName
 from clearwatt.service.times import text
 from load.callers import callers, get, post
 from load.figures import Figure, Part, print_progress
 from load.region import DAY, ROWS, SETTLE, START, STEP, Region, prepare, row_batches, wait_for_zones
 from load.server import serving
 
+SETTINGS: dict[ForecasterName, dict[str, object]] = {
+    "adaptive": {},
+    "clear": {"warmup_epochs": 3, "warmup_patience": None},
+}
 GIGABYTE = 1e9
 BATCH = 1000
 
 
-def measure(*, zones: int, meters: int, history: int) -> Part:
+def measure(*, forecaster: ForecasterName, zones: int, meters: int, history: int) -> Part:
     """Warm up all meters, send a day of readings, and request forecasts of the next day.
 
     The warm-up is short (``history`` days, a few epochs) and not part of the goals. A row is judged
     two hours after it, so two hours are sent before the clock starts. In a service that runs all
     day they are the rows left from the day before.
     """
-    settings = {"warmup_epochs": 3, "warmup_patience": None}
-    region = Region(zones, meters, history=history * ROWS, days=history + 3, settings=settings)
+    region = Region(
+        zones, meters, history=history * ROWS, days=history + 3, settings=SETTINGS[forecaster]
+    )
     readings = ROWS * zones * meters
     with serving() as service, callers(1) as pool:
         print_progress(f"many: warming up {zones * meters} meters of {zones} zones")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from clearwatt.service.client import Client
+from clearwatt.service.settings import ForecasterName
 from load.callers import Answers, ask_forecasts, callers, post
 from load.figures import Figure, Part, print_progress
 from load.region import DAY, ROWS, START, Region, prepare, row_batches, send_weather
@@ -14,14 +15,17 @@ RATE = 20.0
 """Requested forecasts per second."""
 AHEAD = 24
 """Journal entries that may wait before the feeder pauses, so that learning is always busy."""
+SETTINGS: dict[ForecasterName, dict[str, object]] = {
+    "adaptive": {"novelty_days": 3.0, "alpha": 1.0},
+    "clear": {"novelty_capacity": 300, "alpha": 1.0, "warmup_epochs": 10},
+}
 GOAL, UPDATES = 3.0, 20
 WEEK = 7
 
 
-def measure(*, idle: float, soak: float) -> Part:
+def measure(*, forecaster: ForecasterName, idle: float, soak: float) -> Part:
     """Request forecasts at rest for ``idle`` seconds, and for ``soak`` seconds during updates."""
-    settings = {"novelty_capacity": 300, "alpha": 1.0, "warmup_epochs": 10}
-    region = Region(2, 50, history=WEEK * ROWS, days=WEEK + 3, settings=settings)
+    region = Region(2, 50, history=WEEK * ROWS, days=WEEK + 3, settings=SETTINGS[forecaster])
     with serving() as service, callers(2) as pool, Client(service.url) as client:
         print_progress("soak: warming up")
         pool.submit(prepare, service.url, region).result()

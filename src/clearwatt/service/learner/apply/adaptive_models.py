@@ -74,10 +74,11 @@ class AdaptiveModels(ZoneModels):
         """Train the first networks, then learn the last of the history as a stream.
 
         A forecast of the first row after the history is issued a delay before, when this part was
-        not measured yet.
+        not measured yet. A history that is shorter than two delays is trained on whole.
         """
         at, delay = samples.times // step, max(1, settings.delay // step)
-        start = max(1, int(np.searchsorted(at, at[-1] + 1 - delay, side="right")))
+        start = int(np.searchsorted(at, at[-1] + 1 - delay, side="right"))
+        start = start if 2 * start >= len(at) else len(at)
         forecaster = yield from AdaptiveForecaster.start(
             samples.x[:start],
             samples.y[:start],
@@ -98,7 +99,8 @@ class AdaptiveModels(ZoneModels):
             times=samples.times,
             limits=samples.limits,
         )
-        yield from forecaster.learn(samples.x[start:], samples.y[start:], at[start:])
+        if start < len(at):
+            yield from forecaster.learn(samples.x[start:], samples.y[start:], at[start:])
         pending = PendingRows.empty(len(names))
         first = int(samples.times[0])
         return cls(forecaster, step, AdaptiveProgress(first, 0, int(at[-1]), 0, 0, pending))
