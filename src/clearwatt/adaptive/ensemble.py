@@ -17,6 +17,7 @@ from clearwatt.adaptive.settings import NetworkSettings
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.training.fleet import Job, Trained, Training, one_thread
 from clearwatt.training.networks import Params, select, stack
+from clearwatt.training.networks.chain import BLOCK_VALUES
 
 FEW_SAMPLES = 1_500
 """Samples below which training takes more passes."""
@@ -137,25 +138,38 @@ class Ensemble:
     def forecast(self, seen: Float32Array) -> Float64Array:
         """The groups' forecasts, `n x e x g`, for what the networks see, `n x v`."""
         own = self.architecture.settings
-        if len(seen) < MANY_ROWS:
-            output = self._forward_few(seen)
-        else:
-            views = torch.stack(self.architecture.views(seen))
-            x = views.repeat_interleave(own.members, dim=0).repeat(len(self.versions), 1, 1)
-            with one_thread(), torch.inference_mode():
-                output = self.architecture.network.forward(self._stacked, x)[..., 0].numpy()
+        output = self._forward_few(seen) if len(seen) < MANY_ROWS else self._forward_many(seen)
         shape = (len(self.versions), len(own.groups), own.members, len(seen))
         means: Float64Array = output.reshape(shape).sum(axis=2, dtype=np.float64) / own.members
         return means.transpose(2, 0, 1)
 
     def _forward_few(self, seen: Float32Array) -> Float32Array:
         """Output of all networks, `e m x n`; in numpy, which starts faster than torch."""
-        x: Float32Array = self._shown * seen
-        *hidden, (weight, bias) = self._layers
-        for matrix, offset in hidden:
-            x = np.maximum(x @ matrix + offset, np.float32(0))
+        (first, offset), *hidden, (weight, bias) = self._layers
+        x: Float32Array = np.maximum(seen @ first + offset, np.float32(0))
+        x = x.reshape(len(seen), len(weight), -1).swapaxes(0, 1)
+        for matrix, shift in hidden:
+            x = np.maximum(x @ matrix + shift, np.float32(0))
         output: Float32Array = (x @ weight + bias)[..., 0]
         return output
+
+    @one_thread()
+    @torch.inference_mode()
+    def _forward_many(self, seen: Float32Array) -> Float32Array:
+        """Output of all networks, `e m x n`; block by block, so that a block fits the cache."""
+        layers = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in self._layers]
+        (first, offset), *hidden, (weight, bias) = layers
+        output = torch.empty(len(weight), 1, len(seen))
+        size = max(MANY_ROWS, BLOCK_VALUES // first.shape[1])
+        for start in range(0, len(seen), size):
+            rows = torch.from_numpy(np.ascontiguousarray(seen[start : start + size]))
+            x = torch.addmm(offset, rows, first).relu_()
+            x = x.view(len(rows), len(weight), -1).transpose(0, 1)
+            for matrix, shift in hidden:
+                x = torch.baddbmm(shift, x, matrix).relu_()
+            output[..., start : start + size] = torch.baddbmm(bias, weight.mT, x.mT)
+        found: Float32Array = output[:, 0].numpy()
+        return found
 
     def replaced(self, place: int, version: NetworkVersion) -> Self:
         """With another version of one entity."""
@@ -165,28 +179,30 @@ class Ensemble:
 
     @cached_property
     def _layers(self) -> list[tuple[Float32Array, Float32Array]]:
-        """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of each layer."""
-        layers = [
-            layer
-            for chain in self.architecture.network.chains
-            for layer in chain.layers(self._stacked)
-        ]
-        return [(weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in layers]
+        """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of each layer.
 
-    @cached_property
+        All networks see the same inputs, so that their first layers are one of `v x (e m out)`.
+        """
+        stacked = stack([version.params for version in self.versions])
+        (first, offset), *others = [
+            layer for chain in self.architecture.network.chains for layer in chain.layers(stacked)
+        ]
+        shown = self._shown[..., None] * first.numpy()
+        joined = np.ascontiguousarray(shown.swapaxes(0, 1)).reshape(shown.shape[1], -1)
+        return [
+            (joined, offset.numpy().reshape(-1)),
+            *((weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in others),
+        ]
+
+    @property
     def _shown(self) -> Float32Array:
-        """1 for columns that a network sees, 0 for those hidden from it, `e m x 1 x v`."""
+        """1 for columns that a network sees, 0 for those hidden from it, `e m x v`."""
         shape = self.architecture
         groups = np.ones((len(shape.settings.groups), shape.inputs), np.float32)
         blind = [not group.season for group in shape.settings.groups]
         groups[np.ix_(blind, list(shape.season))] = 0.0
         own = np.repeat(groups, shape.settings.members, axis=0)
-        return np.tile(own, (len(self.versions), 1))[:, None]
-
-    @cached_property
-    def _stacked(self) -> Params:
-        """Weights of all networks of all entities, `e m x ...`."""
-        return stack([version.params for version in self.versions])
+        return np.tile(own, (len(self.versions), 1))
 
 
 def joined_weights(trained: Sequence[Trained]) -> Params | None:

@@ -88,17 +88,18 @@ class DropoutPredictor(DenseNetwork):
     def _forward(self, params: Params, x: Tensor, noise: Tensor | None) -> Tensor:
         for position, chain in enumerate(self.chains[:-1]):
             value = chain.forward(params, x).relu()
-            x = value if noise is None else self._drop(value.clone(), noise, position)
+            x = value if noise is None else self._drop(value.clone(), self._gains(noise), position)
         return self.chains[-1].forward(params, x)
 
     def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
         x, target, coefficients, noise = batch
         values: list[Tensor] = []
+        gains = None if noise is None else self._gains(noise)
         for position, layer in enumerate(passes[:-1]):
             x = layer.forward(x).relu_()
-            if noise is not None:
-                self._drop(x, noise, position)
+            if gains is not None:
+                self._drop(x, gains, position)
             values.append(x)
         losses, delta = weigh_errors(
             passes[-1].forward(x), target, coefficients, outputs=self.outputs
@@ -116,17 +117,19 @@ class DropoutPredictor(DenseNetwork):
         """By what the neurons that are left make up for those that are dropped."""
         return 1 / (1 - self.dropout)
 
-    def _drop(self, values: Tensor, noise: Tensor, position: int) -> Tensor:
-        """Multiply the values of a hidden layer, in place, by the gain or, if dropped, by 0.
+    def _gains(self, noise: Tensor) -> Tensor:
+        """The gain where a neuron is kept, 0 where it is dropped, `m x r x noise_width`."""
+        kept = noise > NormalDist().inv_cdf(self.dropout)
+        return kept.to(noise.dtype).mul_(self._gain)
+
+    def _drop(self, values: Tensor, gains: Tensor, position: int) -> Tensor:
+        """Multiply the values of a hidden layer by their gains, in place.
 
         Args:
             values: `m x b x width`.
-            noise: Draws, `m x r x noise_width`, each for `b / r` consecutive samples.
+            gains: `m x r x noise_width`, each for `b / r` consecutive samples.
             position: Of the hidden layer.
         """
-        own = slice(position * self.width, (position + 1) * self.width)
-        kept = noise[..., own] > NormalDist().inv_cdf(self.dropout)
-        gains = kept.to(noise.dtype).mul_(self._gain)
-        shared = (*gains.shape[:2], -1, self.width)
-        values.view(shared).mul_(gains.unsqueeze(2))
+        own = gains[..., position * self.width : (position + 1) * self.width]
+        values.view(*own.shape[:2], -1, self.width).mul_(own.unsqueeze(2))
         return values

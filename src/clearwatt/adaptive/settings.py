@@ -11,9 +11,9 @@ from clearwatt.clock import HOURS_PER_DAY, Clock
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.training.fleet import Training
 
-WARM_UP = Training(epochs=25, patience=None, batch=128, learning_rate=1.4e-3)
-UPDATE = Training(epochs=2, patience=None, batch=256, learning_rate=2.5e-3)
-"""Large batches with a larger step: the same error in half the time of batches of 64."""
+WARM_UP = Training(epochs=40, patience=None, batch=128, learning_rate=1.4e-3)
+UPDATE = Training(epochs=1, patience=None, batch=192, learning_rate=3e-3)
+"""One pass with a large step: the same error as three with smaller ones, in a third of the time."""
 
 
 @dataclass(frozen=True)
