@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.service.journals import STEP, Service, World, digest
 
-from clearwatt.service.learner.apply.clear_models import train_one_by_one
+from clearwatt.service.learner.apply.clear_training import train_one_by_one
 from clearwatt.service.learner.apply.learning import inputs_at
 from clearwatt.service.records import READING, Flag
 from clearwatt.training.streams import drive

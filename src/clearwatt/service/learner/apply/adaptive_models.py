@@ -14,7 +14,7 @@ import numpy as np
 from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, NetworkVersion, TrustShift
 from clearwatt.adaptive.forecaster import EndedPeriod
 from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
-from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.arrays import BoolArray
 from clearwatt.clock import Steps, steps_per_day
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.forecaster import Change
@@ -22,6 +22,7 @@ from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
 from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, PendingRows
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
+    LateBlock,
     Learned,
     LiveRows,
     ModelChange,
@@ -187,17 +188,10 @@ class AdaptiveModels(ZoneModels):
         return LiveRows(ended.times, forecasts, errors, ended.readings)
 
     def learn_late(
-        self,
-        times: Times,
-        x: Float32Array,
-        targets: Float32Array,
-        *,
-        moment: int,
-        intervals: ZoneIntervals,
-        units: PowerUnits,
+        self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
     ) -> Stream[Learned]:
         """Complete the rows of the last days; see `ZoneModels.learn_late`."""
-        changes = yield from self.forecaster.learn(x, targets, times // self.step)
+        changes = yield from self.forecaster.learn(late.x, late.targets, late.times // self.step)
         self._count_change()
         return Learned(changes=tuple(self._change(each, units) for each in changes))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
-from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.arrays import BoolArray
 from clearwatt.clear.component import Component, Model
 from clearwatt.clear.deployed_models import DeployedModels, columns_of
 from clearwatt.clear.detection import reconstruction_errors
@@ -23,8 +23,14 @@ from clearwatt.clear.promotion import ModelVersion
 from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.errors import DataError
 from clearwatt.files import Saved
+from clearwatt.service.learner.apply.clear_training import (
+    train_first_models,
+    train_one_by_one,
+    validation_errors,
+)
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
+    LateBlock,
     Learned,
     LiveRows,
     ModelChange,
@@ -40,7 +46,6 @@ from clearwatt.service.learner.apply.zone_models import (
 )
 from clearwatt.service.settings import ForecasterName, ZoneSettings
 from clearwatt.service.status import ComponentStatus
-from clearwatt.training.fleet import Trained
 from clearwatt.training.streams import Stream
 
 
@@ -77,7 +82,7 @@ class ClearModels(ZoneModels):
         imported: WarmUpModels | None = None,
     ) -> Stream[tuple[ClearModels, ValidationErrors]]:
         """Train the first models, or start with imported ones."""
-        trained = imported or (yield from _train(zone.settings, samples))
+        trained = imported or (yield from train_first_models(zone.settings, samples))
         instance = trained.start(
             zone.settings.core(zone.step), samples.x, samples.y, names=list(names)
         )
@@ -90,7 +95,7 @@ class ClearModels(ZoneModels):
             limits=samples.limits,
         )
         models.require_approval(None, required=zone.settings.approval)
-        return models, _validation(names, trained)
+        return models, validation_errors(names, trained)
 
     @property
     def steps(self) -> int:
@@ -117,7 +122,7 @@ class ClearModels(ZoneModels):
     ) -> Stream[ValidationErrors]:
         """Add entities with their warm-up, or with imported models."""
         trained = imported or (
-            yield from _train(
+            yield from train_first_models(
                 self.zone.settings,
                 samples,
                 representation=self._representation,
@@ -127,7 +132,7 @@ class ClearModels(ZoneModels):
         for column, (name, model) in enumerate(zip(names, trained.predictors, strict=True)):
             self._join(name, model, samples, column=column, intervals=intervals)
             self.require_approval(name, required=self.zone.settings.approval)
-        return _validation(names, trained)
+        return validation_errors(names, trained)
 
     def _join(
         self,
@@ -182,25 +187,19 @@ class ClearModels(ZoneModels):
         )
 
     def learn_late(
-        self,
-        times: Times,
-        x: Float32Array,
-        targets: Float32Array,
-        *,
-        moment: int,
-        intervals: ZoneIntervals,
-        units: PowerUnits,
+        self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
     ) -> Stream[Learned]:
         """Learn beside the stream, with the errors of the current models."""
         instance, before = self.instance, self.instance.inputs.next_row
         changes: list[ModelChange] = []
-        for start in range(0, len(times), self.rows_at_once):
+        for start in range(0, len(late.times), self.rows_at_once):
             piece = slice(start, start + self.rows_at_once)
-            deployed = yield from train_one_by_one(instance.stream_late(x[piece], targets[piece]))
+            stream = instance.stream_late(late.x[piece], late.targets[piece])
+            deployed = yield from train_one_by_one(stream)
             models = DeployedModels(instance)
             intervals.swap(models.deploy(deployed), models.predict)
-            changes += self._changes(deployed, [moment] * len(deployed), units)
-        self._add_row_times(times, since=before)
+            changes += self._changes(deployed, [late.moment] * len(deployed), units)
+        self._add_row_times(late.times, since=before)
         return Learned(changes=tuple(changes))
 
     def was_learned(self, times: Times) -> BoolArray:
@@ -371,44 +370,6 @@ class ClearModels(ZoneModels):
         if component.name != "predictor":
             return PowerUnit(1.0, "")
         return units[str(component.entity)]
-
-
-def _train(
-    settings: ZoneSettings,
-    samples: WarmUpSamples,
-    *,
-    representation: Model | None = None,
-    offset: int = 0,
-) -> Stream[WarmUpModels]:
-    """Train the zone's representation, unless it has one, and a predictor per entity.
-
-    Args:
-        settings: Sizes, epochs and seed.
-        samples: What to learn from.
-        representation: The zone's autoencoder, if there is one.
-        offset: Number of entities that learn already; makes seeds differ.
-    """
-    warm_up, networks = settings.warm_up(offset), settings.networks(samples.x.shape[1])
-    return warm_up.models(networks, samples.x, samples.y, autoencoder=representation)
-
-
-def _validation(names: Sequence[str], trained: WarmUpModels) -> ValidationErrors:
-    errors = [model.validation_rmse for model in trained.predictors]
-    return dict(zip(names, errors, strict=True))
-
-
-def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
-    """Train jobs one at a time, so that results do not depend on which jobs wait together."""
-    try:
-        jobs = next(stream)
-        while True:
-            trained: list[Trained] = []
-            for job in jobs:
-                trained += yield (job,)
-            jobs = stream.send(trained)
-    except StopIteration as stop:
-        deployed: list[Deployment] = stop.value
-        return deployed
 
 
 def _status(component: Component, size: float) -> ComponentStatus:

@@ -16,7 +16,7 @@ from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.weather import instants
-from clearwatt.service.learner.apply.zone_models import Learned, LiveRows, RowBlock
+from clearwatt.service.learner.apply.zone_models import LateBlock, Learned, LiveRows, RowBlock
 from clearwatt.service.learner.apply.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
 from clearwatt.training.streams import Stream
@@ -104,14 +104,8 @@ def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) 
     if not usable.any():
         return
     moment = int(times[-1]) if state.rows is None else state.rows.next - state.rows.step
-    learned = yield from state.models.learn_late(
-        times[usable],
-        x[usable],
-        y[usable],
-        moment=moment,
-        intervals=state.intervals,
-        units=state.units,
-    )
+    late_rows = LateBlock(times[usable], x[usable], y[usable], moment)
+    learned = yield from state.models.learn_late(late_rows, state.intervals, state.units)
     _record(state, builder, learned)
 
 

@@ -69,6 +69,18 @@ class RowBlock(NamedTuple):
     learns: bool = True
 
 
+class LateBlock(NamedTuple):
+    """Readings of closed rows: scaled power (n x entities), NaN where there is none.
+
+    ``moment`` is the time of the last closed row.
+    """
+
+    times: Times
+    x: Float32Array
+    targets: Float32Array
+    moment: int
+
+
 class LiveRows(NamedTuple):
     """Rows (n) with the forecasts made for them (scaled, n x entities) and their input error."""
 
@@ -155,19 +167,9 @@ class ZoneModels(ABC):
 
     @abstractmethod
     def learn_late(
-        self,
-        times: Times,
-        x: Float32Array,
-        targets: Float32Array,
-        *,
-        moment: int,
-        intervals: ZoneIntervals,
-        units: PowerUnits,
+        self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
     ) -> Stream[Learned]:
-        """Learn from readings of closed rows: scaled power (n x entities), NaN where there is none.
-
-        ``moment`` is the time of the last closed row.
-        """
+        """Learn from readings of closed rows."""
 
     @abstractmethod
     def was_learned(self, times: Times) -> BoolArray:
