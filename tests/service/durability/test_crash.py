@@ -166,7 +166,7 @@ def test_killed_learners_and_workers_are_not_noticed_by_those_who_ask(twin: Twin
         Feeder(service.url, requests, pause=PAUSE) as feeder,
     ):
         twin.world.begin(client)
-        until(lambda: all(zone.encoder for zone in client.zones().zones), PATIENCE)
+        until(lambda: all(zone.state == "learning" for zone in client.zones().zones), PATIENCE)
         with asking(service.url, list(ZONES)) as answers:
             feeder.allow(len(requests))
             worker = until(lambda: trains(service), PATIENCE)

@@ -48,7 +48,7 @@ def test_a_full_disk_stops_nothing_but_what_must_be_written(twin: Twin, small_di
     ):
         twin.world.begin(client)
         feeder.deliver(len(requests) // 3)
-        until(lambda: all(zone.encoder for zone in client.zones().zones), PATIENCE)
+        until(lambda: all(zone.state == "learning" for zone in client.zones().zones), PATIENCE)
         with asking(service.url, list(ZONES)) as answers:
             fill(small_disk / "ballast")
             feeder.allow(len(requests))
