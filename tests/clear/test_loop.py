@@ -27,10 +27,10 @@ def test_only_the_component_whose_buffer_is_full_updates():
         before = sizes(instance)
         events = instance.observe(data.x[step : step + 1], data.y[step : step + 1, :2])
         fired = {
-            event.component
-            if event.entity is None
-            else f"{event.component} of entity {event.entity}"
+            part.title
+            for part in components(instance).values()
             for event in events
+            if (event.component, event.entity) == (part.name, part.entity)
         }
         for name, (novel, familiar) in sizes(instance).items():
             if name in fired:

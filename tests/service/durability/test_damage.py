@@ -37,21 +37,22 @@ def test_a_damaged_model_and_a_damaged_checkpoint(twin: Twin, tmp_path):
             twin.world.begin(client)
             feeder.deliver(len(requests) // 2)
             settle(client)
-            broken = predictor_of(client, "town")
+            broken = predictor_of(client, "farm")
             assert broken is not None
             assert not broken.endswith(":0")
             assert service.stop() == 0
         damage(data_dir / "models" / broken.replace(":", "%3A"))
-        damage(next(Checkpoints(data_dir).newest("north")).folder / "instance")
+        for zone, models in (("north", "adaptive"), ("south", "instance")):
+            damage(next(Checkpoints(data_dir).newest(zone)).folder / models)
         with running(data_dir, "--port", port) as service, Client(service.url) as client:
-            used = predictor_of(client, "town")
+            used = predictor_of(client, "farm")
             name, _, number = broken.rpartition(":")
             assert used == f"{name}:{int(number) - 1}"
             feeder.deliver()
             settle(client)
             told = client.events(kinds=["damaged"]).events
             assert {event.zone for event in told} == {"north", "south"}
-            assert predictor_of(client, "town") not in (used, broken)
+            assert predictor_of(client, "farm") not in (used, broken)
             assert service.stop() == 0
     found = remains(data_dir)
     assert found["versions"].pop(broken)[0] == "damaged"

@@ -9,6 +9,7 @@ import pytest
 from clearwatt.errors import DataError, StateError
 from clearwatt.service.records import (
     READING,
+    DeployedSnapshot,
     Entity,
     IntervalSnapshot,
     Outcome,
@@ -50,7 +51,10 @@ def fill(store):
     day = SignalDay("north", 0, bytes(range(256)))
     status = ZoneStatus("north", 1, 1, "learning")
     snapshot = IntervalSnapshot("north", 3, (1,), bytes(range(256)))
-    store.commit(Outcome(status, (event,), (version,), signals=(day,), intervals=snapshot))
+    deployed = DeployedSnapshot("north", 4, b"base", bytes(range(256)))
+    store.commit(
+        Outcome(status, (event,), (version,), signals=(day,), intervals=snapshot, deployed=deployed)
+    )
     values = np.array([1.5, np.nan], np.float32)
     sources = np.zeros(2, np.uint8)
     store.add_vintages([Vintage("farm", 1.0, None, None, "p", 0, 900, values, sources)])
