@@ -58,6 +58,7 @@ def model(warmed):
     return deepcopy(warmed)
 
 
+@pytest.mark.slow
 def test_check_estimator_passes_as_a_whole():
     training = Training(epochs=60, patience=None)
     settings = AdaptiveSettings(

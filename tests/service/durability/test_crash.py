@@ -158,6 +158,7 @@ def test_killed_fifty_times_it_ends_up_as_its_twin(kind, request, long_twin: Twi
     check_same(found, long_twin.remains)
 
 
+@pytest.mark.slow
 def test_killed_learners_and_workers_are_not_noticed_by_those_who_ask(twin: Twin, tmp_path):
     requests = twin.world.requests(in_order)
     with (

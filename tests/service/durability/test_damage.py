@@ -13,7 +13,7 @@ from .delivery import in_order
 from .feeding import DAY, Feeder, free_port, settle
 from .remains import check_same, remains
 
-pytestmark = pytest.mark.xdist_group("durability")
+pytestmark = [pytest.mark.xdist_group("durability"), pytest.mark.slow]
 
 
 def damage(folder: Path) -> None:

@@ -14,7 +14,7 @@ from .delivery import ZONES, in_order
 from .feeding import Feeder, asking, settle
 from .remains import check_same, remains
 
-pytestmark = pytest.mark.xdist_group("durability")
+pytestmark = [pytest.mark.xdist_group("durability"), pytest.mark.slow]
 
 FULL = 507
 

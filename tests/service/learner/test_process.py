@@ -131,6 +131,7 @@ def test_a_zone_that_fails_does_not_hold_up_another(site, tmp_path):
     assert health.restarts == 0
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_training_it_ends_up_the_same(tmp_path, tally):
     site = Site(tmp_path, tally)
     site.send(5, at=0)
