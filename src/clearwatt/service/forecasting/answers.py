@@ -20,6 +20,9 @@ from clearwatt.service.times import text
 NONSENSE = 3.0
 """Forecasts beyond this multiple of an entity's size are discarded."""
 
+BAND = (0.25, 0.75)
+"""A forecast lies between these quantiles, and so within the physical limits of its entity."""
+
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
 
@@ -110,15 +113,20 @@ class ZoneRequest:
         """Forecasts of the entities, in their order; readings are read only for fallbacks."""
         gaps = () if self.inputs is None else tuple(_weather_gaps(self.zone, self.inputs))
         modelled = self._scaled_forecasts()
-        quantiles = self._quantiles(modelled)
+        quantiles, band = self._quantiles(modelled, self.levels), self._quantiles(modelled, BAND)
         for entity in self.entities:
-            forecast = self._forecast(store, entity, modelled.get(entity.id), gaps)
-            yield _with_quantiles(forecast, self.levels, quantiles.get(entity.id))
+            scaled = modelled.get(entity.id)
+            if scaled is not None and entity.id in band:
+                scaled = _within(scaled, *band[entity.id])
+            forecast = self._forecast(store, entity, scaled, gaps)
+            yield self._with_quantiles(forecast, quantiles.get(entity.id))
 
-    def _quantiles(self, modelled: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
-        """Quantiles (levels x n, in the unit of power) around the forecasts of the models."""
-        widths, scaling = self.deployed.widths, self.deployed.scaling
-        if widths is None or scaling is None or not self.levels:
+    def _quantiles(
+        self, modelled: Mapping[str, Float64Array], levels: tuple[float, ...]
+    ) -> dict[str, Float64Array]:
+        """Scaled quantiles (levels x n) around the forecasts of the models."""
+        widths = self.deployed.widths
+        if widths is None or self.deployed.scaling is None or not levels:
             return {}
         known = [e for e in self.entities if e.id in modelled and e.number in widths.columns]
         if not known:
@@ -126,13 +134,22 @@ class ZoneRequest:
         quantiles = widths.snapshot.quantiles(
             np.stack([modelled[entity.id] for entity in known], axis=1),
             self.times // self.zone.step,
-            self.levels,
+            levels,
             columns=np.array([widths.columns[entity.number] for entity in known], np.int64),
         )
-        return {
-            entity.id: quantiles[:, at].T * scaling.power[entity.id]
-            for at, entity in enumerate(known)
-        }
+        return {entity.id: quantiles[:, at].T for at, entity in enumerate(known)}
+
+    def _with_quantiles(
+        self, forecast: EntityForecast, quantiles: Float64Array | None
+    ) -> EntityForecast:
+        """A forecast with its quantiles in the unit of power; NaN where a fallback answers."""
+        scaling = self.deployed.scaling
+        if quantiles is None or scaling is None:
+            return forecast
+        own = np.where(
+            forecast.sources == Source.MODEL, quantiles * scaling.power[forecast.entity], np.nan
+        )
+        return replace(forecast, levels=self.levels, quantiles=own.astype(np.float32))
 
     def _scaled_forecasts(self) -> dict[str, Float64Array]:
         """Scaled values (n) by the models of entities that have one, NaN without weather."""
@@ -207,14 +224,9 @@ class ZoneRequest:
         return int(issued.min()), int(issued.max())
 
 
-def _with_quantiles(
-    forecast: EntityForecast, levels: tuple[float, ...], quantiles: Float64Array | None
-) -> EntityForecast:
-    """A forecast with its quantiles; NaN where a fallback answers."""
-    if quantiles is None:
-        return forecast
-    own = np.where(forecast.sources == Source.MODEL, quantiles, np.nan).astype(np.float32)
-    return replace(forecast, levels=levels, quantiles=own)
+def _within(scaled: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
+    """Values (n) moved to the nearest end of their band; absurd ones stay to be discarded."""
+    return np.where(np.abs(scaled) <= NONSENSE, np.clip(scaled, low, high), scaled)
 
 
 def _weather_gaps(zone: Zone, inputs: Inputs) -> Iterator[Missing]:
