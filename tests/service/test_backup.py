@@ -35,7 +35,7 @@ def original(tmp_path_factory):
     """A service that was backed up in the middle of a replay: its folder, backup, and end."""
     folder = tmp_path_factory.mktemp("backup")
     with running(folder / "data") as service, Client(service.url) as client:
-        thread = threading.Thread(target=play, args=(service.url, 3600 * 150))
+        thread = threading.Thread(target=play, args=(service.url, 3600 * 75))
         thread.start()
         until(lambda: any(entity.updates for entity in client.entities().entities), PATIENCE)
         code = main(["backup", "--data-dir", str(folder / "data"), "--to", str(folder / "saved")])
