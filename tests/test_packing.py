@@ -13,9 +13,11 @@ from torch import Tensor
 
 from clearwatt.errors import StateError
 from clearwatt.packing import (
+    from_bytes,
     from_plain,
     pack,
     tensors_below,
+    to_bytes,
     to_plain,
     unpack,
     with_prefix,
@@ -166,3 +168,17 @@ def test_a_value_that_is_of_its_class_already_is_taken_as_it_is():
 def test_prefixes_are_added_and_removed():
     tensors = {"a": torch.ones(1), "b.c": torch.zeros(1)}
     assert tensors_below(with_prefix("x.", tensors) | {"y": torch.ones(1)}, "x.") == tensors
+
+
+def test_one_piece_of_bytes_has_values_and_tensors():
+    rows = Rows(np.array([3, 1]), np.array([0.5], np.float32))
+    back = from_bytes(Rows, to_bytes(rows))
+    np.testing.assert_array_equal(back.rows, rows.rows)
+    np.testing.assert_array_equal(back.targets, rows.targets)
+    assert from_bytes(Inner, to_bytes(Inner(4, mode="b"))) == Inner(4, mode="b")
+
+
+def test_damaged_bytes_are_a_state_error():
+    content = to_bytes(Rows(np.arange(5)))
+    with pytest.raises(StateError, match="damaged"):
+        from_bytes(Rows, content[:-3])

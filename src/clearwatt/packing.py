@@ -56,21 +56,22 @@ def unpack(kind: type[T], values: Mapping[str, object], tensors: Mapping[str, Te
     return _unpack_record(kind, values, _Place(dict(tensors)))
 
 
-def to_bytes(packed: Packed) -> bytes:
-    """Values and tensors as one piece, for another process or a database."""
+def to_bytes(value: object) -> bytes:
+    """A dataclass or named tuple as one piece, for another process or a database."""
+    packed = pack(value)
     text = json.dumps(packed.values).encode()
     values = {_VALUES: torch.frombuffer(bytearray(text), dtype=torch.uint8)}
     return save(values | {name: each.contiguous() for name, each in packed.tensors.items()})
 
 
-def from_bytes(content: bytes) -> Packed:
+def from_bytes(kind: type[T], content: bytes) -> T:
     """The opposite of `to_bytes`; a StateError if the content is damaged."""
     try:
         tensors = load(content)
         values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
     except (SafetensorError, KeyError, ValueError) as error:
         raise StateError(f"the content cannot be read ({error!r}); it is damaged") from error
-    return Packed(values, tensors)
+    return unpack(kind, values, tensors)
 
 
 def to_plain(value: object) -> Values:

@@ -23,7 +23,7 @@ from clearwatt.arrays import Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Name
-from clearwatt.packing import Packed, from_bytes, pack, to_bytes, unpack
+from clearwatt.packing import Packed, pack, unpack
 from clearwatt.training.standardisation import Standardisation
 
 KIND = "adaptive"
@@ -46,15 +46,6 @@ class LagRows(NamedTuple):
         """The rows of some entities."""
         own = list(places)
         return self._replace(slow=self.slow[:, own], measured=self.measured[:, own])
-
-    def to_bytes(self) -> bytes:
-        """For `from_bytes` in another process."""
-        return to_bytes(pack(self))
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> LagRows:
-        """Back from `to_bytes`; a StateError if the content is damaged."""
-        return unpack(cls, *from_bytes(content))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,15 +123,6 @@ class DeployedBase:
             recent=blank._replace(**both._asdict()),
             known=int(both.at[-1]) if len(both.at) else self.since - 1,
         )
-
-    def to_bytes(self) -> bytes:
-        """For `from_bytes` in another process."""
-        return to_bytes(pack(self))
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> DeployedBase:
-        """Back from `to_bytes`; a StateError if the content is damaged."""
-        return unpack(cls, *from_bytes(content))
 
 
 def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedBase, LagRows]:

@@ -14,6 +14,7 @@ from clearwatt.adaptive.publication import DeployedBase, LagRows
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import StateError
+from clearwatt.packing import from_bytes
 from clearwatt.service.records import DeployedSnapshot
 
 FindNetworks = Callable[[str], tuple[str, NetworkVersion]]
@@ -66,7 +67,7 @@ class AdaptiveForecasts:
             except StateError as error:
                 reasons[str(name)] = str(error)
         places = [at for at, name in enumerate(base.names) if str(name) in ids]
-        own, rows = base.only(places), LagRows.from_bytes(snapshot.rows)
+        own, rows = base.only(places), from_bytes(LagRows, snapshot.rows)
         versions = [version for _, version in networks.values()]
         deployed = own.with_networks(versions, rows.only(places))
         return cls(snapshot.revision, base, mark, deployed, networks, ids, reasons)
@@ -100,4 +101,4 @@ def _read_base(
     mark = blake2b(snapshot.base, digest_size=16).digest()
     if previous is not None and previous.mark == mark:
         return previous.base, mark
-    return DeployedBase.from_bytes(snapshot.base), mark
+    return from_bytes(DeployedBase, snapshot.base), mark

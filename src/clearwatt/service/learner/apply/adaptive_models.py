@@ -18,7 +18,7 @@ from clearwatt.arrays import BoolArray
 from clearwatt.clock import Steps, steps_per_day
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.forecaster import Change
-from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
+from clearwatt.packing import Packed, pack, tensors_below, to_bytes, unpack, with_prefix
 from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, PendingRows
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
@@ -287,9 +287,9 @@ class AdaptiveModels(ZoneModels):
         if self._published == (own.base, own.revision):
             return None
         base, rows = split_deployed(self.forecaster.deployed, self.forecaster.state.boundary)
-        content = None if self._published[0] == own.base else base.to_bytes()
+        content = None if self._published[0] == own.base else to_bytes(base)
         self._published = (own.base, own.revision)
-        return ModelSnapshot(own.revision, content, rows.to_bytes())
+        return ModelSnapshot(own.revision, content, to_bytes(rows))
 
     def save(self, folder: Path) -> None:
         """Write the forecaster, and what is kept beside it."""
