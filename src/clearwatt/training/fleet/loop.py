@@ -155,7 +155,7 @@ class _Stack:
         if member.steps_left:
             return False
         started = time.perf_counter()
-        finished = member.end_epoch(self._weights.member(position))
+        finished = member.end_epoch(lambda: self._weights.member(position))
         member.seconds += time.perf_counter() - started
         return finished
 

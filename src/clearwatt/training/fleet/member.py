@@ -1,6 +1,7 @@
 """A job as a member of a stack: the order of its samples, and its progress."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -30,20 +31,41 @@ class EpochPlan(NamedTuple):
         return EpochPlan(*(tensor[start:stop] for tensor in self))
 
 
-def plan_epoch(job: Job, generator: torch.Generator) -> EpochPlan:
-    """Shuffle a job's samples into the batches of one epoch."""
-    n, batch, network = len(job.inputs), job.training.batch, job.network
-    steps = math.ceil(n / batch)
-    order = torch.zeros(steps * batch, dtype=torch.int64)
-    order[:n] = torch.randperm(n, generator=generator)
-    weights = torch.zeros(steps * batch, dtype=job.dtype)
-    weights[:n] = 1 if job.weights is None else job.weights[order[:n]]
-    sizes = torch.full((steps,), batch, dtype=job.dtype)
-    sizes[-1] = n - (steps - 1) * batch
-    shape = (steps, network.noise_rows(batch), network.noise_width)
-    noise = torch.randn(shape, generator=generator, dtype=job.dtype)
-    coefficients = weights.view(steps, batch) / sizes.unsqueeze(1)
-    return EpochPlan(order.view(steps, batch), coefficients, sizes, noise)
+class EpochPlanner:
+    """Shuffles a job's samples into the batches of an epoch, again and again.
+
+    What is the same in each epoch is computed once: a small network takes a step in less time than
+    a handful of calls of torch.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.samples = len(job.inputs)
+        self._generator = torch.Generator().manual_seed(job.seed)
+        self._weights = job.weights
+        batch, network = job.training.batch, job.network
+        steps = math.ceil(self.samples / batch)
+        self._order = torch.zeros(steps, batch, dtype=torch.int64)
+        self._shares = torch.zeros(steps, batch, dtype=job.dtype)
+        self._sizes = torch.full((steps,), batch, dtype=job.dtype)
+        self._sizes[-1] = self.samples - (steps - 1) * batch
+        self._shares.view(-1)[: self.samples] = 1
+        self._shares /= self._sizes.unsqueeze(1)
+        self._noise = torch.empty(
+            steps, network.noise_rows(batch), network.noise_width, dtype=job.dtype
+        )
+
+    def plan(self) -> EpochPlan:
+        """The next epoch; it is overwritten by the next call."""
+        order = self._order.view(-1)[: self.samples]
+        torch.randperm(self.samples, generator=self._generator, out=order)
+        coefficients = self._shares
+        if self._weights is not None:
+            weights = torch.zeros_like(coefficients)
+            weights.view(-1)[: self.samples] = self._weights[order]
+            coefficients = weights / self._sizes.unsqueeze(1)
+        if self._noise.numel():
+            self._noise.normal_(generator=self._generator)
+        return EpochPlan(self._order, coefficients, self._sizes, self._noise)
 
 
 class FleetMember:
@@ -53,7 +75,7 @@ class FleetMember:
         self.job = job
         self.seconds = 0.0
         self.epochs = 0
-        self._generator = torch.Generator().manual_seed(job.seed)
+        self._planner = EpochPlanner(job)
         self._best_params: Params | None = None
         self._best_epoch = 0
         self._best_loss = self._best_rmse = math.inf
@@ -62,35 +84,35 @@ class FleetMember:
         self._begin_epoch()
 
     def _begin_epoch(self) -> None:
-        self._plan = plan_epoch(self.job, self._generator)
-        self._cursor = 0
+        self._plan = self._planner.plan()
+        self._steps, self._cursor = len(self._plan.order), 0
         self._loss = 0.0
 
     @property
     def steps_left(self) -> int:
         """Steps until the end of this epoch."""
-        return len(self._plan.order) - self._cursor
+        return self._steps - self._cursor
 
     def advance(self, steps: int) -> EpochPlan:
         """The next batches; the caller trains on them and reports with `record`."""
         start, self._cursor = self._cursor, self._cursor + steps
-        return self._plan.cut(start, self._cursor)
+        return self._plan if steps == self._steps else self._plan.cut(start, self._cursor)
 
     def record(self, loss: float, seconds: float) -> None:
         """Add the summed loss of trained samples, and the time they took."""
         self._loss += loss
         self.seconds += seconds
 
-    def end_epoch(self, params: Params) -> bool:
+    def end_epoch(self, weights: Callable[[], Params]) -> bool:
         """Record the epoch's result for weights `1 x ...`; return whether it was the last."""
         self.epochs += 1
-        loss = self._loss / len(self.job.inputs)
+        loss = self._loss / self._planner.samples
         self._diverged = not math.isfinite(loss)
         last = self.epochs == self._most
         if self.job.validation is not None:
-            self._validate(params, loss)
+            self._validate(weights(), loss)
         elif last and not self._diverged:
-            self._keep(params, loss)
+            self._keep(weights(), loss)
         if self._diverged or last or self._out_of_patience():
             return True
         self._begin_epoch()
