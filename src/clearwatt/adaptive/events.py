@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from clearwatt.clear.events import describe_change, scaled_values
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
 
@@ -68,8 +69,8 @@ class NetworkUpdate:
         )
         if not self.accepted:
             return f"{first} The trained networks were not put into service: {self.reason}."
-        novel = _change(self.novel_error_before, self.novel_error_after, unit)
-        familiar = _change(self.familiar_error_before, self.familiar_error_after, unit)
+        novel = describe_change(self.novel_error_before, self.novel_error_after, unit)
+        familiar = describe_change(self.familiar_error_before, self.familiar_error_after, unit)
         return (
             f"{first} Trained {self.epochs} epochs on {self.trained_on} held samples: error on "
             f"novel samples {novel}, on familiar samples {familiar}; "
@@ -78,23 +79,7 @@ class NetworkUpdate:
 
     def scaled(self, factor: float) -> NetworkUpdate:
         """The same event with errors and thresholds in another unit."""
-        held_back = None if self.held_back is None else self.held_back.scaled(factor)
-        refusal = None if held_back is None else held_back.refusal
-
-        def scale(error: float | None) -> float | None:
-            return None if error is None else error * factor
-
-        return replace(
-            self,
-            threshold_before=self.threshold_before * factor,
-            threshold_after=self.threshold_after * factor,
-            novel_error_before=scale(self.novel_error_before),
-            novel_error_after=scale(self.novel_error_after),
-            familiar_error_before=scale(self.familiar_error_before),
-            familiar_error_after=scale(self.familiar_error_after),
-            held_back=held_back,
-            reason=refusal or self.reason,
-        )
+        return replace(self, **scaled_values(self, factor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +131,3 @@ class TrustShift:
             f"{text}: in the last days the networks have been {100 * abs(self.bias):.0f} % too "
             f"{way} from {self.hours[0]:g} h to {self.hours[1]:g} h."
         )
-
-
-def _change(before: float | None, after: float | None, unit: str) -> str:
-    if before is None or after is None:
-        return "not measured (none)"
-    return f"{before:.4g} to {after:.4g}{unit}"

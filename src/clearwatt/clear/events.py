@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Literal
+from dataclasses import Field, dataclass, replace
+from typing import Any, ClassVar, Literal, Protocol
 
 from clearwatt.clear.gate import Comparison
 from clearwatt.strategies import ComponentName
@@ -11,6 +11,20 @@ from clearwatt.strategies import ComponentName
 Signal = Literal["reconstruction", "prediction"]
 
 _UNIT = {"autoencoder": "reconstruction", "predictor": "prediction"}
+
+
+class GatedEvent(Protocol):
+    """A dataclass that records a training and the gate's result for it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def reason(self) -> str | None:
+        """Why the trained model was not deployed."""
+
+    @property
+    def held_back(self) -> Comparison | None:
+        """The gate's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +60,7 @@ class UpdateEvent:
 
     def scaled(self, factor: float) -> UpdateEvent:
         """The same event with thresholds and errors in another unit."""
-        names = [field.name for field in fields(self) if "threshold" in field.name]
-        names += [field.name for field in fields(self) if "error" in field.name]
-        values = {name: getattr(self, name) for name in names}
-        held_back = None if self.held_back is None else self.held_back.scaled(factor)
-        refusal = None if held_back is None else held_back.refusal
-        return replace(
-            self,
-            held_back=held_back,
-            reason=refusal or self.reason,
-            **{name: value and value * factor for name, value in values.items()},
-        )
+        return replace(self, **scaled_values(self, factor))
 
     @property
     def explanation(self) -> str:
@@ -78,8 +82,10 @@ class UpdateEvent:
                 "service and its threshold were kept."
             )
         error = _UNIT[self.component]
-        novel = _change(self.novelty_error_before, self.novelty_error_after, unit)
-        familiar = _change(self.familiarity_error_before, self.familiarity_error_after, unit)
+        novel = describe_change(self.novelty_error_before, self.novelty_error_after, unit)
+        familiar = describe_change(
+            self.familiarity_error_before, self.familiarity_error_after, unit
+        )
         return (
             f"{why} Trained {self.epochs} epochs with {self.replayed} replayed samples in "
             f"{self.seconds:.2f} s; {error} error on novel samples {novel}, on familiar "
@@ -89,7 +95,21 @@ class UpdateEvent:
         )
 
 
-def _change(before: float | None, after: float | None, unit: str) -> str:
+def scaled_values(event: GatedEvent, factor: float) -> dict[str, Any]:
+    """Thresholds, errors and the gate's result of an event, in another unit."""
+    names = [name for name in event.__dataclass_fields__ if "threshold" in name or "error" in name]
+    values = {name: getattr(event, name) for name in names}
+    held_back = None if event.held_back is None else event.held_back.scaled(factor)
+    refusal = None if held_back is None else held_back.refusal
+    return {
+        "held_back": held_back,
+        "reason": refusal or event.reason,
+        **{name: value and value * factor for name, value in values.items()},
+    }
+
+
+def describe_change(before: float | None, after: float | None, unit: str) -> str:
+    """An error before and after training, as text."""
     if before is None or after is None:
         return "none seen"
     return f"{before:.4g} to {after:.4g}{unit}"

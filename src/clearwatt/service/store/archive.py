@@ -10,6 +10,7 @@ from clearwatt.service.records import Vintage
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.session import Insert, Row, Session
 
+NEW = Insert("vintages")
 VINTAGES = (
     "SELECT entity, issued_at, weather_issued_at, encoder, predictor, start, step, forecast, "
     "sources FROM vintages"
@@ -21,7 +22,7 @@ def add(session: Session, vintages: Sequence[Vintage]) -> None:
     if not vintages:
         return
     count = lock_counter(session, "vintages")
-    session.insert(Insert("vintages"), list(zip(*map(_row, vintages), strict=True)))
+    session.insert_rows(NEW, [_row(vintage) for vintage in vintages])
     set_counter(session, "vintages", count + len(vintages))
 
 
@@ -57,17 +58,11 @@ def prune(session: Session, before: float) -> int:
 
 
 def _row(vintage: Vintage) -> Row:
-    return (
-        vintage.entity,
-        vintage.issued_at,
-        vintage.weather_issued_at,
-        vintage.encoder,
-        vintage.predictor,
-        vintage.start,
-        vintage.start + vintage.step * len(vintage.values),
-        vintage.step,
-        vintage.values.astype("<f4").tobytes(),
-        vintage.sources.astype(np.uint8).tobytes(),
+    return NEW.row(
+        vintage,
+        stop=vintage.start + vintage.step * len(vintage.values),
+        forecast=vintage.values.astype("<f4").tobytes(),
+        sources=vintage.sources.astype(np.uint8).tobytes(),
     )
 
 

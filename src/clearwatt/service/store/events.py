@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.session import Insert, Row, Session
 
+NEW = Insert("events")
 EVENTS = "SELECT key, kind, message, at, actor, zone, entity, time, details, seq FROM events"
 SHARED = (
     "seq IN (SELECT own.seq FROM entities e JOIN events own ON own.entity = e.id OR "
@@ -57,8 +58,10 @@ def record(session: Session, events: Sequence[ServiceEvent]) -> None:
     new = {event.key: event for event in reversed(events) if event.key not in known}
     if new:
         numbered = enumerate(reversed(new.values()), start=last + 1)
-        rows = [_row(replace(event, seq=seq)) for seq, event in numbered]
-        session.insert(Insert("events"), list(zip(*rows, strict=True)))
+        rows = [
+            NEW.row(event, seq=seq, details=dump_json(event.details)) for seq, event in numbered
+        ]
+        session.insert_rows(NEW, rows)
         set_counter(session, "events", last + len(new))
 
 
@@ -74,21 +77,6 @@ def find(session: Session, wanted: EventSelection) -> list[ServiceEvent]:
     order = "ASC" if wanted.after is not None else "DESC"
     rows = session.rows(f"{EVENTS} {where} ORDER BY seq {order} LIMIT ?", *values, wanted.limit)
     return [_event(row) for row in rows]
-
-
-def _row(event: ServiceEvent) -> Row:
-    return (
-        event.seq,
-        event.key,
-        event.kind,
-        event.message,
-        event.at,
-        event.actor,
-        event.zone,
-        event.entity,
-        event.time,
-        dump_json(event.details),
-    )
 
 
 def _event(row: Row) -> ServiceEvent:

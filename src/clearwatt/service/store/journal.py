@@ -18,13 +18,9 @@ from clearwatt.service.store.content import (
     load_readings,
     load_weather,
 )
-from clearwatt.service.store.session import Insert, Row, Session
+from clearwatt.service.store.session import Insert, Row, Session, upsert
 
-ADVANCE = Insert(
-    "journals",
-    "ON CONFLICT (zone) DO UPDATE SET head = excluded.head, readings = excluded.readings, "
-    "issues = excluded.issues",
-)
+ADVANCE = upsert("journals", "zone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +77,15 @@ def append(session: Session, additions: Sequence[Addition], *, at: float) -> lis
     after = [addition.resulting_journal() for addition in additions]
     if not after:
         return after
-    zones, heads = [journal.zone for journal in after], [journal.head for journal in after]
-    counts = [journal.readings for journal in after], [journal.issues for journal in after]
-    session.insert(ADVANCE, [zones, heads, *counts])
-    kinds, contents = [a.kind for a in additions], [a.content for a in additions]
-    session.insert(Insert("journal"), [zones, heads, kinds, contents, [at] * len(after)])
+    session.insert_rows(ADVANCE, [ADVANCE.row(journal) for journal in after])
+    entry = Insert("journal")
+    session.insert_rows(
+        entry,
+        [
+            entry.row(addition, zone=journal.zone, seq=journal.head, at=at)
+            for journal, addition in zip(after, additions, strict=True)
+        ],
+    )
     return after
 
 
@@ -112,7 +112,7 @@ def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
     seq = append(session, [addition], at=at)[0].head
     first, last = int(issue.times[0]), int(issue.times[-1])
     row = (issue.zone, seq, issue.issued_at, first, last, len(issue.times), content)
-    session.insert_row(Insert("weather"), *row)
+    session.insert_rows(Insert("weather"), [row])
     if known:
         events.record(session, [_replacement_event(issue, seq=seq, before=known[0][0], at=at)])
     return True

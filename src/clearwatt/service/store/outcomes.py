@@ -19,35 +19,14 @@ from clearwatt.service.records import (
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import events, journal, readings
 from clearwatt.service.store.content import dump_json
-from clearwatt.service.store.session import Insert, Row, Session
+from clearwatt.service.store.session import Session, upsert
 
-VERSIONS = (
-    "SELECT id, component, zone, entity, number, status, at, time, threshold, path, event "
-    "FROM versions"
-)
-PUT_STATUS = Insert(
-    "statuses",
-    "ON CONFLICT (zone) DO UPDATE SET position = excluded.position, "
-    "generation = excluded.generation, content = excluded.content",
-)
-PUT_SIGNALS = Insert("signals", "ON CONFLICT (zone, day) DO UPDATE SET content = excluded.content")
-PUT_INTERVALS = Insert(
-    "intervals",
-    "ON CONFLICT (zone) DO UPDATE SET revision = excluded.revision, "
-    "entities = excluded.entities, content = excluded.content",
-)
-PUT_DEPLOYED = Insert(
-    "deployed",
-    "ON CONFLICT (zone) DO UPDATE SET revision = excluded.revision, base = excluded.base, "
-    "latest = excluded.latest",
-)
-PUT_VERSION = Insert(
-    "versions",
-    "ON CONFLICT (id) DO UPDATE SET component = excluded.component, zone = excluded.zone, "
-    "entity = excluded.entity, number = excluded.number, status = excluded.status, "
-    "at = excluded.at, time = excluded.time, threshold = excluded.threshold, "
-    "path = excluded.path, event = excluded.event",
-)
+PUT_STATUS = upsert("statuses", "zone")
+PUT_SIGNALS = upsert("signals", "zone", "day")
+PUT_INTERVALS = upsert("intervals", "zone")
+PUT_DEPLOYED = upsert("deployed", "zone")
+PUT_VERSION = upsert("versions", "id")
+VERSIONS = f"SELECT {', '.join(PUT_VERSION.columns)} FROM versions"
 
 
 def commit(session: Session, outcome: Outcome) -> None:
@@ -55,18 +34,16 @@ def commit(session: Session, outcome: Outcome) -> None:
     status = outcome.status
     journal.lock_journals(session, [status.zone])
     content = dump_json(status.to_json())
-    session.insert_row(PUT_STATUS, status.zone, status.position, status.generation, content)
+    session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
     for version in outcome.versions:
         _put(session, version)
     readings.flag(session, outcome.verdicts)
     for day in outcome.signals:
-        session.insert_row(PUT_SIGNALS, day.zone, day.day, day.content)
+        session.insert_rows(PUT_SIGNALS, [PUT_SIGNALS.row(day)])
     snapshot = outcome.intervals
     if snapshot is not None:
         entities = dump_json(list(snapshot.entities))
-        session.insert_row(
-            PUT_INTERVALS, snapshot.zone, snapshot.revision, entities, snapshot.content
-        )
+        session.insert_rows(PUT_INTERVALS, [PUT_INTERVALS.row(snapshot, entities=entities)])
     if outcome.deployed is not None:
         _put_deployed(session, outcome.deployed)
     events.record(session, outcome.events)
@@ -75,7 +52,7 @@ def commit(session: Session, outcome: Outcome) -> None:
 def _put_deployed(session: Session, snapshot: DeployedSnapshot) -> None:
     zone, revision, rows = snapshot.zone, snapshot.revision, snapshot.rows
     if snapshot.base is not None:
-        session.insert_row(PUT_DEPLOYED, zone, revision, snapshot.base, rows)
+        session.insert_rows(PUT_DEPLOYED, [PUT_DEPLOYED.row(snapshot, latest=rows)])
         return
     sql = "UPDATE deployed SET revision = ?, latest = ? WHERE zone = ?"
     if not session.run(sql, revision, rows, zone):
@@ -177,20 +154,4 @@ def _put(session: Session, version: StoredVersion) -> None:
             version.entity or "",
             version.status,
         )
-    session.insert_row(PUT_VERSION, *_row(version))
-
-
-def _row(version: StoredVersion) -> Row:
-    return (
-        version.id,
-        version.component,
-        version.zone,
-        version.entity,
-        version.number,
-        version.status,
-        version.at,
-        version.time,
-        version.threshold,
-        version.path,
-        version.event,
-    )
+    session.insert_rows(PUT_VERSION, [PUT_VERSION.row(version)])

@@ -14,16 +14,12 @@ import numpy.typing as npt
 
 from clearwatt.service.records import Flag, Readings, StoredReading, StoredSeries, Verdict
 from clearwatt.service.store.schema import CHUNK
-from clearwatt.service.store.session import Insert, Session
+from clearwatt.service.store.session import Insert, Session, upsert
 
 Extent = tuple[int, int]
 """The first and the last chunk in which an entity has readings."""
 
-REPLACE = Insert(
-    "readings",
-    "ON CONFLICT (chunk, entity, time) DO UPDATE SET value = excluded.value, flag = 0, "
-    "reason = '', received = excluded.received",
-)
+REPLACE = upsert("readings", "chunk", "entity", "time")
 EXTEND = Insert(
     "extents",
     "ON CONFLICT (entity) DO UPDATE SET "

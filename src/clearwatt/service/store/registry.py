@@ -13,24 +13,19 @@ from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.errors import ConflictError
 from clearwatt.service.store.session import Insert, Row, Session
 
-ZONES = "SELECT id, step, variables, timezone, name, settings FROM zones"
+NEW_ZONE = Insert("zones", "ON CONFLICT DO NOTHING")
+NEW_ENTITY = Insert("entities")
+NEW_TOKEN = Insert("tokens", "ON CONFLICT DO NOTHING")
+ZONES = f"SELECT {', '.join(NEW_ZONE.columns)} FROM zones"
 ENTITIES = "SELECT id, zone, kind, capacity, unit, name, extra, number FROM entities"
-TOKENS = "SELECT id, name, role, hash, created_at, last_used_at FROM tokens"
+TOKENS = f"SELECT {', '.join(NEW_TOKEN.columns)} FROM tokens"
 
 
 def add_zone(session: Session, zone: Zone) -> bool:
     """Register a zone with an empty journal."""
-    written = session.run(
-        "INSERT INTO zones (id, step, variables, timezone, name, settings) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        zone.id,
-        zone.step,
-        dump_json(zone.variables),
-        zone.timezone,
-        zone.name,
-        dump_json(zone.settings),
-    )
-    if written:
+    variables, settings = dump_json(zone.variables), dump_json(zone.settings)
+    row = NEW_ZONE.row(zone, variables=variables, settings=settings)
+    if session.run(NEW_ZONE.sql, *row):
         session.run("INSERT INTO journals VALUES (?, 0, 0, 0)", zone.id)
         return True
     known = _zone(session.rows(f"{ZONES} WHERE id = ?", zone.id)[0])
@@ -62,7 +57,8 @@ def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
             new.append(registered)
         _require_equal(registered, entity)
     if new:
-        session.insert(Insert("entities"), list(zip(*map(_entity_row, new), strict=True)))
+        rows = [NEW_ENTITY.row(entity, extra=dump_json(entity.extra)) for entity in new]
+        session.insert_rows(NEW_ENTITY, rows)
         set_counter(session, "entities", taken + len(new))
     return [known[entity.id] for entity in entities]
 
@@ -78,17 +74,7 @@ def entities(session: Session, zone: str | None) -> list[Entity]:
 
 def add_token(session: Session, token: Token) -> None:
     """Store a token's hash."""
-    written = session.run(
-        "INSERT INTO tokens (id, name, role, hash, created_at, last_used_at) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        token.id,
-        token.name,
-        token.role,
-        token.hash,
-        token.created_at,
-        token.last_used_at,
-    )
-    if not written:
+    if not session.run(NEW_TOKEN.sql, *NEW_TOKEN.row(token)):
         raise ConflictError(f"there is a token {token.id!r} already; choose another id")
 
 
@@ -135,16 +121,3 @@ def _require_equal(registered: Entity, entity: Entity) -> None:
 def _entity(row: Row) -> Entity:
     identity, zone, kind, capacity, unit, name, extra, number = row
     return Entity(identity, zone, kind, capacity, unit, name, json.loads(extra), number)
-
-
-def _entity_row(entity: Entity) -> Row:
-    return (
-        entity.number,
-        entity.id,
-        entity.zone,
-        entity.kind,
-        entity.capacity,
-        entity.unit,
-        entity.name,
-        dump_json(entity.extra),
-    )

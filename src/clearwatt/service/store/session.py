@@ -31,6 +31,24 @@ class Insert:
         """The columns of the table, in the order of the values."""
         return tuple(TABLES[self.table])
 
+    @property
+    def sql(self) -> str:
+        """The statement for one row."""
+        names, marks = ", ".join(self.columns), ", ".join("?" * len(self.columns))
+        return f"INSERT INTO {self.table} ({names}) VALUES ({marks}) {self.conflict}"
+
+    def row(self, record: object, **encoded: object) -> Row:
+        """The values of a record; ``encoded`` are those that are not stored as they are."""
+        return tuple(
+            encoded[name] if name in encoded else getattr(record, name) for name in self.columns
+        )
+
+
+def upsert(table: str, *key: str) -> Insert:
+    """An INSERT that replaces the row with the same key."""
+    others = [f"{name} = excluded.{name}" for name in TABLES[table] if name not in key]
+    return Insert(table, f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {', '.join(others)}")
+
 
 class Session(ABC):
     """A connection, in a transaction if it writes; statements mark parameters with ``?``."""
@@ -70,6 +88,6 @@ class Session(ABC):
         Put it to the left of a CROSS JOIN, whose order SQLite follows.
         """
 
-    def insert_row(self, insert: Insert, *values: object) -> None:
-        """Insert one row."""
-        self.insert(insert, [[value] for value in values])
+    def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
+        """Insert rows in one statement."""
+        self.insert(insert, list(zip(*rows, strict=True)))

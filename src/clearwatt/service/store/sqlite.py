@@ -137,12 +137,11 @@ class SqliteSession(Session):
 
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""
-        sql = f"{_insertion(insert.table, insert.columns)} {insert.conflict}"
-        self._connection.executemany(sql, zip(*columns, strict=True))
+        self._connection.executemany(insert.sql, zip(*columns, strict=True))
 
     def fill(self, table: str, rows: Iterator[Row]) -> None:
         """Insert any number of rows."""
-        self._connection.executemany(_insertion(table, Insert(table).columns), rows)
+        self._connection.executemany(Insert(table).sql, rows)
 
     def value_table(
         self,
@@ -204,11 +203,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[Session]:
         if connection.in_transaction:  # SQLite itself rolls back when the disk is full
             connection.execute("ROLLBACK")
         raise
-
-
-def _insertion(table: str, columns: Sequence[str]) -> str:
-    marks = ", ".join("?" * len(columns))
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from clearwatt.service.api.schemas.base import LARGEST, Id, Incoming, Name, Outgoing, Page, Stamp
 from clearwatt.service.records import Entity
-from clearwatt.service.status import EntityPhase, EntityStatus
+from clearwatt.service.status import EntityPhase, EntityStatus, LiveErrors
 from clearwatt.service.times import optional_text, text
 
 MOST_ENTITIES = 10_000
@@ -74,23 +74,6 @@ class EntityQuery(Page):
     sort: Literal["id", "-id", "name", "-name", "error", "-error", "state", "-state"] = Field(
         default="id", description="error is the live error of the last day; - is descending"
     )
-
-
-class LiveErrorAnswer(Outgoing):
-    """Errors of live forecasts in the unit of power.
-
-    ``total`` is since the warm-up, up to the last midnight (UTC).
-    """
-
-    rmse_day: float | None = None
-    mae_day: float | None = None
-    n_day: int = 0
-    rmse_week: float | None = None
-    mae_week: float | None = None
-    n_week: int = 0
-    rmse_total: float | None = None
-    mae_total: float | None = None
-    n_total: int = 0
 
 
 class SkillAnswer(Outgoing):
@@ -178,7 +161,7 @@ class EntityAnswer(EntityRecord):
     judged: int = Field(description="Readings compared with a forecast")
     quarantined: int
     exclusions: list[TimeWindow]
-    live: LiveErrorAnswer
+    live: LiveErrors
     skill: SkillAnswer
     interval: LiveIntervalAnswer
 
@@ -205,7 +188,7 @@ class EntityAnswer(EntityRecord):
             exclusions=[
                 TimeWindow(start=text(start), end=text(end)) for start, end in status.exclusions
             ],
-            live=LiveErrorAnswer(**asdict(status.live)),
+            live=status.live,
             skill=SkillAnswer(**asdict(status.skill), skill=status.skill.skill),
             interval=LiveIntervalAnswer(**asdict(status.interval)),
         )
