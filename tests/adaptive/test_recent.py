@@ -6,7 +6,7 @@ from clearwatt.adaptive.recent import RecentRows
 
 
 def rows(at, measured=np.nan):
-    blank = RecentRows.blank(0, inputs=1, seen=1, entities=1, terms=1, experts=1)
+    blank = RecentRows.blank(0, inputs=1, seen=1, entities=1)
     values = np.full((len(at), 1), measured)
     return blank.fresh(np.asarray(at, dtype=np.int64), np.zeros((len(at), 1)), values)
 
@@ -31,7 +31,8 @@ def test_a_step_that_is_not_there_is_not_found():
     assert not rows([]).places(np.array([4]))[1].any()
 
 
-def test_slim_rows_have_what_forecasts_need():
-    slim = rows([3, 4], 1.0).slim()
-    assert slim.experts.size == slim.terms.size == slim.seen.size == 0
-    np.testing.assert_array_equal(slim.measured, [[1.0], [1.0]])
+def test_forecasts_share_the_rows_they_need():
+    held = rows([3, 4], 1.0)
+    assert held.lags.measured is held.measured
+    np.testing.assert_array_equal(held.lags.joined(rows([5], 2.0).lags).measured, [[1], [1], [2]])
+    np.testing.assert_array_equal(held.lags.part(slice(1)).at, [3])

@@ -4,7 +4,7 @@ import numpy as np
 
 from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.recent import LagRows
 from clearwatt.adaptive.terms import TERM_SETS, TERMS, lags_of, terms_of
 
 CLOCK = AdaptiveSettings().schedule(24, None).clock
@@ -13,9 +13,9 @@ ANY = PowerRange(np.array([-np.inf]), np.array([np.inf]))
 
 def recent(at, measured, slow):
     """Rows of one entity; what the terms do not look at is empty."""
-    rows = RecentRows.blank(len(at), inputs=1, seen=1, entities=1, terms=12, experts=3)
-    return rows._replace(
+    return LagRows(
         at=np.asarray(at),
+        x=np.empty((len(at), 0)),
         slow=np.asarray(slow, dtype=float)[:, None],
         measured=np.asarray(measured, dtype=float)[:, None],
     )

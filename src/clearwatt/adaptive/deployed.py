@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
-from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.recent import LagRows
 from clearwatt.adaptive.steps import checked_steps
 from clearwatt.arrays import Float64Array, checked_inputs
 from clearwatt.forecaster import Deployed, Forecast, Name
@@ -28,7 +28,7 @@ class AdaptiveDeployed(Deployed):
         names: Names of the entities, `e`.
         power: Scale of each entity's power.
         experts: Networks, corrections and trust.
-        recent: Rows of the last days, all recalled.
+        recent: What is needed of the rows of the last days, all recalled.
         known: Last step learned from.
     """
 
@@ -36,7 +36,7 @@ class AdaptiveDeployed(Deployed):
     names: tuple[Name, ...]
     power: Standardisation
     experts: Experts
-    recent: RecentRows
+    recent: LagRows
     known: int
 
     def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Forecast:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -19,10 +19,17 @@ from clearwatt.training.fleet import Job, Trained, Training, one_thread
 from clearwatt.training.networks import Params, select, stack
 from clearwatt.training.networks.chain import BLOCK_VALUES
 
+Layers = list[tuple[Float32Array, Float32Array]]
+"""Weights and biases, first layer first."""
+
 FEW_SAMPLES = 1_500
 """Samples below which training takes more passes."""
 MANY_ROWS = 100
 """Rows from which on torch forecasts faster than numpy."""
+FEW_ENTITIES = 16
+"""Entities up to which stacked weights are kept: to stack these takes longer than to forecast."""
+KEPT = 16
+"""Ensembles whose stacked weights are kept. A process may hold thousands."""
 MAX_MULTIPLIER = 6.0
 """Upper limit of the epoch multiplier; avoids over-fitting few samples."""
 
@@ -145,7 +152,7 @@ class Ensemble:
 
     def _forward_few(self, seen: Float32Array) -> Float32Array:
         """Output of all networks, `e m x n`; in numpy, which starts faster than torch."""
-        (first, offset), *hidden, (weight, bias) = self._layers
+        (first, offset), *hidden, (weight, bias) = self._layers()
         x: Float32Array = np.maximum(seen @ first + offset, np.float32(0))
         x = x.reshape(len(seen), len(weight), -1).swapaxes(0, 1)
         for matrix, shift in hidden:
@@ -157,7 +164,7 @@ class Ensemble:
     @torch.inference_mode()
     def _forward_many(self, seen: Float32Array) -> Float32Array:
         """Output of all networks, `e m x n`; block by block, so that a block fits the cache."""
-        layers = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in self._layers]
+        layers = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in self._layers()]
         (first, offset), *hidden, (weight, bias) = layers
         output = torch.empty(len(weight), 1, len(seen))
         size = max(MANY_ROWS, BLOCK_VALUES // first.shape[1])
@@ -177,8 +184,10 @@ class Ensemble:
         versions[place] = version
         return replace(self, versions=tuple(versions))
 
-    @cached_property
-    def _layers(self) -> list[tuple[Float32Array, Float32Array]]:
+    def _layers(self) -> Layers:
+        return _kept_layers(self) if len(self.versions) <= FEW_ENTITIES else self.stack_layers()
+
+    def stack_layers(self) -> Layers:
         """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of each layer.
 
         All networks see the same inputs, so that their first layers are one of `v x (e m out)`.
@@ -203,6 +212,11 @@ class Ensemble:
         groups[np.ix_(blind, list(shape.season))] = 0.0
         own = np.repeat(groups, shape.settings.members, axis=0)
         return np.tile(own, (len(self.versions), 1))
+
+
+@lru_cache(KEPT)
+def _kept_layers(ensemble: Ensemble) -> Layers:
+    return ensemble.stack_layers()
 
 
 def joined_weights(trained: Sequence[Trained]) -> Params | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.adaptive.ensemble import Ensemble
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.recent import LagRows
 from clearwatt.adaptive.terms import lags_of, terms_of
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Clock, Steps
@@ -62,7 +62,7 @@ class Experts:
         self,
         seen: Float32Array,
         at: Steps,
-        recent: RecentRows,
+        recent: LagRows,
         clock: Clock,
         *,
         known: int | Steps | None = None,

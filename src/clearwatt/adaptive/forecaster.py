@@ -164,7 +164,7 @@ class AdaptiveForecaster(Forecaster):
             names=state.names,
             power=state.power,
             experts=state.past[-1],
-            recent=state.recent.slim(),
+            recent=state.recent.lags,
             known=state.known,
         )
 
@@ -226,9 +226,9 @@ class AdaptiveForecaster(Forecaster):
     def _issued(self, state: LearnerState, last: int) -> Forecast:
         """Forecasts as issued of the recalled rows after a step."""
         rows = _recalled_after(state, last)
-        power = state.power.undo(state.recent.power[rows])
-        experts = undo_experts(state.power, state.recent.experts[rows])
-        return Forecast(state.recent.at[rows], power, experts)
+        at, power = state.recent.at[rows], state.power.undo(state.recent.power[rows])
+        _, experts = state.unlearned.of_steps(at, len(state.names))
+        return Forecast(at, power, undo_experts(state.power, experts))
 
     def join(
         self, name: Name, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
@@ -304,7 +304,7 @@ class AdaptiveForecaster(Forecaster):
         """Bytes of the past: samples, forecasts as issued, and the sums of the fast part."""
         state, reservoir = self.state, self.state.reservoir
         arrays = (
-            *state.recent,
+            *(*state.recent, *state.unlearned),
             *(reservoir.at, reservoir.seen, reservoir.y, reservoir.novel),
             *(state.corrections.moments, state.corrections.products, state.trust.products),
         )

@@ -32,7 +32,7 @@ def recall(state: LearnerState) -> LearnerState:
     cutoffs = clock.cutoff(at)
     known = recent.at[np.maximum(np.searchsorted(recent.at, cutoffs, side="right") - 1, 0)]
     found = [
-        experts.forecast(seen[own], at[own], recent, clock, known=known[own])
+        experts.forecast(seen[own], at[own], recent.lags, clock, known=known[own])
         for experts, own in in_force(state.past, cutoffs)
     ]
     slow, terms, experts, power = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -40,12 +40,10 @@ def recall(state: LearnerState) -> LearnerState:
         rows,
         seen=seen,
         slow=slow,
-        terms=terms,
-        experts=experts,
         power=power,
         recalled=np.ones(len(rows), np.bool_),
     )
-    return replace(state, recent=recent)
+    return replace(state, recent=recent, unlearned=state.unlearned.added(at, terms, experts))
 
 
 def in_force(past: tuple[Experts, ...], cutoffs: Steps) -> list[tuple[Experts, slice]]:
@@ -66,15 +64,19 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     ages, passed = (boundary - at).astype(np.float64), boundary - state.boundary
     residuals = measured - recent.slow[rows]
     novel = _novel(state, residuals)
-    terms, experts = recent.terms[rows], recent.experts[rows]
+    terms, experts = state.unlearned.of_steps(at, len(state.names))
+    # A measurement that was learned, taken back and sent again is not learned twice.
+    residuals = np.where(np.isnan(terms[:, :, 0]), np.nan, residuals)
+    recent = recent.replaced(
+        rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
+    )
     return replace(
         state,
         corrections=state.corrections.learn(terms, residuals, ages=ages, passed=passed),
         trust=state.trust.learn(experts, measured, ages=ages, passed=passed),
         limits=state.limits.widened(measured),
-        recent=recent.replaced(
-            rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
-        ),
+        recent=recent,
+        unlearned=state.unlearned.still_open(recent),
         progress=_counted(state, fresh, novel, rows),
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -18,9 +18,8 @@ from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.recent import LagRows
 from clearwatt.arrays import Float64Array
-from clearwatt.clock import Steps
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Name
 from clearwatt.packing import Packed, pack, unpack
@@ -28,24 +27,6 @@ from clearwatt.training.standardisation import Standardisation
 
 KIND = "adaptive"
 """Marks the files of networks."""
-
-
-class LagRows(NamedTuple):
-    """What forecasts need of the last days: `n` rows in order of time."""
-
-    at: Steps
-    """Step, `n`."""
-    x: Float64Array
-    """Inputs, `n x d`."""
-    slow: Float64Array
-    """The networks' mean forecast as issued, `n x e`."""
-    measured: Float64Array
-    """Measurements, `n x e`; NaN where there is none."""
-
-    def only(self, places: Sequence[int]) -> LagRows:
-        """The rows of some entities."""
-        own = list(places)
-        return self._replace(slow=self.slow[:, own], measured=self.measured[:, own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +81,7 @@ class DeployedBase:
                 f"{len(versions)} networks and rows of {rows.slow.shape[1]} entities for "
                 f"{len(self.names)}; they are not of the same moment"
             )
-        both = LagRows._make(np.concatenate(pair) for pair in zip(self.rows, rows, strict=True))
-        blank = RecentRows.blank(
-            len(both.at),
-            inputs=self.frame.inputs,
-            seen=0,
-            entities=len(self.names),
-            terms=0,
-            experts=0,
-        )
+        both = self.rows.joined(rows)
         return AdaptiveDeployed(
             frame=self.frame,
             names=self.names,
@@ -120,16 +93,15 @@ class DeployedBase:
                 self.weights,
                 self.limits,
             ),
-            recent=blank._replace(**both._asdict()),
+            recent=both,
             known=int(both.at[-1]) if len(both.at) else self.since - 1,
         )
 
 
 def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedBase, LagRows]:
     """The base of a deployed value, and the rows from a step on."""
-    recent, experts = deployed.recent, deployed.experts
-    rows = LagRows(recent.at, recent.x, recent.slow, recent.measured)
-    cut = int(np.searchsorted(recent.at, boundary))
+    rows, experts = deployed.recent, deployed.experts
+    cut = int(np.searchsorted(rows.at, boundary))
     base = DeployedBase(
         frame=deployed.frame,
         names=deployed.names,
@@ -139,9 +111,9 @@ def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedB
         coefficients=experts.coefficients,
         weights=experts.weights,
         limits=experts.limits,
-        rows=LagRows._make(part[:cut] for part in rows),
+        rows=rows.part(slice(cut)),
     )
-    return base, LagRows._make(part[cut:] for part in rows)
+    return base, rows.part(slice(cut, None))
 
 
 def pack_networks(version: NetworkVersion) -> Packed:

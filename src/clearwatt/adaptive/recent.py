@@ -1,4 +1,8 @@
-"""The last days, row by row: inputs, measurements, and the forecasts as they were issued."""
+"""The last days, row by row: inputs, measurements, and the forecasts as they were issued.
+
+These arrays are most of what a meter takes in memory, so that a row holds no more than is needed
+for as long as the row is: what is needed until a measurement is learned is in `unlearned`.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,37 @@ from clearwatt.clock import Steps
 Places = npt.NDArray[np.int64]
 
 
+class LagRows(NamedTuple):
+    """What forecasts need of the last days: `n` rows in order of time."""
+
+    at: Steps
+    """Step, `n`."""
+    x: Float64Array
+    """Inputs, `n x d`."""
+    slow: Float64Array
+    """The networks' mean forecast as issued, `n x e`."""
+    measured: Float64Array
+    """Measurements, `n x e`; NaN where there is none."""
+
+    def only(self, places: Sequence[int]) -> LagRows:
+        """The rows of the entities at some places."""
+        own = list(places)
+        return self._replace(slow=self.slow[:, own], measured=self.measured[:, own])
+
+    def part(self, rows: slice) -> LagRows:
+        """Some of the rows, not copied."""
+        return LagRows._make(column[rows] for column in self)
+
+    def joined(self, rows: LagRows) -> LagRows:
+        """These rows, then later ones."""
+        return LagRows._make(np.concatenate(pair) for pair in zip(self, rows, strict=True))
+
+
 class RecentRows(NamedTuple):
     """Rows in order of time, immutable: every change gives new rows.
 
-    `k` is the number of experts, `p` of terms, `v` of columns that the networks see. Powers are in
-    units of the entity's deviation. A row that was not recalled has NaN in place of its forecasts.
+    `v` is the number of columns that the networks see. Powers are in units of the entity's
+    deviation. A row that was not recalled has NaN in place of its forecasts.
     """
 
     at: Steps
@@ -29,10 +59,6 @@ class RecentRows(NamedTuple):
     """Inputs as the networks see them, `n x v`."""
     slow: Float64Array
     """The networks' mean forecast as issued, `n x e`."""
-    terms: Float64Array
-    """Terms of the corrections as issued, `n x e x p`."""
-    experts: Float64Array
-    """The experts' forecasts as issued, `n x e x k`."""
     power: Float64Array
     """The forecast as issued, `n x e`."""
     measured: Float64Array
@@ -45,9 +71,7 @@ class RecentRows(NamedTuple):
     """Whether the forecasts as issued have been computed, `n`."""
 
     @classmethod
-    def blank(
-        cls, rows: int, *, inputs: int, seen: int, entities: int, terms: int, experts: int
-    ) -> RecentRows:
+    def blank(cls, rows: int, *, inputs: int, seen: int, entities: int) -> RecentRows:
         """Rows of these widths without content."""
         nan = np.nan
         return cls(
@@ -55,8 +79,6 @@ class RecentRows(NamedTuple):
             x=np.full((rows, inputs), nan),
             seen=np.full((rows, seen), nan, np.float32),
             slow=np.full((rows, entities), nan),
-            terms=np.full((rows, entities, terms), nan),
-            experts=np.full((rows, entities, experts), nan),
             power=np.full((rows, entities), nan),
             measured=np.full((rows, entities), nan),
             learned=np.zeros((rows, entities), np.bool_),
@@ -90,24 +112,13 @@ class RecentRows(NamedTuple):
             inputs=self.x.shape[1],
             seen=self.seen.shape[1],
             entities=self.slow.shape[1],
-            terms=self.terms.shape[2],
-            experts=self.experts.shape[2],
         )
         return blank._replace(at=at, x=x, measured=measured)
 
-    def only(self, places: Sequence[int]) -> RecentRows:
-        """The rows of the entities at some places."""
-        shared = ("at", "x", "seen", "recalled")
-        return self._replace(
-            **{name: getattr(self, name)[:, places] for name in self._fields if name not in shared}
-        )
-
-    def slim(self) -> RecentRows:
-        """Only what forecasts need: steps, inputs, measurements, the networks' forecasts."""
-        rows, entities = self.slow.shape
-        none = np.empty((rows, entities, 0))
-        seen = np.empty((rows, 0), np.float32)
-        return self._replace(seen=seen, terms=none, experts=none)
+    @property
+    def lags(self) -> LagRows:
+        """What forecasts need of them, not copied."""
+        return LagRows(self.at, self.x, self.slow, self.measured)
 
     def joined(self, rows: RecentRows) -> RecentRows:
         """These rows and others, of other steps, in order of time."""
@@ -127,7 +138,12 @@ class RecentRows(NamedTuple):
 
     def places(self, at: Steps) -> tuple[Places, BoolArray]:
         """Position of each step, `n`, and whether it is there, `n`."""
-        if not self.size:
-            return np.zeros(len(at), np.int64), np.zeros(len(at), np.bool_)
-        places = np.minimum(np.searchsorted(self.at, at), self.size - 1)
-        return places, self.at[places] == at
+        return places_of(at, self.at)
+
+
+def places_of(at: Steps, held: Steps) -> tuple[Places, BoolArray]:
+    """Position of each step, `n`, among those held, ascending, and whether it is there, `n`."""
+    if not len(held):
+        return np.zeros(len(at), np.int64), np.zeros(len(at), np.bool_)
+    places = np.minimum(np.searchsorted(held, at), len(held) - 1)
+    return places, held[places] == at

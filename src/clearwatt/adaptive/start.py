@@ -19,6 +19,7 @@ from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.state import LearnerState, Progress
 from clearwatt.adaptive.terms import TERMS
 from clearwatt.adaptive.trust import Trust
+from clearwatt.adaptive.unlearned import UnlearnedForecasts
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import DataError
@@ -83,8 +84,6 @@ def start_state(
         inputs=frame.inputs,
         seen=frame.view.width,
         entities=entities,
-        terms=TERMS,
-        experts=experts,
     )
     recent = blank.fresh(at, x, measured)._replace(
         seen=seen, learned=np.ones(measured.shape, np.bool_), recalled=np.ones(len(at), np.bool_)
@@ -103,6 +102,7 @@ def start_state(
         names=tuple(names),
         power=power,
         recent=recent,
+        unlearned=UnlearnedForecasts.empty(terms=TERMS, experts=experts),
         reservoir=Reservoir.empty(
             settings.memory - schedule.recent_steps,
             memory=settings.recency * clock.day,
@@ -203,10 +203,8 @@ def _with_entity(recent: RecentRows, measured: Float64Array) -> RecentRows:
         inputs=0,
         seen=0,
         entities=1,
-        terms=recent.terms.shape[2],
-        experts=recent.experts.shape[2],
     )._replace(measured=measured[:, None], learned=np.isfinite(measured)[:, None])
-    wide = ("slow", "terms", "experts", "power", "measured", "learned", "novel")
+    wide = ("slow", "power", "measured", "learned", "novel")
     parts = {
         name: np.concatenate([getattr(recent, name), getattr(more, name)], axis=1) for name in wide
     }

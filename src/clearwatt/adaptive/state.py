@@ -17,6 +17,7 @@ from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import RecentRows
 from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.trust import Trust
+from clearwatt.adaptive.unlearned import UnlearnedForecasts
 from clearwatt.arrays import Float64Array
 from clearwatt.forecaster import Name
 from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
@@ -79,6 +80,7 @@ class LearnerState:
         names: Names of the entities, `e`.
         power: Scale of each entity's power.
         recent: Rows of the last days.
+        unlearned: Parts of their forecasts whose measurements are to be learned.
         reservoir: Sample of the rows before.
         corrections: Sums of the corrections.
         trust: Sums and weights of the experts.
@@ -96,6 +98,7 @@ class LearnerState:
     names: tuple[Name, ...]
     power: Standardisation
     recent: RecentRows
+    unlearned: UnlearnedForecasts
     reservoir: Reservoir
     corrections: Corrections
     trust: Trust

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.recent import LagRows, places_of
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import DAYS_PER_WEEK, Clock, Steps
 
@@ -47,7 +47,7 @@ class Lags(NamedTuple):
 
 def lags_of(
     at: Steps,
-    recent: RecentRows,
+    recent: LagRows,
     limits: PowerRange,
     clock: Clock,
     *,
@@ -66,7 +66,7 @@ def lags_of(
     found = []
     for period in (clock.same_hour, clock.same_weekday):
         ahead = 1 if known is None else np.maximum(1, -(-(at - known) // period))
-        places, there = recent.places(at - period * ahead)
+        places, there = places_of(at - period * ahead, recent.at)
         part = np.full((2, len(at), recent.slow.shape[1]), np.nan)
         held = places[there]
         measured = limits.limit_outliers(recent.measured[held])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
 from clearwatt.adaptive import AdaptiveDeployed, NetworkVersion
-from clearwatt.adaptive.publication import DeployedBase, LagRows
+from clearwatt.adaptive.publication import DeployedBase
+from clearwatt.adaptive.recent import LagRows
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import StateError
@@ -67,9 +68,13 @@ class AdaptiveForecasts:
             except StateError as error:
                 reasons[str(name)] = str(error)
         places = [at for at, name in enumerate(base.names) if str(name) in ids]
-        own, rows = base.only(places), from_bytes(LagRows, snapshot.rows)
-        versions = [version for _, version in networks.values()]
-        deployed = own.with_networks(versions, rows.only(places))
+        rows, versions = from_bytes(LagRows, snapshot.rows), [each for _, each in networks.values()]
+        if reasons:
+            deployed = base.only(places).with_networks(versions, rows.only(places))
+        else:
+            deployed = base.with_networks(versions, rows)
+            # The rows are most of the base: held once, not once more by the deployed value.
+            base = replace(base, rows=deployed.recent.part(slice(len(base.rows.at))))
         return cls(snapshot.revision, base, mark, deployed, networks, ids, reasons)
 
     def forecast(

@@ -23,6 +23,9 @@ NONSENSE = 3.0
 BAND = (0.25, 0.75)
 """A forecast lies between these quantiles, and so within the physical limits of its entity."""
 
+LevelQuantiles = Mapping[float, Float64Array]
+"""Scaled quantiles (n) by level."""
+
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
 
@@ -113,41 +116,44 @@ class ZoneRequest:
         """Forecasts of the entities, in their order; readings are read only for fallbacks."""
         gaps = () if self.inputs is None else tuple(_weather_gaps(self.zone, self.inputs))
         modelled = self._scaled_forecasts()
-        quantiles, band = self._quantiles(modelled, self.levels), self._quantiles(modelled, BAND)
+        quantiles = self._quantiles(modelled)
         for entity in self.entities:
-            scaled = modelled.get(entity.id)
-            if scaled is not None and entity.id in band:
-                scaled = _within(scaled, *band[entity.id])
+            scaled, found = modelled.get(entity.id), quantiles.get(entity.id)
+            if scaled is not None and found is not None:
+                scaled = _within(scaled, *(found[level] for level in BAND))
             forecast = self._forecast(store, entity, scaled, gaps)
-            yield self._with_quantiles(forecast, quantiles.get(entity.id))
+            yield self._with_quantiles(forecast, found)
 
-    def _quantiles(
-        self, modelled: Mapping[str, Float64Array], levels: tuple[float, ...]
-    ) -> dict[str, Float64Array]:
-        """Scaled quantiles (levels x n) around the forecasts of the models."""
+    def _quantiles(self, modelled: Mapping[str, Float64Array]) -> dict[str, LevelQuantiles]:
+        """Scaled quantiles around the forecasts of the models: of the band and of the levels."""
         widths = self.deployed.widths
-        if widths is None or self.deployed.scaling is None or not levels:
+        if widths is None or self.deployed.scaling is None:
             return {}
         known = [e for e in self.entities if e.id in modelled and e.number in widths.columns]
         if not known:
             return {}
+        levels = sorted({*BAND, *self.levels})
         quantiles = widths.snapshot.quantiles(
             np.stack([modelled[entity.id] for entity in known], axis=1),
             self.times // self.zone.step,
             levels,
             columns=np.array([widths.columns[entity.number] for entity in known], np.int64),
         )
-        return {entity.id: quantiles[:, at].T for at, entity in enumerate(known)}
+        return {
+            entity.id: dict(zip(levels, quantiles[:, at].T, strict=True))
+            for at, entity in enumerate(known)
+        }
 
     def _with_quantiles(
-        self, forecast: EntityForecast, quantiles: Float64Array | None
+        self, forecast: EntityForecast, quantiles: LevelQuantiles | None
     ) -> EntityForecast:
         """A forecast with its quantiles in the unit of power; NaN where a fallback answers."""
         scaling = self.deployed.scaling
-        if quantiles is None or scaling is None:
+        if quantiles is None or scaling is None or not self.levels:
             return forecast
+        scaled = np.stack([quantiles[level] for level in self.levels])
         own = np.where(
-            forecast.sources == Source.MODEL, quantiles * scaling.power[forecast.entity], np.nan
+            forecast.sources == Source.MODEL, scaled * scaling.power[forecast.entity], np.nan
         )
         return replace(forecast, levels=self.levels, quantiles=own.astype(np.float32))
 

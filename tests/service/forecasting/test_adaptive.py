@@ -1,0 +1,71 @@
+"""A web process forecasts with what the learner has published, and holds it once."""
+
+import numpy as np
+import pytest
+
+from clearwatt.adaptive import AdaptiveForecaster, AdaptiveSettings, NetworkSettings
+from clearwatt.adaptive.publication import split_deployed
+from clearwatt.errors import StateError
+from clearwatt.packing import to_bytes
+from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
+from clearwatt.service.records import DeployedSnapshot
+from clearwatt.training.fleet import Training
+
+DAY = 24
+AT = np.arange(20 * DAY)
+X = np.concatenate([np.sin(AT[:, None] / [7.3, 31.0]), np.zeros((len(AT), 10))], axis=1)
+Y = np.stack([X[:, 0], X[:, 1] ** 2], axis=1)
+
+
+@pytest.fixture
+def forecaster():
+    networks = NetworkSettings(width=8, members=1, warm_up=Training(epochs=2, patience=None))
+    settings = AdaptiveSettings(memory=600, networks=networks)
+    days = slice(10 * DAY)
+    return AdaptiveForecaster.fit(
+        X[days], Y[days], AT[days], day=DAY, settings=settings, names=["north", "south"]
+    )
+
+
+def publish(forecaster, revision):
+    base, rows = split_deployed(forecaster.deployed, forecaster.state.boundary)
+    return DeployedSnapshot("zone", revision, to_bytes(base), to_bytes(rows))
+
+
+def assemble(forecaster, revision, previous=None, *, missing=()):
+    versions = {f"predictor:{each.entity}:{each.number}": each for each in forecaster.versions}
+
+    def find(wanted):
+        if wanted in missing:
+            raise StateError(f"{wanted} is damaged")
+        return wanted, versions[wanted]
+
+    return AdaptiveForecasts.assemble(publish(forecaster, revision), find, previous=previous)
+
+
+def test_each_revision_forecasts_as_the_learner_does(forecaster):
+    found = None
+    for revision, hour in enumerate(range(10 * DAY, 12 * DAY)):
+        forecaster.observe(X[[hour]], Y[[hour]], AT[[hour]])
+        found = assemble(forecaster, revision, found)
+        ahead = slice(hour + 1, hour + 1 + DAY)
+        power = forecaster.deployed.forecast(X[ahead], AT[ahead]).power
+        both = found.forecast(X[ahead].astype(np.float32), AT[ahead], ["south", "north"])
+        np.testing.assert_allclose(both, power[:, ::-1].T, rtol=1e-5, atol=1e-6)
+
+
+def test_the_rows_of_the_last_days_are_held_once(forecaster):
+    first = assemble(forecaster, 0)
+    forecaster.observe(X[[10 * DAY]], Y[[10 * DAY]], AT[[10 * DAY]])
+    for found in (first, assemble(forecaster, 1, first)):
+        assert np.shares_memory(found.base.rows.measured, found.deployed.recent.measured)
+        assert np.shares_memory(found.base.rows.slow, found.deployed.recent.slow)
+
+
+def test_an_entity_whose_networks_cannot_be_read_leaves_the_others_their_forecasts(forecaster):
+    whole, ahead = assemble(forecaster, 0), slice(10 * DAY, 11 * DAY)
+    found = assemble(forecaster, 0, missing=["predictor:north:0"])
+    assert list(found.ids) == ["south"]
+    assert "damaged" in found.reasons["north"]
+    inputs = X[ahead].astype(np.float32), AT[ahead], ["south"]
+    np.testing.assert_allclose(found.forecast(*inputs), whole.forecast(*inputs), rtol=1e-6)
