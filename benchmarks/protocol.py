@@ -34,7 +34,13 @@ from clearwatt.experiment.grid import INSTANCES, Grid
 from clearwatt.experiment.models import Place, TrainedNetwork
 from clearwatt.experiment.plan import choose_entities, places_of, updating_tasks
 from clearwatt.experiment.protocol import Phases, PhaseSamples, divide
-from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role, perform
+from clearwatt.experiment.tasks import (
+    Context,
+    NetworkRole,
+    PredictorTask,
+    RepresentationTask,
+    perform,
+)
 from clearwatt.experiment.updating import UpdatingTask
 from clearwatt.training.fleet import Training
 
@@ -84,8 +90,8 @@ def warm_up(shape: Shape, entities: int, *, epochs: int) -> tuple[Context, dict[
     kinds = {name: str(grid.entity(name).kind) for name in grid.names}
     context = Context(experiment, division.zones, grid.times, 96, (), kinds)
     seconds: dict[str, float] = {}
-    representations: dict[tuple[int, Role], TrainedNetwork] = {}
-    predictors: dict[tuple[Place, Role], TrainedNetwork] = {}
+    representations: dict[tuple[int, NetworkRole], TrainedNetwork] = {}
+    predictors: dict[tuple[Place, NetworkRole], TrainedNetwork] = {}
     for role in ("plain", "variational"):
         networks = experiment.networks.representations(23, variational=role == "variational")
         started = time.process_time()

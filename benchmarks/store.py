@@ -23,7 +23,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from clearwatt.service.records import READING, Entity, Readings, Zone
+from clearwatt.service.records import READING, Readings, RegisteredEntity, Zone
 from clearwatt.service.store import Store, open_store
 
 SIZE = 1000
@@ -48,7 +48,7 @@ def main() -> None:
 def measure(store: Store, stored: int) -> dict[str, tuple[float, float]]:
     """Readings per second, and per CPU second of this process, for each kind of batch."""
     store.add_zone(Zone("north", STEP, ("wind",)))
-    names = [Entity(f"meter {i}", "north", "consumer") for i in range(SIZE)]
+    names = [RegisteredEntity(f"meter {i}", "north", "consumer") for i in range(SIZE)]
     numbers = np.array([entity.number for entity in store.add_entities(names)])
     rows = max(stored // SIZE, SIZE)
     history = (batch(n, first + np.arange(SIZE)) for n in numbers for first in range(0, rows, SIZE))

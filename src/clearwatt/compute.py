@@ -122,7 +122,7 @@ class WorkSpec:
     shared: Any
 
 
-class _Outcome(NamedTuple):
+class _ItemResult(NamedTuple):
     """The result of an item: a value, or an error."""
 
     value: Any
@@ -155,13 +155,13 @@ class Worker:
                 self._spec = spec
             _send(self.pipe, item)
 
-    def finish(self) -> tuple[int, _Outcome | None]:
+    def finish(self) -> tuple[int, _ItemResult | None]:
         """Wait for the item; returns its position and outcome, None if the process died."""
         position = self.position
         if position is None:
             raise RuntimeError("the worker was given no item")
         try:
-            outcome: _Outcome = self.pipe.recv()
+            outcome: _ItemResult = self.pipe.recv()
         except (EOFError, OSError):
             return position, None
         self.position = None
@@ -283,11 +283,11 @@ def _send(pipe: connection.Connection, message: object) -> None:
     pipe.send_bytes(pickle.dumps(message))
 
 
-def _outcome(spec: WorkSpec, item: object) -> _Outcome:
+def _outcome(spec: WorkSpec, item: object) -> _ItemResult:
     try:
-        return _Outcome(spec.work(spec.shared, item), None)
+        return _ItemResult(spec.work(spec.shared, item), None)
     except Exception as error:
-        return _Outcome(None, error)
+        return _ItemResult(None, error)
 
 
 def end_with_parent() -> None:

@@ -42,7 +42,7 @@ class Packed(NamedTuple):
 
 def pack(value: object) -> Packed:
     """A dataclass or named tuple as plain values and tensors; a tensor is not copied."""
-    place = _Place({})
+    place = _TensorPath({})
     values = _pack_record(value, place)
     return Packed(values, place.tensors or {})
 
@@ -53,7 +53,7 @@ def unpack(kind: type[T], values: Mapping[str, object], tensors: Mapping[str, Te
     A field that was not saved gets its default. A field without one, or an unknown key, raises a
     StateError. A value that is of its field's class already is taken as it is.
     """
-    return _unpack_record(kind, values, _Place(dict(tensors)))
+    return _unpack_record(kind, values, _TensorPath(dict(tensors)))
 
 
 def to_bytes(value: object) -> bytes:
@@ -76,12 +76,12 @@ def from_bytes(kind: type[T], content: bytes) -> T:
 
 def to_plain(value: object) -> Values:
     """Like `pack`, as JSON values only: arrays become lists."""
-    return _pack_record(value, _Place(None))
+    return _pack_record(value, _TensorPath(None))
 
 
 def from_plain(kind: type[T], values: Mapping[str, object]) -> T:
     """The opposite of `to_plain`."""
-    return _unpack_record(kind, values, _Place(None))
+    return _unpack_record(kind, values, _TensorPath(None))
 
 
 def tensors_below(tensors: Mapping[str, Tensor], prefix: str) -> Tensors:
@@ -98,14 +98,14 @@ def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> Tensors:
     return {f"{prefix}{name}": tensor for name, tensor in tensors.items()}
 
 
-class _Place(NamedTuple):
+class _TensorPath(NamedTuple):
     """A path among the tensors; without tensors, arrays are plain lists."""
 
     tensors: Tensors | None
     path: str = ""
 
-    def below(self, name: object) -> _Place:
-        return _Place(self.tensors, f"{self.path}.{name}" if self.path else str(name))
+    def below(self, name: object) -> _TensorPath:
+        return _TensorPath(self.tensors, f"{self.path}.{name}" if self.path else str(name))
 
     @property
     def names(self) -> list[str]:
@@ -183,7 +183,7 @@ def _is_record(kind: type) -> bool:
     return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
-def _pack(value: object, place: _Place) -> object:
+def _pack(value: object, place: _TensorPath) -> object:
     """A value as JSON has it; its arrays and tensors are put in their place."""
     if isinstance(value, _ARRAYS):
         return _pack_array(value, place)
@@ -196,7 +196,7 @@ def _pack(value: object, place: _Place) -> object:
     return _pack_scalar(value)
 
 
-def _pack_record(value: object, place: _Place) -> Values:
+def _pack_record(value: object, place: _TensorPath) -> Values:
     packed = {
         name: (hint, _pack(getattr(value, name), place.below(name)))
         for name, hint, _ in _fields(type(value))
@@ -208,7 +208,7 @@ def _pack_record(value: object, place: _Place) -> Values:
     }
 
 
-def _pack_array(value: npt.NDArray[np.generic] | Tensor, place: _Place) -> object:
+def _pack_array(value: npt.NDArray[np.generic] | Tensor, place: _TensorPath) -> object:
     if place.tensors is None:
         return value.tolist()
     array = value if isinstance(value, Tensor) else torch.from_numpy(value.copy())
@@ -226,7 +226,7 @@ def _pack_scalar(value: object) -> object:
     return sorted(value) if isinstance(value, set | frozenset) else value
 
 
-def _unpack(hint: _Hint, value: object, place: _Place) -> object:
+def _unpack(hint: _Hint, value: object, place: _TensorPath) -> object:
     """What `_pack` took apart, as a type hint says."""
     if value is None and hint.optional and not place.has_tensors:
         return None
@@ -242,7 +242,7 @@ def _unpack(hint: _Hint, value: object, place: _Place) -> object:
     return _unpack_scalar(hint.kind, value)
 
 
-def _unpack_record(kind: type[T], values: Mapping[str, object], place: _Place) -> T:
+def _unpack_record(kind: type[T], values: Mapping[str, object], place: _TensorPath) -> T:
     parts: Values = {}
     for name, hint, required in _fields(kind):
         own = place.below(name)
@@ -256,7 +256,9 @@ def _unpack_record(kind: type[T], values: Mapping[str, object], place: _Place) -
     return kind(**parts)
 
 
-def _unpack_array(hint: _Hint, value: object, place: _Place) -> npt.NDArray[np.generic] | Tensor:
+def _unpack_array(
+    hint: _Hint, value: object, place: _TensorPath
+) -> npt.NDArray[np.generic] | Tensor:
     if place.tensors is None:
         return torch.tensor(value) if hint.kind is Tensor else np.array(value, hint.dtype)
     if place.path not in place.tensors:
@@ -266,7 +268,7 @@ def _unpack_array(hint: _Hint, value: object, place: _Place) -> npt.NDArray[np.g
     return found if hint.kind is Tensor else found.numpy().astype(hint.dtype or None, copy=False)
 
 
-def _unpack_mapping(hint: _Hint, value: object, place: _Place) -> dict[str | int, object]:
+def _unpack_mapping(hint: _Hint, value: object, place: _TensorPath) -> dict[str | int, object]:
     key, entry = hint.args or (str, object)
     own, values = _Hint.of(entry), _mapping(value)
     names = values if value is not None else _keys(own, place)
@@ -276,7 +278,7 @@ def _unpack_mapping(hint: _Hint, value: object, place: _Place) -> dict[str | int
     }
 
 
-def _unpack_sequence(hint: _Hint, value: object, place: _Place) -> object:
+def _unpack_sequence(hint: _Hint, value: object, place: _TensorPath) -> object:
     entries = hint.args or (object, ...)
     first = _Hint.of(entries[0])
     values = value if isinstance(value, Collection) else [None] * len(_keys(first, place))
@@ -289,7 +291,7 @@ def _unpack_sequence(hint: _Hint, value: object, place: _Place) -> object:
     return hint.kind(found) if hint.kind in (list, set, frozenset) else tuple(found)
 
 
-def _keys(entry: _Hint, place: _Place) -> list[str]:
+def _keys(entry: _Hint, place: _TensorPath) -> list[str]:
     """Keys of the entries below a place; only those of tensors may have dots."""
     if entry.kind in _ARRAYS:
         return place.names

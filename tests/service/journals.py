@@ -15,10 +15,10 @@ from clearwatt.service.records import (
     READING,
     Command,
     CommandKind,
-    Entity,
     Entry,
     Outcome,
     Readings,
+    RegisteredEntity,
     WeatherIssue,
     Zone,
 )
@@ -49,7 +49,7 @@ class World:
     weather: np.ndarray
     power: np.ndarray
     zone: Zone
-    entities: tuple[Entity, ...]
+    entities: tuple[RegisteredEntity, ...]
 
     @classmethod
     def of(
@@ -79,7 +79,7 @@ class World:
         )
         zone = Zone("north", STEP, ("wind", "sun"), settings={**base, **settings})
         people = tuple(
-            Entity(f"e{k}", "north", "consumer", capacity=100.0) for k in range(entities)
+            RegisteredEntity(f"e{k}", "north", "consumer", capacity=100.0) for k in range(entities)
         )
         return cls(times, weather, power[:hours].astype(np.float32), zone, people)
 

@@ -17,8 +17,8 @@ from clearwatt.data.scaling import Extrema, Scaling
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.records import (
     READING,
-    Entity,
     Outcome,
+    RegisteredEntity,
     StoredVersion,
     WeatherIssue,
     Zone,
@@ -61,7 +61,7 @@ class Plant:
         prefix = "" if zone == "north" else f"{zone}-"
         names = [f"{prefix}e{k}" for k in range(entities)]
         self.entities = self.store.add_entities(
-            [Entity(name, zone, "consumer", capacity=SIZE) for name in names]
+            [RegisteredEntity(name, zone, "consumer", capacity=SIZE) for name in names]
         )
         self.synchronous, self.generation, self.numbers = synchronous, 0, {}
         self.scaling = Scaling(

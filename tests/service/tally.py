@@ -15,9 +15,9 @@ from clearwatt.files import load_state, save_state
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.records import (
     Command,
-    Entity,
     Entry,
     Outcome,
+    RegisteredEntity,
     ServiceEvent,
     StoredVersion,
     Zone,
@@ -46,7 +46,9 @@ class Tally:
         self.due_checkpoint = False
         self._found: tuple[list[ServiceEvent], list[StoredVersion]] = ([], [])
 
-    def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+    def apply(
+        self, entries: Sequence[Entry], entities: Sequence[RegisteredEntity]
+    ) -> Stream[Outcome]:
         self._found = ([], [])
         for entry in entries:
             if isinstance(entry.content, np.ndarray):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from clearwatt.service.records import Entity, Zone
+from clearwatt.service.records import RegisteredEntity, Zone
 from clearwatt.service.registry import PAUSE, Registry, UnknownIdError
 from clearwatt.service.store import open_store
 
@@ -33,7 +33,7 @@ def store(tmp_path):
 
 
 def people(*names):
-    return [Entity(name, "north", "consumer") for name in names]
+    return [RegisteredEntity(name, "north", "consumer") for name in names]
 
 
 def test_what_is_registered_here_is_known_at_once(store):

@@ -9,10 +9,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from clearwatt.adaptive.recent import Places
 from clearwatt.adaptive.settings import Correction
 from clearwatt.adaptive.terms import TERM_SETS, TERMS
-from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,7 @@ class _Layout(NamedTuple):
 
     half_lives: Float64Array
     """Distinct half-lives in steps, `h`."""
-    rates: Places
+    rates: Int64Array
     """Which half-life each correction has, `c`."""
     used: BoolArray
     """Which pairs of terms each correction uses, `c x 1 x p x p`."""

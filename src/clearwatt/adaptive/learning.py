@@ -10,9 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from clearwatt.adaptive.experts import Experts
-from clearwatt.adaptive.recent import Places
-from clearwatt.adaptive.state import LearnerState, Progress
-from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.adaptive.state import LearnerState, UpdateCounts
+from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 from clearwatt.clock import Steps
 
 
@@ -90,7 +89,9 @@ def _novel(state: LearnerState, residuals: Float64Array) -> BoolArray:
     return np.asarray(np.abs(residuals) > alpha * errors, np.bool_)
 
 
-def _counted(state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Places) -> Progress:
+def _counted(
+    state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Int64Array
+) -> UpdateCounts:
     progress, alpha = state.progress, state.frame.settings.novelty.alpha
     inputs = state.inputs.errors(state.recent.seen[rows]) > alpha * state.inputs.error
     return replace(

@@ -13,7 +13,7 @@ from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.shifts import shifts_of_trust
 from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.adaptive.updates import HeldSamples, Update, UpdateRequest
+from clearwatt.adaptive.updates import HeldSamples, NetworkTraining, UpdateRequest
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Change, Name
 from clearwatt.training.streams import Stream
@@ -53,7 +53,7 @@ def update_networks(
     held = held_samples(state)
     shape, settings = state.frame.architecture, state.frame.settings
     updates = [
-        Update(
+        NetworkTraining(
             request,
             held,
             architecture=shape,

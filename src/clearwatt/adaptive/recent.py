@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.arrays import BoolArray, Float32Array, Float64Array
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import Steps
-
-Places = npt.NDArray[np.int64]
 
 
 class LagRows(NamedTuple):
@@ -97,11 +95,11 @@ class RecentRows(NamedTuple):
         return self
 
     @property
-    def measured_rows(self) -> Places:
+    def measured_rows(self) -> Int64Array:
         """Positions of rows with a measurement of at least one entity."""
         return np.flatnonzero(np.isfinite(self.measured).any(axis=1))
 
-    def pick(self, rows: slice | BoolArray | Places) -> RecentRows:
+    def pick(self, rows: slice | BoolArray | Int64Array) -> RecentRows:
         """Some of the rows."""
         return RecentRows._make(part[rows] for part in self.columns)
 
@@ -128,7 +126,7 @@ class RecentRows(NamedTuple):
             return both
         return both.pick(np.argsort(both.at))
 
-    def replaced(self, places: Places, **columns: npt.NDArray[Any]) -> RecentRows:
+    def replaced(self, places: Int64Array, **columns: npt.NDArray[Any]) -> RecentRows:
         """Other values at some positions."""
         changed: dict[str, npt.NDArray[Any]] = {}
         for name, values in columns.items():
@@ -136,12 +134,12 @@ class RecentRows(NamedTuple):
             changed[name][places] = values
         return self._replace(**changed)
 
-    def places(self, at: Steps) -> tuple[Places, BoolArray]:
+    def places(self, at: Steps) -> tuple[Int64Array, BoolArray]:
         """Position of each step, `n`, and whether it is there, `n`."""
         return places_of(at, self.at)
 
 
-def places_of(at: Steps, held: Steps) -> tuple[Places, BoolArray]:
+def places_of(at: Steps, held: Steps) -> tuple[Int64Array, BoolArray]:
     """Position of each step, `n`, among those held, ascending, and whether it is there, `n`."""
     if not len(held):
         return np.zeros(len(at), np.int64), np.zeros(len(at), np.bool_)

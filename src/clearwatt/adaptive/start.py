@@ -16,7 +16,7 @@ from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import RecentRows
 from clearwatt.adaptive.reservoir import Reservoir
-from clearwatt.adaptive.state import LearnerState, Progress
+from clearwatt.adaptive.state import LearnerState, UpdateCounts
 from clearwatt.adaptive.terms import TERMS
 from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
@@ -113,7 +113,7 @@ def start_state(
         trust=trust,
         limits=limits,
         inputs=InputModel.fit(seen),
-        progress=Progress.begin(entities, boundary),
+        progress=UpdateCounts.begin(entities, boundary),
         boundary=boundary,
         newest=int(at[-1]),
         past=(
@@ -173,7 +173,7 @@ def join_entity(
         corrections=corrections,
         trust=trust,
         limits=state.limits.joined(limits),
-        progress=state.progress.joined(Progress.begin(1, state.boundary)),
+        progress=state.progress.joined(UpdateCounts.begin(1, state.boundary)),
         past=past,
     )
 

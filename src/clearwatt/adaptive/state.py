@@ -27,7 +27,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class UpdateCounts:
     """Since its last update, what has been counted for each of `e` entities.
 
     Args:
@@ -104,7 +104,7 @@ class LearnerState:
     trust: Trust
     limits: PowerRange
     inputs: InputModel
-    progress: Progress
+    progress: UpdateCounts
     boundary: int
     newest: int
     past: tuple[Experts, ...] = ()

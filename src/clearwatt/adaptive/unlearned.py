@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearwatt.adaptive.recent import Places, RecentRows, places_of
-from clearwatt.arrays import Float64Array
+from clearwatt.adaptive.recent import RecentRows, places_of
+from clearwatt.arrays import Float64Array, Int64Array
 from clearwatt.clock import Steps
 
 
@@ -20,7 +20,7 @@ class UnlearnedForecasts(NamedTuple):
 
     at: Steps
     """Step, `c`."""
-    place: Places
+    place: Int64Array
     """Column of the entity, `c`."""
     terms: Float64Array
     """Terms of the corrections, `c x p`."""

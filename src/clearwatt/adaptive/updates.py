@@ -61,7 +61,7 @@ class UpdateRequest:
     scale: float
 
 
-class Update:
+class NetworkTraining:
     """An update under way: from a request to the event that says what became of it."""
 
     def __init__(

@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
-from clearwatt.clock import HOURS_PER_DAY
+from clearwatt.clock import HOURS_PER_DAY, Steps
 from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.errors import ConfigurationError
 from clearwatt.training.standardisation import Standardisation
-
-Steps = npt.NDArray[np.int64]
 
 TIME_OF_DAY = ("hour_sin", "hour_cos", "minute_sin", "minute_cos")
 YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.arrays import Float32Array
+from clearwatt.arrays import Float32Array, Int64Array
 from clearwatt.clock import Clock
 from clearwatt.errors import ConfigurationError, require_whole
-from clearwatt.experiment.protocol import PhaseSamples, Rows, ZonePhases
+from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 
-PowerLimits = tuple[float, float]
+EntityLimits = tuple[float, float]
 """The lowest and the highest power of an entity; infinite where nothing limits it."""
 
 
@@ -81,14 +81,14 @@ class ZoneHistory:
     entities: tuple[str, ...]
     x: Float32Array
     measured: Float32Array = field(repr=False)
-    at: Rows
+    at: Int64Array
     times: pd.DatetimeIndex
     first: int
     test: int
     day: int
     delay: int
     seed: int = 0
-    limits: tuple[PowerLimits, ...] = ()
+    limits: tuple[EntityLimits, ...] = ()
 
     def __post_init__(self) -> None:
         if self.clock.count_known(self.at, int(self.at[self.first])) == 0:

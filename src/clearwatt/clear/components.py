@@ -10,9 +10,8 @@ from clearwatt.clear.component import Component, Model
 from clearwatt.clear.loop import reconstructor
 from clearwatt.clear.settings import ClearSettings
 from clearwatt.errors import ConfigurationError
+from clearwatt.forecaster import Name
 from clearwatt.strategies import ComponentName
-
-Name = int | str
 
 
 def make_component(

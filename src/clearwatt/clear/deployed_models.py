@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.arrays import Float32Array, Float64Array, Int64Array
 from clearwatt.clear.component import Component, Model
 from clearwatt.clear.forecasting import forecasts, reconstructions
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
-
-Columns = npt.NDArray[np.int64]
 
 
 class DeployedModels:
@@ -27,7 +24,7 @@ class DeployedModels:
             for part in (*instance.autoencoders, *instance.predictors)
         }
 
-    def predict(self, x: Float32Array, columns: Columns | None = None) -> Float64Array:
+    def predict(self, x: Float32Array, columns: Int64Array | None = None) -> Float64Array:
         """Forecasts (n x columns) for inputs (n x d), by default of all entities."""
         instance, models = self._instance, self._models
         wanted = range(len(self.entities)) if columns is None else columns.tolist()
@@ -48,7 +45,7 @@ class DeployedModels:
         """The predictors, one per entity."""
         return self._instance.predictors
 
-    def deploy(self, updates: Iterable[Deployment]) -> Columns:
+    def deploy(self, updates: Iterable[Deployment]) -> Int64Array:
         """Replace models by their updates; returns the columns whose forecasts change."""
         changed = [np.empty(0, np.int64)]
         for event, params in updates:
@@ -60,7 +57,7 @@ class DeployedModels:
 
     def deploy_along(
         self, rows: int, updates: Sequence[tuple[int, Deployment]]
-    ) -> Iterator[tuple[slice, Columns]]:
+    ) -> Iterator[tuple[slice, Int64Array]]:
         """Row ranges forecast by the same models, in order; the models are these while it is used.
 
         Each range comes with the columns whose forecasts are by new models from there on. An
@@ -78,7 +75,7 @@ class DeployedModels:
                 yield slice(start, stop), self.deploy(new)
 
 
-def columns_of(instance: Instance, entity: int | str | None) -> Columns:
+def columns_of(instance: Instance, entity: int | str | None) -> Int64Array:
     """Columns of the forecasts that use a component of this entity; None: one that all share."""
     names = [part.entity for part in instance.predictors]
     return np.array([at for at, name in enumerate(names) if entity in (None, name)], np.int64)

@@ -17,7 +17,6 @@ from clearwatt.arrays import Float32Array, Int64Array, checked_inputs, checked_t
 from clearwatt.clear.buffers import SampleRows
 from clearwatt.clear.component import ClearSettings, Component, Model, SampleView
 from clearwatt.clear.components import (
-    Name,
     checked_autoencoder,
     entity_indices,
     make_component,
@@ -43,6 +42,7 @@ from clearwatt.clear.saving import pack_instance, restore_instance, unpack_origi
 from clearwatt.clear.synchronous import Pair, run_pairs
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import Saved, digest_of, load_state, save_state
+from clearwatt.forecaster import Name
 from clearwatt.packing import Packed
 from clearwatt.strategies import Strategy
 from clearwatt.training.fleet import one_thread

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import ClearSettings, Model
-from clearwatt.clear.components import Name
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import encode, reconstructor
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.forecaster import Name
 from clearwatt.strategies import Strategy
 from clearwatt.training.fleet import Job, Trained, Training
 from clearwatt.training.networks import (

@@ -19,7 +19,7 @@ from clearwatt.service.client.deliveries import (
     zones_of,
 )
 from clearwatt.service.learner.apply.imported_models import save_imported_model
-from clearwatt.service.records import Command, Entity
+from clearwatt.service.records import Command, RegisteredEntity
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import Store
 
@@ -89,7 +89,9 @@ def _register_zone(zone: WarmZone, store: Store, settings: Mapping[str, Any]) ->
     _add_readings(zone, store, entities, at=now)
 
 
-def _add_readings(zone: WarmZone, store: Store, entities: Sequence[Entity], *, at: float) -> None:
+def _add_readings(
+    zone: WarmZone, store: Store, entities: Sequence[RegisteredEntity], *, at: float
+) -> None:
     by_name = {entity.id: entity.number for entity in entities}
     numbers = np.array([by_name[name] for name in zone.history.names], np.int32)
     for first in range(0, len(zone.history.times), STEPS_AT_ONCE):

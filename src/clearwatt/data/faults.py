@@ -73,7 +73,7 @@ def inject_faults(
         # One random stream per entity, so that leaving one out does not change the others.
         rng = np.random.default_rng([seed, *name.encode()])
         peak = float(np.nanmax(np.abs(clean[:, at])))
-        column = _Column(faulty[:, at], truth[:, at], sizes[name] or peak)
+        column = _FaultyColumn(faulty[:, at], truth[:, at], sizes[name] or peak)
         for fault in (fault for fault in faults for _ in range(per_entity)):
             column.inject(fault, rng=rng, per_hour=per_hour)
     truth[(faulty == clean) | np.isnan(clean)] = Reason.OK
@@ -82,7 +82,7 @@ def inject_faults(
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class _FaultyColumn:
     """One entity's readings and truth (both ``n``, changed in place) and its size."""
 
     values: Float32Array

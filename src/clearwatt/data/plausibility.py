@@ -30,7 +30,7 @@ _UNRATED_MARGIN = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class PowerReadings:
     """Power (``entities x n``) with the entities and rules of the checks."""
 
     values: Float32Array
@@ -40,7 +40,9 @@ class Readings:
     day: IntArray
 
     @classmethod
-    def of(cls, power: pd.DataFrame, entities: tuple[Entity, ...], rules: QualityRules) -> Readings:
+    def of(
+        cls, power: pd.DataFrame, entities: tuple[Entity, ...], rules: QualityRules
+    ) -> PowerReadings:
         """The readings of a frame; ``day`` numbers the UTC day of each step from 0."""
         times = pd.DatetimeIndex(power.index)
         if times.tz is None:
@@ -115,7 +117,7 @@ def run_lengths(mask: BoolArray) -> tuple[IntArray, IntArray]:
     return position, np.where(mask, after - before - 1, 0)
 
 
-def out_of_range(readings: Readings) -> BoolArray:
+def out_of_range(readings: PowerReadings) -> BoolArray:
     """Flag power beyond the limits of the entity."""
     size = readings.size
     low = readings.repeat_daily(size * readings.limit(lambda limits: limits.low))
@@ -123,7 +125,7 @@ def out_of_range(readings: Readings) -> BoolArray:
     return (readings.values < low) | (readings.values > high)
 
 
-def spikes(readings: Readings) -> BoolArray:
+def spikes(readings: PowerReadings) -> BoolArray:
     """Flag short excursions that are far larger than those of a typical day."""
     excursion = _excursions(readings.values, readings.rules.spike_readings)
     # NaN on the first day, which has no history to compare with.
@@ -150,7 +152,7 @@ def _excursions(values: Float32Array, longest: int) -> Float32Array:
     return best
 
 
-def flatlines(readings: Readings) -> BoolArray:
+def flatlines(readings: PowerReadings) -> BoolArray:
     """Flag all repetitions of a value that repeats for too long to be a measurement."""
     values = readings.values
     tolerance = readings.repeat_daily(
@@ -168,7 +170,7 @@ def flatlines(readings: Readings) -> BoolArray:
     return inside & (length + 1 >= enough) & ~_may_be_flat(readings)
 
 
-def _may_be_flat(readings: Readings) -> BoolArray:
+def _may_be_flat(readings: PowerReadings) -> BoolArray:
     """Mark power that may be constant: zero, idle, or the plant's maximum."""
     power = np.abs(readings.values)
     size = np.nan_to_num(readings.size)
@@ -179,7 +181,7 @@ def _may_be_flat(readings: Readings) -> BoolArray:
     return (power <= readings.repeat_daily(size * idle)) | (power >= readings.repeat_daily(top))
 
 
-def stuck_at_zero(readings: Readings) -> BoolArray:
+def stuck_at_zero(readings: PowerReadings) -> BoolArray:
     """Flag zeros while the neighbours run, up to the duration of an outage."""
     rules = readings.rules
     size = readings.repeat_daily(np.nan_to_num(readings.size))
@@ -192,7 +194,7 @@ def stuck_at_zero(readings: Readings) -> BoolArray:
     return suspicious & (running | _from_first(_never_zero(readings, zero), position))
 
 
-def _never_zero(readings: Readings, zero: BoolArray) -> BoolArray:
+def _never_zero(readings: PowerReadings, zero: BoolArray) -> BoolArray:
     """Mark entities without a zero in the last weeks; they need no neighbour for a verdict."""
     known = np.array([[_neighbourhood(entity) is not None] for entity in readings.entities])
     zeros = np.where(np.isnan(readings.values), np.float32(np.nan), zero)
@@ -207,7 +209,7 @@ def _from_first(verdict: BoolArray, position: IntArray) -> BoolArray:
     return np.take_along_axis(verdict, first, axis=1)
 
 
-def _neighbours_mean(readings: Readings) -> Float32Array:
+def _neighbours_mean(readings: PowerReadings) -> Float32Array:
     """The mean utilisation of each entity's neighbours at the same time; NaN without any."""
     mean = np.full_like(readings.values, np.nan)
     groups: dict[tuple[str, ...], list[int]] = {}

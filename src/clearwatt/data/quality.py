@@ -14,7 +14,7 @@ import pandas as pd
 
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.plausibility import (
-    Readings,
+    PowerReadings,
     flatlines,
     out_of_range,
     run_lengths,
@@ -134,7 +134,7 @@ def assess_readings(
     if unknown or len(power) == 0:
         what = f"no entity describes column {unknown[0]!r}" if unknown else "there are no readings"
         raise DataError(f"{what}; give readings together with their entities")
-    readings = Readings.of(power, tuple(by_name[name] for name in columns), rules)
+    readings = PowerReadings.of(power, tuple(by_name[name] for name in columns), rules)
     codes = np.zeros(readings.values.shape, dtype=np.uint8)
     # Later assignments overwrite earlier ones, so the strongest reason comes last.
     codes[stuck_at_zero(readings)] = Reason.STUCK_AT_ZERO

@@ -25,7 +25,7 @@ from clearwatt.estimators.targets import (
 from clearwatt.intervals import LEVELS, PowerLimits, checked_limits, plain_limits
 
 
-class WarmUpSamples(NamedTuple):
+class CheckedSamples(NamedTuple):
     """Inputs (n x d) and targets (n x entities) of a warm-up; names of the entities, if any."""
 
     inputs: Float64Array
@@ -69,14 +69,14 @@ class StreamRegressor(RegressorMixin, BaseEstimator):
             self.__dict__ = before
             raise
 
-    def _check_warm_up(self, X: npt.ArrayLike, y: npt.ArrayLike) -> WarmUpSamples:
+    def _check_warm_up(self, X: npt.ArrayLike, y: npt.ArrayLike) -> CheckedSamples:
         """The samples of a warm-up, checked; sets the limits and the number of targets."""
         inputs = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         names = entity_names(y)
         targets, self._single = target_columns(y, inputs, estimator=self)
         require_measured(targets)
         self._limits = checked_limits(self.limits, targets.shape[1])
-        return WarmUpSamples(inputs, targets, names)
+        return CheckedSamples(inputs, targets, names)
 
     def _check_block(
         self, X: npt.ArrayLike, y: npt.ArrayLike, entities: Sequence[int | str | None]

@@ -9,10 +9,10 @@ from clearwatt.experiment.final_model import forecast_phase
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.records import BaselineKey, BaselineRecord, ComponentScore
 from clearwatt.experiment.recovery import daily_rmse
-from clearwatt.experiment.tasks import Context, Role, Task, by_zone
+from clearwatt.experiment.tasks import Context, NetworkRole, Task, by_zone
 from clearwatt.experiment.trial import measured_rmse, round_daily
 
-BASELINES: Mapping[BaselineKey, Role] = {"L": "plain", "U": "everything"}
+BASELINES: Mapping[BaselineKey, NetworkRole] = {"L": "plain", "U": "everything"}
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Literal
 
 from clearwatt.experiment.models import weight_count
 from clearwatt.experiment.plan import adaptive_tasks, places_of, roles
-from clearwatt.experiment.tasks import Context, Role, predictors_cost, stack_cost
+from clearwatt.experiment.tasks import Context, NetworkRole, predictors_cost, stack_cost
 from clearwatt.experiment.updating import updating_cost
 
-Stage = Literal["autoencoders", "predictors", "updating", "baselines"]
+CostStage = Literal["autoencoders", "predictors", "updating", "baselines"]
 
 
-def estimate_costs(context: Context) -> Mapping[Stage, float]:
+def estimate_costs(context: Context) -> Mapping[CostStage, float]:
     """Multiply-adds of the stages whose tasks are not known at the start; a rough estimate.
 
     A network that is not chosen yet is taken to have the mean size of its candidates.
@@ -37,7 +37,7 @@ def estimate_costs(context: Context) -> Mapping[Stage, float]:
     }
 
 
-def _all_heads(context: Context, role: Role, head: int) -> float:
+def _all_heads(context: Context, role: NetworkRole, head: int) -> float:
     counts = [context.samples(place.zone, role) for place in places_of(context)]
     return predictors_cost(head, counts, context.training(role))
 

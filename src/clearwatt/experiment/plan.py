@@ -17,7 +17,7 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.presets import PRESETS
 from clearwatt.experiment.protocol import ZonePhases
-from clearwatt.experiment.tasks import Context, PredictorTask, RepresentationTask, Role
+from clearwatt.experiment.tasks import Context, NetworkRole, PredictorTask, RepresentationTask
 from clearwatt.experiment.updating import UpdatingTask, role_of
 from clearwatt.training.networks import Network, Predictor, Reconstructor
 
@@ -73,7 +73,7 @@ def _interleave(groups: Iterable[Sequence[str]]) -> list[str]:
     return [name for _, name in sorted(pairs, key=lambda pair: pair[0])]
 
 
-def roles(experiment: Experiment) -> tuple[Role, ...]:
+def roles(experiment: Experiment) -> tuple[NetworkRole, ...]:
     """The representations that are needed; the baselines always need the plain one."""
     synchronous = any(role_of(each) == "variational" for each in experiment.grid_configurations)
     return ("plain", "variational") if synchronous else ("plain",)
@@ -170,7 +170,7 @@ def _group_by_zone(places: Sequence[Place]) -> list[tuple[Place, ...]]:
     return groups
 
 
-def _places_by_shape(context: Context, role: Role) -> list[Place]:
+def _places_by_shape(context: Context, role: NetworkRole) -> list[Place]:
     """Entities, ordered by the shape of their networks."""
 
     def shapes(place: Place) -> tuple[str, str, Place]:
@@ -202,7 +202,7 @@ def _stackable(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, .
     return [tuple(group) for group in groups.values()]
 
 
-def _places_by_latent(context: Context, role: Role) -> list[tuple[int, list[Place]]]:
+def _places_by_latent(context: Context, role: NetworkRole) -> list[tuple[int, list[Place]]]:
     groups: dict[int, list[Place]] = {}
     for place in places_of(context):
         network = reconstructor(context.representations[place.zone, role].network)

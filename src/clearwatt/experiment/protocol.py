@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.arrays import Float32Array
+from clearwatt.arrays import Float32Array, Int64Array
 from clearwatt.data import Dataset, Entity
 from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.intervals import physical_limits
-
-Rows = npt.NDArray[np.int64]
 
 MIN_SAMPLES = 10
 """Least samples of a phase, and least measurements of an entity in it."""
@@ -69,7 +67,7 @@ class PhaseSamples(NamedTuple):
     """Inputs, n x d."""
     y: Float32Array
     """Power, n x entities; NaN where there is no measurement."""
-    at: Rows
+    at: Int64Array
     """Step of each sample on the data set's clock, n."""
 
     def concatenate(self, later: PhaseSamples) -> PhaseSamples:

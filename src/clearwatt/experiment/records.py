@@ -34,13 +34,13 @@ def _timestamp(value: object) -> pd.Timestamp:
     return time
 
 
-Figure = Annotated[float | None, BeforeValidator(_finite)]
+FiniteNumber = Annotated[float | None, BeforeValidator(_finite)]
 """A finite number; None where it does not exist."""
 Timestamp = Annotated[
     pd.Timestamp, PlainValidator(_timestamp), PlainSerializer(lambda time: time.isoformat())
 ]
 """A time; on disk in ISO format."""
-DailyError = tuple[Figure, ...]
+DailyError = tuple[FiniteNumber, ...]
 """RMSE of each day of the updating phase; None for a day without measurements."""
 
 
@@ -48,9 +48,9 @@ DailyError = tuple[Figure, ...]
 class ComponentScore:
     """The paper's metrics of one component; None where a metric does not exist."""
 
-    fitting_error: Figure
-    prediction_error: Figure = None
-    forgetting_ratio: Figure = None
+    fitting_error: FiniteNumber
+    prediction_error: FiniteNumber = None
+    forgetting_ratio: FiniteNumber = None
     updates: int | None = 0
 
 
@@ -88,10 +88,10 @@ class UpdateRecord:
     retained_bytes: int | None = None
     recent_novel: int | None = None
     recent_readings: int | None = None
-    novelty_error_before: Figure = None
-    novelty_error_after: Figure = None
-    familiarity_error_before: Figure = None
-    familiarity_error_after: Figure = None
+    novelty_error_before: FiniteNumber = None
+    novelty_error_after: FiniteNumber = None
+    familiarity_error_before: FiniteNumber = None
+    familiarity_error_after: FiniteNumber = None
     reason: str | None = None
     held_back: Mapping[str, object] | None = None
 
@@ -135,7 +135,7 @@ class TrialRecord:
     timing: TrialTiming
     intervals: IntervalScores | None = None
     held_samples: int | None = None
-    frozen_rmse: Figure = None
+    frozen_rmse: FiniteNumber = None
     series: str | None = None
     daily: DailyError = ()
 
@@ -159,6 +159,6 @@ class BaselineRecord:
     zone: str
     autoencoder: ComponentScore
     predictor: ComponentScore
-    validation: Mapping[str, Figure] = field(default_factory=dict)
+    validation: Mapping[str, FiniteNumber] = field(default_factory=dict)
     series: str | None = None
     daily: DailyError = ()

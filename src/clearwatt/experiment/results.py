@@ -22,10 +22,10 @@ FORMAT, VERSION = "clearwatt-experiment", 1
 TRIALS = "trials"
 """Subfolder of finished trials."""
 # Parsed JSON has no better type; it is checked as it becomes a record.
-Json: TypeAlias = Mapping[str, Any]
+Document: TypeAlias = Mapping[str, Any]
 
 
-def _drift(values: Json | Drift) -> Drift:
+def _drift(values: Document | Drift) -> Drift:
     if isinstance(values, Drift):
         return values
     end = values.get("end")
@@ -218,7 +218,7 @@ def _daily(record: TrialRecord | BaselineRecord, folder: Path) -> DailyError:
     return tuple(_load(path)["live_rmse"]) if path is not None and path.is_file() else ()
 
 
-def read_document(folder: Path) -> Json:
+def read_document(folder: Path) -> Document:
     """The results of a finished run as they are on disk."""
     path = folder / RESULTS
     if not path.is_file():
@@ -232,7 +232,7 @@ def read_document(folder: Path) -> Json:
     return document
 
 
-def _load(path: Path) -> Json:
+def _load(path: Path) -> Document:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -268,7 +268,7 @@ def _missing(folder: Path) -> str:
     return f"{missing} of {total} trials are missing" if missing else "its last scores are missing"
 
 
-def _count_trials(about: Json) -> int:
+def _count_trials(about: Document) -> int:
     """Number of trials of a run: configurations times entities."""
     from clearwatt.experiment.grid import Grid  # imports torch, which reports do not need
 

@@ -11,7 +11,7 @@ from clearwatt.compute import Executor
 from clearwatt.errors import DataError
 from clearwatt.experiment.adaptive_trials import AdaptiveTask
 from clearwatt.experiment.baselines import BASELINES, BaselineTask
-from clearwatt.experiment.cost_estimate import Stage
+from clearwatt.experiment.cost_estimate import CostStage
 from clearwatt.experiment.models import (
     Place,
     TrainedNetwork,
@@ -34,9 +34,9 @@ from clearwatt.experiment.records import BaselineRecord
 from clearwatt.experiment.selection import TrialSelection
 from clearwatt.experiment.tasks import (
     Context,
+    NetworkRole,
     PredictorTask,
     RepresentationTask,
-    Role,
     Task,
     perform,
 )
@@ -49,9 +49,9 @@ WARMUP = "warmup"
 TrainingTask = RepresentationTask | PredictorTask
 
 
-Steps = Generator[Progress, None, Context]
-Item = WorkItem[Task[Any], Any]
-Trained = list[tuple[TrainingTask, list[TrainedNetwork]]]
+StageSteps = Generator[Progress, None, Context]
+TaskItem = WorkItem[Task[Any], Any]
+TrainedByTask = list[tuple[TrainingTask, list[TrainedNetwork]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,14 @@ class Stages:
 
     folder: RunFolder
     compute: Executor
-    estimates: Mapping[Stage, float] = field(default_factory=dict)
+    estimates: Mapping[CostStage, float] = field(default_factory=dict)
 
-    def autoencoders(self, context: Context) -> Steps:
+    def autoencoders(self, context: Context) -> StageSteps:
         """Search the representations of every zone; the lowest validation error wins."""
         trained = yield from self._train("autoencoders", context, representation_tasks(context))
         return replace(context, representations=_best_per_zone(context, trained))
 
-    def predictors(self, context: Context) -> Steps:
+    def predictors(self, context: Context) -> StageSteps:
         """Search the predictors of every entity; train the representations of Baseline_U."""
         tasks: list[TrainingTask] = [*upper_representation_tasks(context)]
         tasks += predictor_tasks(context)
@@ -79,9 +79,9 @@ class Stages:
             predictors=_best_per_entity(context, trained),
         )
 
-    def updating(self, context: Context, selection: TrialSelection) -> Steps:
+    def updating(self, context: Context, selection: TrialSelection) -> StageSteps:
         """Run every configuration on every entity, and train the predictors of Baseline_U."""
-        upper: Trained = []
+        upper: TrainedByTask = []
         items = [
             self._training_item(context, task, upper) for task in upper_predictor_tasks(context)
         ]
@@ -102,22 +102,24 @@ class Stages:
             for name in BASELINES
             for places in chunks(places_of(context), STACK)
         ]
-        items: list[Item] = [
+        items: list[TaskItem] = [
             WorkItem(task, task.cost(context), False, records.extend) for task in tasks
         ]
         yield from self._do("baselines", context, items)
         return sorted(records, key=lambda record: (record.baseline, record.zone, record.entity))
 
     def _train(
-        self, stage: Stage, context: Context, tasks: Sequence[TrainingTask]
-    ) -> Generator[Progress, None, Trained]:
-        trained: Trained = []
+        self, stage: CostStage, context: Context, tasks: Sequence[TrainingTask]
+    ) -> Generator[Progress, None, TrainedByTask]:
+        trained: TrainedByTask = []
         items = [self._training_item(context, task, trained) for task in tasks]
         yield from self._do(stage, context, items)
         order = {task: at for at, task in enumerate(tasks)}
         return sorted(trained, key=lambda pair: order[pair[0]])
 
-    def _training_item(self, context: Context, task: TrainingTask, trained: Trained) -> Item:
+    def _training_item(
+        self, context: Context, task: TrainingTask, trained: TrainedByTask
+    ) -> TaskItem:
         """A training whose networks are kept on disk and added to ``trained``."""
         place = self.folder.place(WARMUP, self.folder.key(repr(task)))
         found = load_networks(place)
@@ -130,8 +132,10 @@ class Stages:
 
         return WorkItem(task, task.cost(context), found is not None, save)
 
-    def _do(self, stage: Stage, context: Context, items: Sequence[Item]) -> Iterator[Progress]:
-        order: tuple[Stage, ...] = get_args(Stage)
+    def _do(
+        self, stage: CostStage, context: Context, items: Sequence[TaskItem]
+    ) -> Iterator[Progress]:
+        order: tuple[CostStage, ...] = get_args(CostStage)
         later = order[order.index(stage) + 1 :]
         return do_work(
             stage,
@@ -143,8 +147,10 @@ class Stages:
         )
 
 
-def _best_per_zone(context: Context, trained: Trained) -> dict[tuple[int, Role], TrainedNetwork]:
-    found: dict[tuple[int, Role], list[TrainedNetwork]] = {}
+def _best_per_zone(
+    context: Context, trained: TrainedByTask
+) -> dict[tuple[int, NetworkRole], TrainedNetwork]:
+    found: dict[tuple[int, NetworkRole], list[TrainedNetwork]] = {}
     for task, candidates in trained:
         if isinstance(task, RepresentationTask):
             for (_, zone), candidate in zip(task.trials, candidates, strict=True):
@@ -156,9 +162,9 @@ def _best_per_zone(context: Context, trained: Trained) -> dict[tuple[int, Role],
 
 
 def _best_per_entity(
-    context: Context, trained: Trained
-) -> dict[tuple[Place, Role], TrainedNetwork]:
-    found: dict[tuple[Place, Role], list[TrainedNetwork]] = {}
+    context: Context, trained: TrainedByTask
+) -> dict[tuple[Place, NetworkRole], TrainedNetwork]:
+    found: dict[tuple[Place, NetworkRole], list[TrainedNetwork]] = {}
     for task, candidates in trained:
         if isinstance(task, PredictorTask):
             for place, candidate in zip(task.places, candidates, strict=True):

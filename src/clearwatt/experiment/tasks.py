@@ -20,7 +20,7 @@ from clearwatt.training.fleet import Training, one_thread, stack_of
 from clearwatt.training.networks import Predictor, Reconstructor
 from clearwatt.training.streams import drive, together
 
-Role = Literal["plain", "variational", "everything"]
+NetworkRole = Literal["plain", "variational", "everything"]
 """The autoencoder of a zone, its variational one, and that of Baseline_U."""
 STEP_OVERHEAD = 8e6
 """Cost of a training step without its networks, in multiply-adds."""
@@ -42,10 +42,10 @@ class Context:
     drifts: tuple[Drift, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    representations: Mapping[tuple[int, Role], TrainedNetwork] = field(default_factory=dict)
-    predictors: Mapping[tuple[Place, Role], TrainedNetwork] = field(default_factory=dict)
+    representations: Mapping[tuple[int, NetworkRole], TrainedNetwork] = field(default_factory=dict)
+    predictors: Mapping[tuple[Place, NetworkRole], TrainedNetwork] = field(default_factory=dict)
 
-    def span(self, zone: int, role: Role) -> PhaseSamples:
+    def span(self, zone: int, role: NetworkRole) -> PhaseSamples:
         """The samples that the models of a role are trained on."""
         own = self.zones[zone]
         return own.warmup.concatenate(own.updating) if role == "everything" else own.warmup
@@ -61,16 +61,16 @@ class Context:
         """Steps per day, and delay of measurements."""
         return Clock(self.day, self.delay)
 
-    def samples(self, zone: int, role: Role) -> int:
+    def samples(self, zone: int, role: NetworkRole) -> int:
         """Number of samples that the models of a role are trained on."""
         own = self.zones[zone]
         return len(own.warmup.at) + (len(own.updating.at) if role == "everything" else 0)
 
-    def training(self, role: Role) -> Training:
+    def training(self, role: NetworkRole) -> Training:
         """Training of the models of a role."""
         return self.experiment.baseline if role == "everything" else self.experiment.warmup
 
-    def warmup(self, role: Role) -> WarmUp:
+    def warmup(self, role: NetworkRole) -> WarmUp:
         """Warm-up of the models of a role; a candidate that diverges does not stop the others."""
         return WarmUp(self.training(role), seed=self.experiment.seed, strict=False)
 
@@ -106,7 +106,7 @@ def perform(context: Context, task: Task[R]) -> R:
 class RepresentationTask(Task[list[TrainedNetwork]]):
     """Train autoencoders of one shape for several zones, stacked; their losses may differ."""
 
-    role: Role
+    role: NetworkRole
     networks: tuple[Reconstructor, ...]
     zones: tuple[int, ...]
 
@@ -134,7 +134,7 @@ class RepresentationTask(Task[list[TrainedNetwork]]):
 class PredictorTask(Task[list[TrainedNetwork]]):
     """Train a predictor of one shape for each of several entities, stacked."""
 
-    role: Role
+    role: NetworkRole
     network: Predictor
     places: tuple[Place, ...]
 

@@ -24,7 +24,7 @@ from clearwatt.experiment.records import (
     TrialTiming,
     UpdateRecord,
 )
-from clearwatt.experiment.tasks import Context, Role, Task, by_zone, training_cost
+from clearwatt.experiment.tasks import Context, NetworkRole, Task, by_zone, training_cost
 from clearwatt.experiment.trial import score_component
 from clearwatt.intervals import calibrate_stream
 from clearwatt.training.streams import Stream, drive, together
@@ -85,7 +85,7 @@ def updating_cost(
     return UPDATES * sum(training_cost(weights, samples, training) for weights in each)
 
 
-def role_of(configuration: Configuration) -> Role:
+def role_of(configuration: Configuration) -> NetworkRole:
     """The autoencoder of the warm-up that an instance starts from."""
     return "variational" if configuration.strategy.synchronous else "plain"
 

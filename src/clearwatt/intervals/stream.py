@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import numpy.typing as npt
 
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.arrays import Float32Array, Float64Array, Int64Array
 from clearwatt.clock import Steps
 from clearwatt.intervals.calibrator import Calibrator
 from clearwatt.intervals.cells import PARTS
 from clearwatt.intervals.window import SampleWindow
 
-Columns = npt.NDArray[np.int64]
-ForecastFunction = Callable[[Float32Array, Columns], Float64Array]
+ForecastFunction = Callable[[Float32Array, Int64Array], Float64Array]
 """Forecasts (n x columns) of some entities for inputs (n x d)."""
 
 
@@ -78,7 +76,7 @@ class CalibratedStream:
         self.window = self.window.append(samples, day=self.calibrator.cells.day)
         return quantiles
 
-    def swap(self, columns: Columns, forecast: ForecastFunction) -> None:
+    def swap(self, columns: Int64Array, forecast: ForecastFunction) -> None:
         """Continue with new models of some entities; ``forecast`` gives their forecasts."""
         if len(columns):
             known = self.window.measurements(columns)
@@ -98,7 +96,7 @@ class CalibratedStream:
         self.calibrator.add(forecasts, y, steps, low=low, high=high)
         self.window = self.window.add_entity()
 
-    def forget(self, columns: Columns, start: int, end: int) -> None:
+    def forget(self, columns: Int64Array, start: int, end: int) -> None:
         """Delete measurements of some entities at start <= step < end from the window."""
         self.window = self.window.forget(columns, start, end)
 

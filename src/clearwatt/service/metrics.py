@@ -37,7 +37,7 @@ class Metrics:
     """Counters of one application, and further sources read at each scrape."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
-        self.registry: CollectorRegistry = _Registry(auto_describe=True)
+        self.registry: CollectorRegistry = _CompactRegistry(auto_describe=True)
         self._requests = Counter(
             "clearwatt_http_requests",
             "Requests answered.",
@@ -137,7 +137,7 @@ class Metrics:
         return counters + "".join(source.text() for source in self._sources).encode()
 
 
-class _Registry(CollectorRegistry):
+class _CompactRegistry(CollectorRegistry):
     """Registry without the creation time of each counter, which doubles the lines."""
 
     def collect(self) -> Iterable[Metric]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.service.status import Plain, ZoneStatus
+from clearwatt.strategies import ComponentName
 
 READING = np.dtype([("entity", "<i4"), ("time", "<i8"), ("value", "<f8")])
 """A reading: the entity's number, its time, its power; NaN: no value was measured."""
@@ -22,7 +23,6 @@ READING = np.dtype([("entity", "<i4"), ("time", "<i8"), ("value", "<f8")])
 Readings = npt.NDArray[np.void]
 """An array of `READING`."""
 
-Component = Literal["autoencoder", "predictor"]
 Role = Literal["read", "ingest", "operate"]
 
 
@@ -43,7 +43,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class RegisteredEntity:
     """One metered feeder; ``number`` is assigned by the store and -1 before."""
 
     id: str
@@ -150,7 +150,7 @@ class StoredVersion:
     """A trained model: ``id`` is "component:owner:number", ``path`` is below the data directory."""
 
     id: str
-    component: Component
+    component: ComponentName
     zone: str
     entity: str | None
     number: int

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from clearwatt.errors import ClearwattError
-from clearwatt.service.records import Entity, Zone
+from clearwatt.service.records import RegisteredEntity, Zone
 from clearwatt.service.store import Store
 
 PAUSE = 1.0
@@ -24,8 +24,8 @@ class Roster:
     """All zones and entities at one moment; ``numbers`` maps an entity's number to it."""
 
     zones: Mapping[str, Zone]
-    entities: Mapping[str, Entity]
-    numbers: Mapping[int, Entity]
+    entities: Mapping[str, RegisteredEntity]
+    numbers: Mapping[int, RegisteredEntity]
 
 
 class Registry:
@@ -59,7 +59,7 @@ class Registry:
             raise UnknownIdError(f"zone {zone!r} is unknown; register it at POST /v1/zones")
         return found
 
-    def entity(self, entity: str) -> Entity:
+    def entity(self, entity: str) -> RegisteredEntity:
         """One entity by id, or UnknownIdError."""
         found = self.roster.entities.get(entity) or self._read_again().entities.get(entity)
         if found is None:
@@ -71,7 +71,7 @@ class Registry:
         roster = self.roster
         return roster if entities <= roster.entities.keys() else self._read_again()
 
-    def zone_entities(self, zone: str) -> list[Entity]:
+    def zone_entities(self, zone: str) -> list[RegisteredEntity]:
         """A zone's entities, by number."""
         return [entity for entity in self.roster.entities.values() if entity.zone == zone]
 
@@ -81,14 +81,16 @@ class Registry:
         self._join([zone], [])
         return new
 
-    def add_entities(self, entities: Sequence[Entity]) -> tuple[list[Entity], int]:
+    def add_entities(
+        self, entities: Sequence[RegisteredEntity]
+    ) -> tuple[list[RegisteredEntity], int]:
         """Register entities; returns all of them as stored, and how many are new."""
         before = self.roster.entities
         added = self._store.add_entities(entities)
         self._join([], added)
         return added, sum(entity.id not in before for entity in added)
 
-    def _join(self, zones: Sequence[Zone], entities: Sequence[Entity]) -> None:
+    def _join(self, zones: Sequence[Zone], entities: Sequence[RegisteredEntity]) -> None:
         known = self.roster
         with self._lock:
             known = self._roster or known
@@ -103,7 +105,7 @@ class Registry:
         return self.refresh()
 
 
-def _roster(zones: Iterable[Zone], entities: Iterable[Entity]) -> Roster:
+def _roster(zones: Iterable[Zone], entities: Iterable[RegisteredEntity]) -> Roster:
     by_id = {entity.id: entity for entity in entities}
     return Roster(
         zones={zone.id: zone for zone in zones},

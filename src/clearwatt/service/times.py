@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from clearwatt.arrays import Int64Array
 from clearwatt.errors import DataError
+
+Times = Int64Array
+"""Seconds since 1970."""
 
 EARLIEST = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
 """Earliest time that the service accepts."""
@@ -47,7 +50,7 @@ def optional_text(time: float | None) -> str | None:
     return None if time is None else text(time)
 
 
-def texts(times: npt.NDArray[np.int64] | Sequence[int]) -> list[str]:
+def texts(times: Times | Sequence[int]) -> list[str]:
     """Many whole seconds (n) as the API writes them."""
     stamps = np.asarray(times, np.int64).astype("datetime64[s]")
     return [f"{stamp}Z" for stamp in np.datetime_as_string(stamps)]

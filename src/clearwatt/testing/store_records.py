@@ -8,10 +8,10 @@ import numpy as np
 
 from clearwatt.service.records import (
     READING,
-    Entity,
     Flag,
     Outcome,
     Readings,
+    RegisteredEntity,
     ServiceEvent,
     SignalDay,
     StoredVersion,
@@ -46,22 +46,22 @@ def weather(zone: str, *, issued: int, first: int, fill: float) -> WeatherIssue:
     return WeatherIssue(zone, START + issued, times, np.full((4, 2), fill, dtype=np.float32))
 
 
-def register(store: Store) -> tuple[Zone, list[Entity]]:
+def register(store: Store) -> tuple[Zone, list[RegisteredEntity]]:
     """Register a new zone with two entities."""
     name = uuid4().hex
     zone = Zone(name, STEP, ("wind", "sun"), "Europe/Berlin", "Zone", {"alpha": 1.5})
     assert store.add_zone(zone) is True, "a new zone is not new"
     found = store.add_entities(
         [
-            Entity(f"{name}-a", name, "generator", 12.5, "kW", "Park", {"subtype": "pv"}),
-            Entity(f"{name}-b", name, "consumer"),
+            RegisteredEntity(f"{name}-a", name, "generator", 12.5, "kW", "Park", {"subtype": "pv"}),
+            RegisteredEntity(f"{name}-b", name, "consumer"),
         ]
     )
     assert 0 <= found[0].number < found[1].number, f"numbers do not ascend: {found}"
     return zone, found
 
 
-def make_version(zone: Zone, entity: Entity, number: int) -> StoredVersion:
+def make_version(zone: Zone, entity: RegisteredEntity, number: int) -> StoredVersion:
     """A deployed version of an entity's predictor."""
     identity = f"predictor:{entity.id}:{number}"
     path = f"models/{number}"
@@ -70,7 +70,7 @@ def make_version(zone: Zone, entity: Entity, number: int) -> StoredVersion:
     )
 
 
-def make_status(zone: Zone, entity: Entity, version: StoredVersion) -> ZoneStatus:
+def make_status(zone: Zone, entity: RegisteredEntity, version: StoredVersion) -> ZoneStatus:
     """The status of a zone in which one entity learns."""
     status = EntityStatus("learning", version.id, spark=(1.0, None, 0.5), exclusions=((0, STEP),))
     shared = ReconstructionStatus(ComponentStatus(0.5, 3, 4, 60, 1), None)
@@ -85,7 +85,7 @@ def make_status(zone: Zone, entity: Entity, version: StoredVersion) -> ZoneStatu
 
 
 def make_outcome(
-    zone: Zone, entity: Entity, version: StoredVersion, *more: StoredVersion
+    zone: Zone, entity: RegisteredEntity, version: StoredVersion, *more: StoredVersion
 ) -> Outcome:
     """The outcome of an update: event, versions, verdicts and signals."""
     key = f"update:{version.id}"

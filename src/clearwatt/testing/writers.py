@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from clearwatt.service.records import READING, Entity, Readings, ServiceEvent, Zone
+from clearwatt.service.records import READING, Readings, RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.store import ConflictError, Store
 
 Opener = Callable[[], Store]
@@ -83,7 +83,7 @@ def check_exclusive(open_store: Opener) -> None:
 def _register(store: Store, entities: int) -> tuple[str, list[int]]:
     zone = uuid4().hex
     store.add_zone(Zone(zone, 900, ("wind",)))
-    names = [Entity(f"{zone}-{i}", zone, "consumer") for i in range(entities)]
+    names = [RegisteredEntity(f"{zone}-{i}", zone, "consumer") for i in range(entities)]
     return zone, [entity.number for entity in store.add_entities(names)]
 
 

@@ -11,9 +11,9 @@ from typing import TypeVar
 from clearwatt.training.fleet import Job, Trained, one_thread, train
 
 Jobs = tuple[Job, ...]
-Results = Sequence[Trained]
+TrainingResults = Sequence[Trained]
 T = TypeVar("T")
-Stream = Generator[Jobs, Results, T]
+Stream = Generator[Jobs, TrainingResults, T]
 
 
 def drive(stream: Stream[T], *, stacked: bool = True) -> T:
@@ -39,7 +39,7 @@ def together(streams: Sequence[Stream[T]]) -> Stream[list[T]]:
     results: dict[int, T] = {}
     waiting: dict[int, Jobs] = {}
 
-    def advance(index: int, trained: Results | None) -> None:
+    def advance(index: int, trained: TrainingResults | None) -> None:
         try:
             stream = streams[index]
             waiting[index] = next(stream) if trained is None else stream.send(trained)

@@ -151,10 +151,10 @@ def test_many_bad_items_are_counted_and_the_first_hundred_named(web):
 
 
 def test_entities_registered_by_another_process_are_found(web):
-    from clearwatt.service.records import Entity
+    from clearwatt.service.records import RegisteredEntity
 
     web.get("/v1/entities/a")
-    web.store.add_entities([Entity("late", "north", "consumer")])
+    web.store.add_entities([RegisteredEntity("late", "north", "consumer")])
     web.app.state.context.registry.refresh()
     assert counts(web.post("/v1/measurements", {"measurements": [reading("late", NOW)]})) == (
         1,

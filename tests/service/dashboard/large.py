@@ -11,7 +11,7 @@ import numpy as np
 from safetensors.numpy import save as pack
 from tests.service.plant import DAY, NOW, SIZE, STEP, Plant
 
-from clearwatt.service.records import Entity, Outcome, ServiceEvent, SignalDay, Zone
+from clearwatt.service.records import Outcome, RegisteredEntity, ServiceEvent, SignalDay, Zone
 from clearwatt.service.status import ComponentStatus, EntityStatus, LiveErrors
 
 ZONES, MEMBERS = 100, 100
@@ -82,7 +82,7 @@ def _add_others(plant: Plant) -> None:
         zone = f"zone-{number:02}"
         plant.store.add_zone(Zone(zone, STEP, ("wind", "sun")))
         names = [f"{zone}-meter-{k:02}" for k in range(MEMBERS)]
-        plant.store.add_entities([Entity(name, zone, "consumer", SIZE) for name in names])
+        plant.store.add_entities([RegisteredEntity(name, zone, "consumer", SIZE) for name in names])
         entities = {name: _status(rng) for name in names}
         plant.store.commit(
             Outcome(plant.status(zone=zone, position=1, generation=1, entities=entities))

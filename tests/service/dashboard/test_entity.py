@@ -13,7 +13,7 @@ from tests.service.plant import NOW, STEP, Plant
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import Comparison, Side
 from clearwatt.service.api.security.auth import create_token
-from clearwatt.service.records import Entity, Flag, Outcome, ServiceEvent, Verdict
+from clearwatt.service.records import Flag, Outcome, RegisteredEntity, ServiceEvent, Verdict
 from clearwatt.service.status import ForecastSkill, IntervalQuality
 from clearwatt.service.times import text
 
@@ -123,7 +123,7 @@ def test_an_entity_as_good_as_its_figures_is_green(web, plant):
 
 
 def test_an_entity_without_anything_has_a_page_too(web, plant):
-    plant.store.add_entities([Entity("new", "north", "generator")])
+    plant.store.add_entities([RegisteredEntity("new", "north", "generator")])
     shown = page(web, "/entities/new")
     assert "No model yet" in shown
     assert "Learn the first model" in shown
@@ -131,7 +131,9 @@ def test_an_entity_without_anything_has_a_page_too(web, plant):
 
 
 def test_names_stay_text(web, plant):
-    plant.store.add_entities([Entity("odd", "north", "consumer", name=EVIL, unit="<b>kW")])
+    plant.store.add_entities(
+        [RegisteredEntity("odd", "north", "consumer", name=EVIL, unit="<b>kW")]
+    )
     plant.store.add_event(ServiceEvent("k", "hold", EVIL, NOW, EVIL, "north", "odd"))
     shown = page(web, "/entities/odd")
     number = plant.store.events(limit=1)[0].seq

@@ -8,7 +8,7 @@ import pytest
 from tests.service.application import Web
 
 from clearwatt.service.dashboard.events import GROUPS, SHOWN
-from clearwatt.service.records import Entity, ServiceEvent, Zone
+from clearwatt.service.records import RegisteredEntity, ServiceEvent, Zone
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -17,7 +17,9 @@ EVIL = "<img src=x onerror=alert(1)>"
 def web(tmp_path):
     made = Web(tmp_path)
     made.store.add_zone(Zone("north", 900, ("wind",)))
-    made.store.add_entities([Entity("e1", "north", "consumer"), Entity("e2", "north", "consumer")])
+    made.store.add_entities(
+        [RegisteredEntity("e1", "north", "consumer"), RegisteredEntity("e2", "north", "consumer")]
+    )
     yield made
     made.close()
 

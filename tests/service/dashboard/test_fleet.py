@@ -8,7 +8,7 @@ import pytest
 from tests.service.application import NOW, Web
 
 from clearwatt.service.dashboard.fleet import SHOWN
-from clearwatt.service.records import Entity, Outcome, Zone
+from clearwatt.service.records import Outcome, RegisteredEntity, Zone
 from clearwatt.service.status import (
     ComponentStatus,
     EntityStatus,
@@ -40,11 +40,11 @@ def web(tmp_path):
         made.store.add_zone(Zone(zone, 900, ("wind",)))
     made.store.add_entities(
         [
-            Entity("calm", "north", "generator", name="Beta"),
-            Entity("bad", "north", "consumer", name=EVIL),
-            Entity("waits", "north", "residual", unit="MW", name="Delta"),
-            Entity("dirty", "north", "generator", name="Alpha"),
-            Entity("new one", "south", "consumer"),
+            RegisteredEntity("calm", "north", "generator", name="Beta"),
+            RegisteredEntity("bad", "north", "consumer", name=EVIL),
+            RegisteredEntity("waits", "north", "residual", unit="MW", name="Delta"),
+            RegisteredEntity("dirty", "north", "generator", name="Alpha"),
+            RegisteredEntity("new one", "south", "consumer"),
         ]
     )
     entities = {
@@ -169,7 +169,9 @@ def test_a_sorted_column_says_so_and_turns_round(web):
 
 
 def test_pages_are_links_that_keep_what_was_asked(web):
-    many = [Entity(f"m{number:03}", "south", "consumer") for number in range(2 * SHOWN + 5)]
+    many = [
+        RegisteredEntity(f"m{number:03}", "south", "consumer") for number in range(2 * SHOWN + 5)
+    ]
     web.app.state.context.registry.add_entities(many)
     query, seen = "/?zone=south&sort=-name", []
     while query:

@@ -5,7 +5,7 @@ import pytest
 
 from clearwatt.service.learner import pace
 from clearwatt.service.learner.pace import Pace
-from clearwatt.service.records import READING, Entity, Zone
+from clearwatt.service.records import READING, RegisteredEntity, Zone
 from clearwatt.service.store import open_store
 
 
@@ -13,7 +13,7 @@ from clearwatt.service.store import open_store
 def store(tmp_path):
     made = open_store(tmp_path / "clearwatt.db")
     made.add_zone(Zone("town", 900, ("wind",)))
-    (entity,) = made.add_entities([Entity("pv", "town", "generator")])
+    (entity,) = made.add_entities([RegisteredEntity("pv", "town", "generator")])
     for number in range(300):
         made.add_readings(np.array([(entity.number, 900 * number, 1.0)], READING), at=0.0)
     yield made

@@ -20,7 +20,7 @@ from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.learner.process import LearnerConfig, main
 from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.learner.updater import NICENESS
-from clearwatt.service.records import READING, Command, Entity, Zone
+from clearwatt.service.records import READING, Command, RegisteredEntity, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.training.streams import drive
@@ -49,7 +49,9 @@ class Site:
         self.folder = folder
         for zone in zones:
             self.store.add_zone(Zone(zone, 900, ("wind",)))
-        entities = self.store.add_entities([Entity(zone, zone, "generator") for zone in zones])
+        entities = self.store.add_entities(
+            [RegisteredEntity(zone, zone, "generator") for zone in zones]
+        )
         self.numbers = {entity.zone: entity.number for entity in entities}
         self.config = LearnerConfig(folder, workers=1, log_level="error", learning=folds)
         self.changes: list[tuple[str, int, int]] = []

@@ -16,7 +16,7 @@ from clearwatt.service.learner import pace
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.updater import TrainingLostError
 from clearwatt.service.learner.zone_learner import CROWD, LearnerContext, ZoneLearner
-from clearwatt.service.records import READING, Command, Entity, Zone
+from clearwatt.service.records import READING, Command, RegisteredEntity, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
 from clearwatt.training.fleet import train
@@ -45,7 +45,7 @@ class Station:
         self.store = store or open_store(folder / "clearwatt.db")
         self.zone = Zone("town", 900, ("wind",))
         self.store.add_zone(self.zone)
-        (self.entity,) = self.store.add_entities([Entity("pv", "town", "generator")])
+        (self.entity,) = self.store.add_entities([RegisteredEntity("pv", "town", "generator")])
         self.checkpoints = Checkpoints(folder)
         self.files = ModelFiles(folder)
         self.trainer = Here()

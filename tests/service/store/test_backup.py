@@ -10,9 +10,9 @@ from clearwatt.errors import DataError, StateError
 from clearwatt.service.records import (
     READING,
     DeployedSnapshot,
-    Entity,
     IntervalSnapshot,
     Outcome,
+    RegisteredEntity,
     ServiceEvent,
     SignalDay,
     StoredVersion,
@@ -38,7 +38,7 @@ def batch(number, first):
 def fill(store):
     """Something in every table."""
     store.add_zone(Zone("north", 900, ("wind", "sun"), settings={"alpha": 1.5}))
-    (farm,) = store.add_entities([Entity("farm", "north", "generator", 12.5)])
+    (farm,) = store.add_entities([RegisteredEntity("farm", "north", "generator", 12.5)])
     store.add_readings(batch(farm.number, 0), at=1.0)
     times = np.arange(3, dtype=np.int64)
     store.add_weather(WeatherIssue("north", 7, times, np.ones((3, 2), np.float32)), at=2.0)
@@ -89,7 +89,7 @@ def test_a_backup_restores_everything_and_work_goes_on(address, restored, tmp_pa
         assert store.add_readings(batch(farm.number, 0), at=5.0).duplicates == 10
         store.add_readings(batch(farm.number, 10), at=5.0)
         assert store.heads() == {"north": 3}
-        assert store.add_entities([Entity("new", "north", "consumer")])[0].number == 1
+        assert store.add_entities([RegisteredEntity("new", "north", "consumer")])[0].number == 1
 
 
 def test_a_backup_under_load_is_one_moment(address, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearwatt.service.records import READING, Entity, Zone
+from clearwatt.service.records import READING, RegisteredEntity, Zone
 from clearwatt.service.store import StoreFullError, open_store
 
 
@@ -65,7 +65,7 @@ def batch(number, first):
 def test_a_full_disk(small_store, small_disk):
     with closing(open_store(small_store)) as store:
         store.add_zone(Zone("north", 900, ("wind",)))
-        (farm,) = store.add_entities([Entity("farm", "north", "generator")])
+        (farm,) = store.add_entities([RegisteredEntity("farm", "north", "generator")])
         written = 0
         with pytest.raises(StoreFullError, match=r"is full; nothing was written.*free"):
             while written < 1000:

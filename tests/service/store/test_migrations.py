@@ -7,7 +7,7 @@ import pytest
 
 from clearwatt import testing
 from clearwatt.errors import StateError
-from clearwatt.service.records import Entity, Zone
+from clearwatt.service.records import RegisteredEntity, Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import open_store
 from clearwatt.service.store.migrations import migrate
@@ -24,7 +24,7 @@ def first_schema(address, monkeypatch):
         )
     with closing(open_store(address)) as store:
         store.add_zone(Zone("north", 900, ("wind",)))
-        store.add_entities([Entity("farm", "north", "generator")])
+        store.add_entities([RegisteredEntity("farm", "north", "generator")])
     monkeypatch.undo()
     return address
 

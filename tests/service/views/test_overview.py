@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clearwatt.service.learner.supervisor import Health
-from clearwatt.service.records import Entity, Outcome, Zone
+from clearwatt.service.records import Outcome, RegisteredEntity, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.status import (
     ComponentStatus,
@@ -20,7 +20,10 @@ from clearwatt.service.views.overview import Overview, view_of
 
 WELL = Health(alive=True, restarts=0, heartbeat_age=0.1)
 ZONE = Zone("north", 900, ("wind",))
-A, B = Entity("a", "north", "generator", number=1), Entity("b", "north", "consumer", number=2)
+A, B = (
+    RegisteredEntity("a", "north", "generator", number=1),
+    RegisteredEntity("b", "north", "consumer", number=2),
+)
 GOOD = EntityStatus(
     "learning",
     "predictor:a:1",
@@ -143,7 +146,7 @@ def store(tmp_path):
     opened = open_store(tmp_path / "clearwatt.db")
     for zone in ("north", "south"):
         opened.add_zone(Zone(zone, 900, ("wind",)))
-    opened.add_entities([A, Entity("c", "south", "consumer")])
+    opened.add_entities([A, RegisteredEntity("c", "south", "consumer")])
     yield opened
     opened.close()
 
@@ -179,5 +182,5 @@ def test_new_entities_appear(store):
     registry = Registry(store)
     overview = Overview(store, registry)
     assert len(overview.members(WELL)) == 2
-    registry.add_entities([Entity("d", "south", "consumer")])
+    registry.add_entities([RegisteredEntity("d", "south", "consumer")])
     assert [member.entity.id for member in overview.members(WELL)] == ["a", "c", "d"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clearwatt.service.records import READING, Entity, Flag, Outcome, Verdict, Zone
+from clearwatt.service.records import READING, Flag, Outcome, RegisteredEntity, Verdict, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.signal_cache import LEAST_ROWS, SignalCache
@@ -32,7 +32,7 @@ class Counted:
 def store(tmp_path):
     made = open_store(tmp_path / "clearwatt.db")
     made.add_zone(Zone("north", STEP, ("wind",)))
-    made.add_entities([Entity(name, "north", "consumer") for name in ("a", "b")])
+    made.add_entities([RegisteredEntity(name, "north", "consumer") for name in ("a", "b")])
     yield Counted(made)
     made.close()
 

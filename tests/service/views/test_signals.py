@@ -6,9 +6,9 @@ from safetensors.numpy import save
 
 from clearwatt.service.records import (
     READING,
-    Entity,
     Flag,
     Outcome,
+    RegisteredEntity,
     SignalDay,
     Verdict,
     Zone,
@@ -42,7 +42,10 @@ def day(start, forecast, entities):
 
 def test_days_are_joined_cut_and_put_beside_the_readings(store):
     early, late = store.add_entities(
-        [Entity("early", "north", "consumer"), Entity("late", "north", "consumer")]
+        [
+            RegisteredEntity("early", "north", "consumer"),
+            RegisteredEntity("late", "north", "consumer"),
+        ]
     )
     days = (day(START, 2.0, [early.number]), day(START + DAY, 3.0, [early.number, late.number]))
     readings = np.zeros(30, READING)
@@ -63,7 +66,7 @@ def test_days_are_joined_cut_and_put_beside_the_readings(store):
 
 
 def test_an_entity_without_any_signal_has_none(store):
-    (entity,) = store.add_entities([Entity("a", "north", "consumer")])
+    (entity,) = store.add_entities([RegisteredEntity("a", "north", "consumer")])
     assert len(signals_of(store, entity, start=START, end=START + DAY).times) == 0
 
 

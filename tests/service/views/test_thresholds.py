@@ -2,12 +2,12 @@
 
 import pytest
 
-from clearwatt.service.records import Entity, Outcome, ServiceEvent, StoredVersion, Zone
+from clearwatt.service.records import Outcome, RegisteredEntity, ServiceEvent, StoredVersion, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import open_store
 from clearwatt.service.views.thresholds import ThresholdChange, threshold_steps
 
-ENTITY = Entity("e", "north", "consumer")
+ENTITY = RegisteredEntity("e", "north", "consumer")
 DEPLOYED = {"predictor": "predictor:e:0", "autoencoder": "autoencoder:north:0"}
 
 
@@ -15,7 +15,7 @@ DEPLOYED = {"predictor": "predictor:e:0", "autoencoder": "autoencoder:north:0"}
 def store(tmp_path):
     made = open_store(tmp_path / "clearwatt.db")
     made.add_zone(Zone("north", 900, ("wind",)))
-    made.add_entities([ENTITY, Entity("other", "north", "consumer")])
+    made.add_entities([ENTITY, RegisteredEntity("other", "north", "consumer")])
     versions = [
         version(f"{key}:{number}", threshold=float(10 * number + 1), time=100 * number)
         for key in ("predictor:e", "autoencoder:north")

@@ -30,7 +30,7 @@ class Climatology(Peer):
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Update the table every day, then forecast the day."""
-        meter, table = CostMeter(history), _Table(len(history.entities))
+        meter, table = CostMeter(history), _MonthlyMeans(len(history.entities))
         power = np.empty((history.steps, len(history.entities)))
         times = history.times[history.first :]
         for each in history.rounds(history.day):
@@ -46,7 +46,7 @@ class Climatology(Peer):
         return 5e-4 * history.steps / history.day
 
 
-class _Table:
+class _MonthlyMeans:
     """Sums and counts, months x hours x entities."""
 
     def __init__(self, entities: int) -> None:

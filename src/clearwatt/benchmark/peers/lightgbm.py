@@ -20,7 +20,7 @@ from clearwatt.data.features import CALENDAR_COLUMNS
 if TYPE_CHECKING:
     from lightgbm import Booster
 
-Past = Literal["frozen", "everything", "window"]
+TrainingPast = Literal["frozen", "everything", "window"]
 
 TREES = 100
 """LightGBM's own default, as all of its settings here."""
@@ -41,7 +41,7 @@ class LightGBM(Peer):
         window: samples of the window.
     """
 
-    past: Past = "everything"
+    past: TrainingPast = "everything"
     lags: bool = False
     days: int = WEEK
     window: int = 3_000

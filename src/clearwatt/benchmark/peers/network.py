@@ -16,7 +16,7 @@ from clearwatt.runs.work import MULTIPLY_ADDS
 from clearwatt.training.fleet import Job, Training, train
 from clearwatt.training.networks import Params, Predictor
 
-Learning = Literal["frozen", "fine-tuned", "retrained"]
+UpdateMode = Literal["frozen", "fine-tuned", "retrained"]
 
 EPOCHS = Training(epochs=10, patience=None)
 """Few epochs: samples an hour apart are similar, so early stopping on a random part of them stops
@@ -38,7 +38,7 @@ class PlainNetwork(Peer):
         training: of a model from scratch, and of a fine-tuning.
     """
 
-    learning: Learning = "frozen"
+    learning: UpdateMode = "frozen"
     every: int = 3_000
     width: int = 64
     layers: int = 3

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
-from clearwatt.experiment.report.tables import COMPONENTS, INSTANCES, Component, Table, row_name
+from clearwatt.experiment.report.tables import COMPONENTS, INSTANCES, Table, row_name
+from clearwatt.strategies import ComponentName
 
 REGULARISED = ("E", "F")
 REPLAY = ("Ra", "Re", "ReD", "G")
@@ -32,7 +33,7 @@ _PLURAL = {FindingVerdict.HOLDS: "hold", FindingVerdict.FAILS: "do not hold"}
 class TableCell:
     """A cell of one of the two tables, by its mean."""
 
-    component: Component
+    component: ComponentName
     row: str
     metric: str
 
@@ -64,7 +65,7 @@ class Finding:
         return {"claim": self.claim, "verdict": self.verdict.value, "evidence": self.evidence}
 
 
-def findings(tables: Mapping[Component, Table]) -> tuple[Finding, ...]:
+def findings(tables: Mapping[ComponentName, Table]) -> tuple[Finding, ...]:
     """Test the paper's findings.
 
     Args:
@@ -116,7 +117,7 @@ def _claims() -> list[tuple[str, list[ClaimTest]]]:
 
 
 def _rows(
-    component: Component, metric: str, lower: Sequence[str], upper: Sequence[str]
+    component: ComponentName, metric: str, lower: Sequence[str], upper: Sequence[str]
 ) -> ClaimTest:
     return ClaimTest(
         about=f"{_SHORT[metric]} of {_NOUN[component]}",
@@ -137,7 +138,7 @@ class _TestResult:
 
 
 def _test_finding(
-    claim: str, tests: Sequence[ClaimTest], tables: Mapping[Component, Table]
+    claim: str, tests: Sequence[ClaimTest], tables: Mapping[ComponentName, Table]
 ) -> Finding:
     """A finding fails if one test fails; it is unknown if one test is and none fails."""
     outcomes = [_run_test(test, tables) for test in tests]
@@ -155,7 +156,7 @@ def _evidence(outcomes: Sequence[_TestResult], verdict: FindingVerdict) -> str:
     return f"{decisive}; it does hold for {'; '.join(others)}" if others else decisive
 
 
-def _run_test(test: ClaimTest, tables: Mapping[Component, Table]) -> _TestResult:
+def _run_test(test: ClaimTest, tables: Mapping[ComponentName, Table]) -> _TestResult:
     lower, upper = _means(test.lower, tables), _means(test.upper, tables)
     known = {**lower, **upper}
     missing = [cell for cell in (*test.lower, *test.upper) if cell not in known]
@@ -169,7 +170,7 @@ def _run_test(test: ClaimTest, tables: Mapping[Component, Table]) -> _TestResult
 
 
 def _explain_missing(
-    missing: Sequence[TableCell], about: str, tables: Mapping[Component, Table]
+    missing: Sequence[TableCell], about: str, tables: Mapping[ComponentName, Table]
 ) -> str:
     """Which rows were not run, and which were run but lack this figure."""
     absent = [cell.row for cell in missing if cell.row not in tables[cell.component].rows]
@@ -197,6 +198,8 @@ def _closest_pair(
     return f"{text}, as in {len(pairs) - below} of {len(pairs)} pairs" if len(pairs) > 1 else text
 
 
-def _means(cells: Sequence[TableCell], tables: Mapping[Component, Table]) -> dict[TableCell, float]:
+def _means(
+    cells: Sequence[TableCell], tables: Mapping[ComponentName, Table]
+) -> dict[TableCell, float]:
     means = {cell: tables[cell.component].mean(cell.row, cell.metric) for cell in cells}
     return {cell: mean for cell, mean in means.items() if mean is not None}

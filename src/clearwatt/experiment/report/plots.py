@@ -7,16 +7,10 @@ from itertools import combinations
 
 from clearwatt.experiment.records import ComponentScore, TrialRecord
 from clearwatt.experiment.report.palette import colour
-from clearwatt.experiment.report.tables import (
-    BASELINES,
-    COMPONENT_METRICS,
-    Component,
-    Metric,
-    Table,
-    row_name,
-)
+from clearwatt.experiment.report.tables import BASELINES, COMPONENT_METRICS, Metric, Table, row_name
 from clearwatt.experiment.results import Results
 from clearwatt.report.plots import Figure, Panel, plotly_text
+from clearwatt.strategies import ComponentName
 
 _AXES = COMPONENT_METRICS[:3]
 
@@ -36,7 +30,7 @@ _LABELS = (
 )
 
 
-def stability_panels(results: Results, table: Table, component: Component) -> list[Panel]:
+def stability_panels(results: Results, table: Table, component: ComponentName) -> list[Panel]:
     """FE, PE and FR in pairs: a dot per entity, a label at the mean of an instance."""
     return [
         Panel(
@@ -48,7 +42,7 @@ def stability_panels(results: Results, table: Table, component: Component) -> li
 
 
 def _plane(
-    results: Results, table: Table, component: Component, *, across: Metric, up: Metric
+    results: Results, table: Table, component: ComponentName, *, across: Metric, up: Metric
 ) -> Figure:
     dots = [_dots(results.trials_of(row), component, across, up) for row in results.instances]
     means = [
@@ -74,7 +68,7 @@ def _scale(scores: Sequence[ComponentScore], metric: Metric) -> Figure:
 
 
 def _dots(
-    trials: Sequence[TrialRecord], component: Component, across: Metric, up: Metric
+    trials: Sequence[TrialRecord], component: ComponentName, across: Metric, up: Metric
 ) -> Figure:
     scores = [_score(trial, component) for trial in trials]
     return {
@@ -111,7 +105,7 @@ def _mean(table: Table, row: str, *, across: Metric, up: Metric) -> Figure:
     }
 
 
-def _score(trial: TrialRecord, component: Component) -> ComponentScore:
+def _score(trial: TrialRecord, component: ComponentName) -> ComponentScore:
     return trial.autoencoder if component == "autoencoder" else trial.predictor
 
 

@@ -14,7 +14,6 @@ from clearwatt.experiment.report.tables import (
     COMPONENTS,
     INTERVAL_METRICS,
     OPERATION_METRICS,
-    Component,
     Metric,
     Spread,
     Table,
@@ -22,6 +21,7 @@ from clearwatt.experiment.report.tables import (
 )
 from clearwatt.experiment.results import Results
 from clearwatt.report.formatting import format_duration
+from clearwatt.strategies import ComponentName
 
 KEPT = 0.8
 """Least coverage of the 90 % interval in the days after an update."""
@@ -32,7 +32,7 @@ _TITLES = {
 }
 
 
-def component_table(results: Results, component: Component) -> Table:
+def component_table(results: Results, component: ComponentName) -> Table:
     """One of the paper's two result tables."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in BASELINES:
@@ -126,7 +126,7 @@ def _both(scored: TrialRecord | BaselineRecord) -> dict[str, Spread]:
     }
 
 
-def _part(scored: TrialRecord | BaselineRecord, component: Component) -> ComponentScore:
+def _part(scored: TrialRecord | BaselineRecord, component: ComponentName) -> ComponentScore:
     return scored.autoencoder if component == "autoencoder" else scored.predictor
 
 
@@ -207,7 +207,7 @@ def _only(results: Results, kind: str) -> Results:
     )
 
 
-def _own_note(rows: Mapping[str, Mapping[str, Spread]], component: Component) -> str:
+def _own_note(rows: Mapping[str, Mapping[str, Spread]], component: ComponentName) -> str:
     """What the row of the adaptive forecaster is, if there is one."""
     if ADAPTIVE not in rows:
         return ""
@@ -219,7 +219,7 @@ def _own_note(rows: Mapping[str, Mapping[str, Spread]], component: Component) ->
     )
 
 
-def _validation_note(results: Results, component: Component) -> str:
+def _validation_note(results: Results, component: ComponentName) -> str:
     parts = []
     for key in reversed(BASELINES):
         own = [each for each in results.baselines if each.baseline == key]

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from clearwatt.experiment.records import ADAPTIVE
+from clearwatt.strategies import ComponentName
 
-Component = Literal["autoencoder", "predictor"]
-COMPONENTS: tuple[Component, ...] = ("autoencoder", "predictor")
+COMPONENTS: tuple[ComponentName, ...] = ("autoencoder", "predictor")
 
 BASELINES = ("U", "L")
 INSTANCES = ("E", "F", "Ra", "Re", "ReD", "G")

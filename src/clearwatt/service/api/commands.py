@@ -8,7 +8,7 @@ from typing import Any
 
 from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.base import Accepted
-from clearwatt.service.api.schemas.commands import Item
+from clearwatt.service.api.schemas.commands import ReadingKey
 from clearwatt.service.api.security.auth import Caller
 from clearwatt.service.records import Command, CommandKind, Flag, StoredVersion, VersionStatus
 from clearwatt.service.registry import UnknownIdError
@@ -49,7 +49,7 @@ def command_version(
 
 
 def command_readings(
-    app: AppContext, caller: Caller, kind: CommandKind, *, items: Sequence[Item], reason: str
+    app: AppContext, caller: Caller, kind: CommandKind, *, items: Sequence[ReadingKey], reason: str
 ) -> list[Accepted]:
     """Add commands to release or drop quarantined readings: one per entity, all checked first."""
     times: defaultdict[str, set[int]] = defaultdict(set)
@@ -72,7 +72,7 @@ def find_version(app: AppContext, version: str) -> StoredVersion:
     return found
 
 
-def _check_quarantined(app: AppContext, item: Item) -> None:
+def _check_quarantined(app: AppContext, item: ReadingKey) -> None:
     number = app.registry.entity(item.entity).number
     found = app.store.readings(number, start=item.time, end=item.time + 1)
     if not len(found.flags) or found.flags[0] != Flag.QUARANTINED:

@@ -41,8 +41,8 @@ from clearwatt.service.api.schemas.weather import WeatherReceipt
 from clearwatt.service.api.schemas.zones import NewZone, ZoneAnswer, ZoneList
 from clearwatt.service.client.connection import (
     Connection,
-    Json,
-    Query,
+    JsonObject,
+    QueryValues,
     RetryCallback,
     ServiceError,
     ServiceUnreachableError,
@@ -51,7 +51,7 @@ from clearwatt.service.times import text
 
 __all__ = ["Client", "Series", "ServiceError", "ServiceUnreachableError", "stamp"]
 
-Time = datetime | str
+TimeLike = datetime | str
 """An aware datetime, or RFC 3339 text."""
 
 
@@ -60,7 +60,7 @@ class Series:
     """Readings of one entity: one value per time, None for a missing one."""
 
     entity: str
-    times: Sequence[Time]
+    times: Sequence[TimeLike]
     values: Sequence[float | None]
 
 
@@ -129,7 +129,7 @@ class Client:
         offset: int = 0,
     ) -> EntityPage:
         """One page of entities, with the total count."""
-        query: Query = {"zone": zone, "state": state, "limit": limit, "offset": offset}
+        query: QueryValues = {"zone": zone, "state": state, "limit": limit, "offset": offset}
         return EntityPage.model_validate(self._http.get("/v1/entities", query))
 
     def entity(self, entity: str) -> EntityAnswer:
@@ -147,8 +147,8 @@ class Client:
         self,
         zone: str,
         *,
-        issued_at: Time,
-        times: Sequence[Time],
+        issued_at: TimeLike,
+        times: Sequence[TimeLike],
         values: Mapping[str, Sequence[float | None]],
     ) -> WeatherReceipt:
         """Send a weather forecast of a zone: one list of values per variable."""
@@ -179,7 +179,7 @@ class Client:
         content = {"series": columns, "on_error": on_error}
         return BatchReceipt.model_validate(self._http.post("/v1/measurements", content))
 
-    def measurements(self, entity: str, *, start: Time, end: Time) -> MeasurementSeries:
+    def measurements(self, entity: str, *, start: TimeLike, end: TimeLike) -> MeasurementSeries:
         """Current readings of an entity with start <= time < end."""
         query = {"entity": entity, "start": stamp(start), "end": stamp(end)}
         return MeasurementSeries.model_validate(self._http.get("/v1/measurements", query))
@@ -190,15 +190,15 @@ class Client:
         self,
         entities: Sequence[str],
         *,
-        start: Time | None = None,
-        end: Time | None = None,
+        start: TimeLike | None = None,
+        end: TimeLike | None = None,
         levels: Sequence[float] | None = None,
     ) -> ForecastList:
         """Forecasts of entities with start <= time < end, with sources and model versions.
 
         ``levels`` selects the quantiles; None: the service's default levels, (): no quantiles.
         """
-        query: Query = {
+        query: QueryValues = {
             "entity": list(entities),
             "start": _stamp(start),
             "end": _stamp(end),
@@ -208,14 +208,14 @@ class Client:
         return ForecastList.model_validate(self._http.get("/v1/forecasts", query))
 
     def zone_forecasts(
-        self, zone: str, *, start: Time | None = None, end: Time | None = None
+        self, zone: str, *, start: TimeLike | None = None, end: TimeLike | None = None
     ) -> ForecastList:
         """Forecasts of every entity of a zone."""
         query = {"zone": zone, "start": _stamp(start), "end": _stamp(end)}
         return ForecastList.model_validate(self._http.get("/v1/forecasts", query))
 
     def vintages(
-        self, entity: str, *, start: Time, end: Time, issued_before: Time | None = None
+        self, entity: str, *, start: TimeLike, end: TimeLike, issued_before: TimeLike | None = None
     ) -> VintageList:
         """Forecasts issued in the past for start <= time < end, with their models."""
         query = {
@@ -226,9 +226,11 @@ class Client:
         }
         return VintageList.model_validate(self._http.get("/v1/forecasts/vintages", query))
 
-    def signals(self, entity: str, *, start: Time, end: Time, points: int = 1000) -> SignalAnswer:
+    def signals(
+        self, entity: str, *, start: TimeLike, end: TimeLike, points: int = 1000
+    ) -> SignalAnswer:
         """Readings, forecasts, errors and thresholds of an entity over time."""
-        query: Query = {
+        query: QueryValues = {
             "entity": entity,
             "start": stamp(start),
             "end": stamp(end),
@@ -243,8 +245,8 @@ class Client:
         *,
         entity: str | None = None,
         zone: str | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
+        start: TimeLike | None = None,
+        end: TimeLike | None = None,
     ) -> Accepted:
         """Train the first model of an entity, or of every waiting entity of a zone."""
         window = {"start": _stamp(start), "end": _stamp(end)}
@@ -261,7 +263,7 @@ class Client:
         limit: int = 100,
     ) -> EventPage:
         """Events, newest first; with ``after`` those after that number, oldest first."""
-        query: Query = {
+        query: QueryValues = {
             "zone": zone,
             "entity": entity,
             "kind": list(kinds) or None,
@@ -310,7 +312,7 @@ class Client:
             self._http.put(f"{_owner(entity, zone)}/approval", {"required": required})
         )
 
-    def exclude(self, entity: str, *, start: Time, end: Time, reason: str) -> Accepted:
+    def exclude(self, entity: str, *, start: TimeLike, end: TimeLike, reason: str) -> Accepted:
         """Exclude start <= time < end from learning, also from what was learned before."""
         content = {"start": stamp(start), "end": stamp(end), "reason": reason}
         return Accepted.model_validate(
@@ -327,20 +329,20 @@ class Client:
             self._http.get("/v1/quarantine", {"entity": entity, "limit": limit})
         )
 
-    def release(self, readings: Sequence[tuple[str, Time]]) -> AcceptedList:
+    def release(self, readings: Sequence[tuple[str, TimeLike]]) -> AcceptedList:
         """Accept quarantined readings (entity, time) for learning."""
         return AcceptedList.model_validate(
             self._http.post("/v1/quarantine/release", _readings(readings))
         )
 
-    def drop(self, readings: Sequence[tuple[str, Time]]) -> AcceptedList:
+    def drop(self, readings: Sequence[tuple[str, TimeLike]]) -> AcceptedList:
         """Discard quarantined readings (entity, time)."""
         return AcceptedList.model_validate(
             self._http.post("/v1/quarantine/drop", _readings(readings))
         )
 
 
-def stamp(time: Time) -> str:
+def stamp(time: TimeLike) -> str:
     """A time as RFC 3339 text; text is returned unchanged."""
     if isinstance(time, str):
         return time
@@ -349,7 +351,7 @@ def stamp(time: Time) -> str:
     return text(time.timestamp())
 
 
-def _stamp(time: Time | None) -> str | None:
+def _stamp(time: TimeLike | None) -> str | None:
     return None if time is None else stamp(time)
 
 
@@ -376,5 +378,5 @@ def _owner(entity: str | None, zone: str | None) -> str:
     return f"/v1/zones/{_part(zone)}" if zone is not None else f"/v1/entities/{_part(entity or '')}"
 
 
-def _readings(readings: Sequence[tuple[str, Time]]) -> Json:
+def _readings(readings: Sequence[tuple[str, TimeLike]]) -> JsonObject:
     return {"items": [{"entity": entity, "time": stamp(time)} for entity, time in readings]}

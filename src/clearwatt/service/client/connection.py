@@ -12,8 +12,8 @@ from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraErr
 if TYPE_CHECKING:
     import httpx
 
-Json = dict[str, Any]
-Query = Mapping[str, str | int | float | list[str] | None]
+JsonObject = dict[str, Any]
+QueryValues = Mapping[str, str | int | float | list[str] | None]
 RetryCallback = Callable[[ClearwattError, float], None]
 """Called with the error and the seconds until the next try."""
 
@@ -73,15 +73,15 @@ class Connection:
         """Close the connection."""
         self._http.close()
 
-    def get(self, path: str, query: Query | None = None) -> Json:
+    def get(self, path: str, query: QueryValues | None = None) -> JsonObject:
         """GET a path; parameters that are None are left out."""
         return self._call("GET", path, query=query)
 
-    def post(self, path: str, content: Mapping[str, Any] | None = None) -> Json:
+    def post(self, path: str, content: Mapping[str, Any] | None = None) -> JsonObject:
         """POST a JSON object."""
         return self._call("POST", path, content=content)
 
-    def put(self, path: str, content: Mapping[str, Any]) -> Json:
+    def put(self, path: str, content: Mapping[str, Any]) -> JsonObject:
         """PUT a JSON object."""
         return self._call("PUT", path, content=content)
 
@@ -90,9 +90,9 @@ class Connection:
         method: str,
         path: str,
         *,
-        query: Query | None = None,
+        query: QueryValues | None = None,
         content: Mapping[str, Any] | None = None,
-    ) -> Json:
+    ) -> JsonObject:
         began = time.monotonic()
         wait = FIRST_WAIT
         while True:
@@ -112,9 +112,9 @@ class Connection:
         method: str,
         path: str,
         *,
-        query: Query | None,
+        query: QueryValues | None,
         content: Mapping[str, Any] | None,
-    ) -> Json | _TemporaryFailure:
+    ) -> JsonObject | _TemporaryFailure:
         import httpx
 
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
@@ -163,7 +163,7 @@ def _retry_after(response: httpx.Response) -> float:
     return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
 
 
-def _json(response: httpx.Response) -> Json:
+def _json(response: httpx.Response) -> JsonObject:
     try:
         answer = response.json()
     except ValueError:

@@ -11,8 +11,7 @@ import pandas as pd
 
 from clearwatt.data import Dataset
 from clearwatt.errors import ConfigurationError
-from clearwatt.service.records import READING, Readings, WeatherIssue, Zone
-from clearwatt.service.records import Entity as ServiceEntity
+from clearwatt.service.records import READING, Readings, RegisteredEntity, WeatherIssue, Zone
 
 ISSUE_HOUR = 6
 """Hour of issue (UTC) of a weather forecast, which reaches to the end of the next day."""
@@ -41,10 +40,10 @@ def zones_of(dataset: Dataset, settings: dict[str, object] | None = None) -> lis
     ]
 
 
-def entities_of(dataset: Dataset) -> list[ServiceEntity]:
+def entities_of(dataset: Dataset) -> list[RegisteredEntity]:
     """The entities of a data set as records to register, in the order of its columns."""
     return [
-        ServiceEntity(
+        RegisteredEntity(
             id=entity.name,
             zone=entity.zone,
             kind=entity.kind.value,

@@ -34,7 +34,7 @@ from clearwatt.service.records import Readings, WeatherIssue
 from clearwatt.service.times import seconds as parse_seconds
 from clearwatt.service.times import text, texts
 
-Stage = Literal["history", "warm-up", "live"]
+ReplayStage = Literal["history", "warm-up", "live"]
 
 WARMUP_SHARE = 10_000 / 67_764
 """Share of a data set used for the warm-up, as in the paper."""
@@ -87,7 +87,7 @@ class Plan:
 class ReplayProgress:
     """Progress of a replay: position in the data set and counts of readings sent."""
 
-    stage: Stage
+    stage: ReplayStage
     time: int
     start: int
     end: int
@@ -168,7 +168,7 @@ class Replay:
         while first and self._issues and self._issues[0].issued_at < since:
             self._issues.popleft()
 
-    def _play(self, stage: Stage, first: int, stop: int) -> Iterator[ReplayProgress]:
+    def _play(self, stage: ReplayStage, first: int, stop: int) -> Iterator[ReplayProgress]:
         together = self._steps_at_once(stage)
         began, start = time.monotonic(), first
         while first < stop:
@@ -182,7 +182,7 @@ class Replay:
             yield self._progress(stage, until - 1)
             first = until
 
-    def _steps_at_once(self, stage: Stage) -> int:
+    def _steps_at_once(self, stage: ReplayStage) -> int:
         plan = self._plan if stage == "live" else Plan()
         together = plan.steps_at_once(self._step, len(self._dataset.entities))
         return max(together, -(-self._plan.disorder.within // self._step))
@@ -240,7 +240,7 @@ class Replay:
         """Whether a zone has models; entities without history may have none."""
         return self._client.zone(zone).state in ("learning", "held")
 
-    def _progress(self, stage: Stage, at: int) -> ReplayProgress:
+    def _progress(self, stage: ReplayStage, at: int) -> ReplayProgress:
         return ReplayProgress(
             stage=stage,
             time=int(self._times[at]),

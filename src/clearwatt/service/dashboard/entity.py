@@ -14,7 +14,7 @@ from clearwatt.service.api.schemas.entities import EntityAnswer
 from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
 from clearwatt.service.dashboard.drawing import first_look
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.records import Entity
+from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.views.accuracy import accuracy_warnings
 
@@ -53,7 +53,7 @@ def show_event(app: App, request: Request, entity: Id, number: int) -> HTMLRespo
     return page(request, "entity_event.html", context)
 
 
-def _context(app: AppContext, entity: Entity) -> dict[str, Any]:
+def _context(app: AppContext, entity: RegisteredEntity) -> dict[str, Any]:
     store, zone = app.store, app.registry.zone(entity.zone)
     status = store.status(zone.id)
     return {
@@ -77,7 +77,7 @@ def _context(app: AppContext, entity: Entity) -> dict[str, Any]:
     }
 
 
-def _first_look(app: AppContext, entity: Entity, context: dict[str, Any]) -> Markup:
+def _first_look(app: AppContext, entity: RegisteredEntity, context: dict[str, Any]) -> Markup:
     if context["span"] is None:
         return Markup("")
     end = context["span"][1] + context["zone"].step

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from clearwatt.service.api.context import App
 from clearwatt.service.api.fleet_selection import Selection, select
-from clearwatt.service.api.schemas.entities import Kind
+from clearwatt.service.api.schemas.entities import KindName
 from clearwatt.service.api.schemas.fleet import FleetQuery
 from clearwatt.service.dashboard.drawing import bar, sparkline, trend
 from clearwatt.service.dashboard.rendering import page
@@ -62,7 +62,7 @@ def show_fleet(app: App, request: Request) -> HTMLResponse:
         "found": found,
         "columns": [(each.name, *_sorting(each, query)) for each in COLUMNS],
         "zones": sorted(app.registry.roster.zones),
-        "kinds": get_args(Kind),
+        "kinds": get_args(KindName),
         "states": get_args(FleetState),
         "pages": dict(_pages(query, found)),
         "link": lambda **changes: link(query, changes),

@@ -13,7 +13,7 @@ from clearwatt.arrays import Float64Array
 from clearwatt.service.forecasting.coverage import Inputs
 from clearwatt.service.forecasting.deployed import DeployedZone
 from clearwatt.service.forecasting.fallback import Source, substitute
-from clearwatt.service.records import Entity, Vintage, Zone
+from clearwatt.service.records import RegisteredEntity, Vintage, Zone
 from clearwatt.service.store import Store
 from clearwatt.service.times import text
 
@@ -29,7 +29,7 @@ LevelQuantiles = Mapping[float, Float64Array]
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
 
-class Step(NamedTuple):
+class ForecastStep(NamedTuple):
     """One step of a forecast; ``value`` is None if even the fallback has none."""
 
     time: int
@@ -73,12 +73,12 @@ class EntityForecast:
     levels: tuple[float, ...] = ()
     quantiles: npt.NDArray[np.float32] | None = None
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ForecastStep]:
         """The steps, one by one."""
         labels = [source.label for source in Source]
         rows = zip(self.times.tolist(), self.values.tolist(), self.sources.tolist(), strict=True)
         for moment, value, source in rows:
-            yield Step(moment, None if source == Source.NONE else value, labels[source])
+            yield ForecastStep(moment, None if source == Source.NONE else value, labels[source])
 
     @property
     def vintage(self) -> Vintage:
@@ -104,7 +104,7 @@ class ZoneRequest:
     """
 
     zone: Zone
-    entities: tuple[Entity, ...]
+    entities: tuple[RegisteredEntity, ...]
     times: npt.NDArray[np.int64]
     deployed: DeployedZone
     inputs: Inputs | None
@@ -177,7 +177,11 @@ class ZoneRequest:
         return found[:, len(x) - int(inputs.complete.sum()) :]
 
     def _forecast(
-        self, store: Store, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
+        self,
+        store: Store,
+        entity: RegisteredEntity,
+        scaled: Float64Array | None,
+        gaps: tuple[Missing, ...],
     ) -> EntityForecast:
         missing, values = self._model_values(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
@@ -205,7 +209,7 @@ class ZoneRequest:
         )
 
     def _model_values(
-        self, entity: Entity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
+        self, entity: RegisteredEntity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
     ) -> tuple[tuple[Missing, ...], Float64Array]:
         """The gaps, and the model's values in the unit of power, NaN where it has none."""
         ends = int(self.times[0]), int(self.times[-1])

@@ -17,8 +17,8 @@ from clearwatt.errors import ClearwattError
 from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.records import WeatherIssue, Zone
 from clearwatt.service.store import Store
+from clearwatt.service.times import Times
 
-Times = npt.NDArray[np.int64]
 UNISSUED = -1
 KEPT = 8
 """Ranges cached per zone: requests for entities of a zone often share the range."""

@@ -12,15 +12,15 @@ import pandas as pd
 
 from clearwatt.arrays import Float64Array
 from clearwatt.errors import ClearwattError
-from clearwatt.service.records import Entity, Flag
+from clearwatt.service.records import Flag, RegisteredEntity
 from clearwatt.service.store import Store
+from clearwatt.service.times import Times
 
 DAY = 86_400
 CLIMATOLOGY_DAYS = 28
 _FAR_FUTURE = 2**40
 _USABLE = (Flag.ACCEPTED, Flag.RELEASED)
 
-Times = npt.NDArray[np.int64]
 _log = logging.getLogger(__name__)
 
 
@@ -48,7 +48,9 @@ class Substitute:
     reason: str | None = None
 
 
-def substitute(store: Store, entity: Entity, times: Times, *, timezone: str = "UTC") -> Substitute:
+def substitute(
+    store: Store, entity: RegisteredEntity, times: Times, *, timezone: str = "UTC"
+) -> Substitute:
     """Fallback forecasts for times (n, ascending) from stored readings; never raises.
 
     Same time yesterday, else same time last week, else the mean by hour of day (on the zone's

@@ -16,7 +16,7 @@ from clearwatt.service.forecasting.deployed import DeployedZone
 from clearwatt.service.forecasting.deployments import Deployments
 from clearwatt.service.forecasting.library import Files
 from clearwatt.service.forecasting.recorder import Recorder
-from clearwatt.service.records import Entity, ServiceEvent, Zone
+from clearwatt.service.records import RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import Store
 from clearwatt.service.times import text
@@ -103,7 +103,7 @@ class ForecastService:
     def _request(
         self,
         zone: Zone,
-        entities: Sequence[Entity],
+        entities: Sequence[RegisteredEntity],
         span: tuple[int, int],
         levels: Sequence[float],
     ) -> ZoneRequest:
@@ -118,9 +118,9 @@ class ForecastService:
             zone, tuple(entities), times, deployed, inputs, lead_in, self._clock(), tuple(levels)
         )
 
-    def _by_zone(self, names: Sequence[str]) -> dict[str, list[Entity]]:
+    def _by_zone(self, names: Sequence[str]) -> dict[str, list[RegisteredEntity]]:
         """The requested entities, each once, by zone."""
-        grouped: dict[str, list[Entity]] = {}
+        grouped: dict[str, list[RegisteredEntity]] = {}
         for name in dict.fromkeys(names):
             entity = self._registry.entity(name)
             grouped.setdefault(entity.zone, []).append(entity)

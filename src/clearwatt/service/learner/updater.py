@@ -17,10 +17,10 @@ from typing import Literal, Protocol, get_args
 
 from clearwatt.compute import ATTEMPTS, Executor, Worker, WorkSpec, cores, executor, require_ray
 from clearwatt.errors import ClearwattError, ConfigurationError, require_whole
-from clearwatt.training.fleet import Job, Trained, train
+from clearwatt.training.fleet import Job, train
+from clearwatt.training.streams import TrainingResults
 
 UpdaterName = Literal["processes", "ray"]
-Results = list[Trained]
 
 NICENESS = 10
 """Lowers the priority of training below forecasts and the evaluation of readings."""
@@ -54,7 +54,9 @@ class Updater:
         address: str | None = None,
     ) -> None:
         workers = check_updater(name, workers, address)
-        self._queue: SimpleQueue[tuple[tuple[Job, ...], Future[Results]] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[tuple[Job, ...], Future[TrainingResults]] | None] = (
+            SimpleQueue()
+        )
         self._closing = threading.Event()
         backends: list[_TrainingBackend] = [_WorkerProcess() for _ in range(workers)]
         if name == "ray":
@@ -72,9 +74,9 @@ class Updater:
         """Number of trainings that wait for a worker."""
         return self._queue.qsize()
 
-    def submit(self, jobs: Sequence[Job]) -> Future[Results]:
+    def submit(self, jobs: Sequence[Job]) -> Future[TrainingResults]:
         """Train jobs together; the future holds the results in their order, or an error."""
-        future: Future[Results] = Future()
+        future: Future[TrainingResults] = Future()
         if self._closing.is_set():
             future.set_exception(UpdaterClosedError("the updater is closed"))
         else:
@@ -116,7 +118,9 @@ def check_updater(name: str, workers: int | None = None, address: str | None = N
     return workers
 
 
-def _settle(future: Future[Results], backend: _TrainingBackend, jobs: tuple[Job, ...]) -> None:
+def _settle(
+    future: Future[TrainingResults], backend: _TrainingBackend, jobs: tuple[Job, ...]
+) -> None:
     try:
         trained = backend.train(jobs)
     except Exception as error:
@@ -125,7 +129,7 @@ def _settle(future: Future[Results], backend: _TrainingBackend, jobs: tuple[Job,
         future.set_result(trained)
 
 
-def _train(niceness: int, jobs: tuple[Job, ...]) -> Results:
+def _train(niceness: int, jobs: tuple[Job, ...]) -> TrainingResults:
     """Train in a worker; the priority of its process is lowered once."""
     os.nice(max(0, niceness - os.nice(0)))
     return train(jobs)
@@ -134,7 +138,7 @@ def _train(niceness: int, jobs: tuple[Job, ...]) -> Results:
 class _TrainingBackend(Protocol):
     """Trains jobs on this machine or on a cluster."""
 
-    def train(self, jobs: tuple[Job, ...]) -> Results:
+    def train(self, jobs: tuple[Job, ...]) -> TrainingResults:
         """Train jobs; repeated up to `ATTEMPTS` times if a worker is lost."""
 
     def give_up(self) -> None:
@@ -153,7 +157,7 @@ class _WorkerProcess:
         self._worker: Worker | None = None
         self._open = True
 
-    def train(self, jobs: tuple[Job, ...]) -> Results:
+    def train(self, jobs: tuple[Job, ...]) -> TrainingResults:
         for attempt in range(1, ATTEMPTS + 1):
             worker = self._ensure_worker()
             worker.begin(0, jobs, self._spec)
@@ -161,7 +165,7 @@ class _WorkerProcess:
             if outcome is not None:
                 if outcome.error is not None:
                     raise outcome.error
-                trained: Results = outcome.value
+                trained: TrainingResults = outcome.value
                 return trained
             self.end()
             if self._open:
@@ -200,7 +204,7 @@ class _Cluster:
         self._exit = ExitStack()
         self._joined: Executor | None = None
 
-    def train(self, jobs: tuple[Job, ...]) -> Results:
+    def train(self, jobs: tuple[Job, ...]) -> TrainingResults:
         for attempt in range(1, ATTEMPTS + 1):
             compute = self._executor()
             try:

@@ -23,11 +23,11 @@ from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
 from clearwatt.service.learner.updater import UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
-from clearwatt.service.records import Command, Entity, Entry, Outcome, ServiceEvent, Zone
+from clearwatt.service.records import Command, Entry, Outcome, RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 from clearwatt.training.fleet import Job, Trained
-from clearwatt.training.streams import Stream
+from clearwatt.training.streams import Stream, TrainingResults
 
 CROWD = 2
 """Number of waiting trainings from which on no further zone begins its warm-up. This limits memory
@@ -47,7 +47,9 @@ class Learning(Protocol):
     def due_checkpoint(self) -> bool:
         """Whether applying the entries since the last checkpoint again would take long."""
 
-    def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+    def apply(
+        self, entries: Sequence[Entry], entities: Sequence[RegisteredEntity]
+    ) -> Stream[Outcome]:
         """Apply entries; yields training jobs, returns the outcome."""
 
     def save(self, folder: Path) -> None:
@@ -71,7 +73,7 @@ class Trainer(Protocol):
     def waiting(self) -> int:
         """Number of trainings that wait for a worker."""
 
-    def submit(self, jobs: Sequence[Job]) -> Future[list[Trained]]:
+    def submit(self, jobs: Sequence[Job]) -> Future[TrainingResults]:
         """Submit jobs to be trained together."""
 
 
@@ -101,7 +103,7 @@ class ZoneLearner:
         self._learning: Learning | None = None
         self._stream: Stream[Outcome] | None = None
         self._jobs: tuple[Job, ...] = ()
-        self._training: Future[list[Trained]] | None = None
+        self._training: Future[TrainingResults] | None = None
         self._outcome: Outcome | None = None
         self._status: ZoneStatus | None = None
         self._complaint: str | None = None
@@ -214,7 +216,7 @@ class ZoneLearner:
         self._advance(self._stream, None, head=head)
 
     def _advance(
-        self, stream: Stream[Outcome], trained: list[Trained] | None, *, head: int
+        self, stream: Stream[Outcome], trained: TrainingResults | None, *, head: int
     ) -> None:
         try:
             self._jobs = next(stream) if trained is None else stream.send(trained)
@@ -229,7 +231,7 @@ class ZoneLearner:
             self._training = self.context.trainer.submit(self._jobs)
             self._training.add_done_callback(lambda _: self.context.wake())
 
-    def _training_result(self) -> list[Trained]:
+    def _training_result(self) -> TrainingResults:
         """The trained models; a training that fails leaves the models as they are."""
         training, self._training = self._training, None
         jobs, self._jobs = self._jobs, ()  # a hundred of them are as large as the zone itself

@@ -14,12 +14,12 @@ from pathlib import Path
 from clearwatt.service.records import (
     Command,
     DeployedSnapshot,
-    Entity,
     Entry,
     IntervalSnapshot,
     Outcome,
     Readings,
     Receipt,
+    RegisteredEntity,
     ServiceEvent,
     SignalDay,
     StoredReading,
@@ -60,7 +60,7 @@ class Store(ABC):
         with self.write_session() as session:
             return registry.add_zone(session, zone)
 
-    def add_entities(self, entities: Sequence[Entity]) -> list[Entity]:
+    def add_entities(self, entities: Sequence[RegisteredEntity]) -> list[RegisteredEntity]:
         """Register entities and assign their numbers; repeating it changes nothing.
 
         All or nothing; ConflictError if one exists and differs, DataError if a zone is unknown.
@@ -73,7 +73,7 @@ class Store(ABC):
         with self.read_session() as session:
             return registry.zones(session)
 
-    def entities(self, zone: str | None = None) -> list[Entity]:
+    def entities(self, zone: str | None = None) -> list[RegisteredEntity]:
         """All entities, or a zone's, in order of their numbers."""
         with self.read_session() as session:
             return registry.entities(session, zone)

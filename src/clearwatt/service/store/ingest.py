@@ -22,7 +22,7 @@ from clearwatt.service.store.readings import (
 )
 from clearwatt.service.store.session import Session
 
-Member = tuple[str, str]
+EntityAndZone = tuple[str, str]
 """Ids of an entity and its zone."""
 
 
@@ -34,10 +34,10 @@ class EntityCache:
     extended it) costs only a redundant write.
     """
 
-    members: dict[int, Member] = field(default_factory=dict)
+    members: dict[int, EntityAndZone] = field(default_factory=dict)
     extents: dict[int, Extent] = field(default_factory=dict)
 
-    def find(self, session: Session, numbers: npt.NDArray[np.int32]) -> dict[int, Member]:
+    def find(self, session: Session, numbers: npt.NDArray[np.int32]) -> dict[int, EntityAndZone]:
         """The entities with these numbers."""
         wanted: list[int] = np.unique(numbers).tolist()
         if any(number not in self.members for number in wanted):
@@ -80,7 +80,7 @@ def add(
 def _additions(
     changed: Readings,
     new: Readings,
-    members: dict[int, Member],
+    members: dict[int, EntityAndZone],
     journals: dict[str, journal.Journal],
 ) -> Iterator[journal.Addition]:
     """One journal entry per zone, readings in the order of arrival."""
@@ -100,7 +100,7 @@ def _additions(
 
 
 def _corrections(
-    corrected: Readings, members: dict[int, Member], heads: dict[str, int], *, at: float
+    corrected: Readings, members: dict[int, EntityAndZone], heads: dict[str, int], *, at: float
 ) -> Iterator[ServiceEvent]:
     """One event per entity, without the values."""
     for number in np.unique(corrected["entity"]).tolist():

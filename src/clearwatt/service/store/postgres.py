@@ -24,7 +24,7 @@ try:
 except ImportError:
     raise MissingExtraError("psycopg", "postgres") from None
 
-Connection = psycopg.Connection[Row]
+PostgresConnection = psycopg.Connection[Row]
 
 TYPES: Mapping[str, str] = {
     "integer": "BIGINT",
@@ -55,7 +55,7 @@ class PostgresStore(Store):
         super().__init__()
         self._address = Address(url)
         self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
-        self._held: Connection | None = None
+        self._held: PostgresConnection | None = None
         try:
             with self.write_session() as session:
                 session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
@@ -115,7 +115,7 @@ class PostgresStore(Store):
         """Close every connection."""
         self._pool.close()
 
-    def _take_lock(self) -> Connection:
+    def _take_lock(self) -> PostgresConnection:
         with self._address.translate_errors():
             connection = self._address.connect()
             sql = "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))"
@@ -133,7 +133,7 @@ class PostgresSession(Session):
 
     locking = "FOR NO KEY UPDATE"
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection
 
     def rows(self, sql: str, *values: object) -> list[Row]:
@@ -211,7 +211,7 @@ class Address:
         host = self._parameters.get("host", "localhost")
         return f"postgresql database {self._parameters.get('dbname', '')!r} on {host}"
 
-    def connect(self) -> Connection:
+    def connect(self) -> PostgresConnection:
         """Open a connection with synchronous commits and time limits."""
         parameters: dict[str, Any] = {"connect_timeout": 10, **self._parameters}
         connection = psycopg.connect(autocommit=True, **parameters)
@@ -245,7 +245,7 @@ class Address:
         return text.replace(password, "***") if password else text
 
 
-def _usable(connection: Connection) -> bool:
+def _usable(connection: PostgresConnection) -> bool:
     """Whether a connection can be used again; pending data mean that the server closed it."""
     if connection.closed or connection.info.transaction_status != pq.TransactionStatus.IDLE:
         return False

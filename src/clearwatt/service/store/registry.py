@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from clearwatt.errors import DataError
-from clearwatt.service.records import Entity, Token, Zone
+from clearwatt.service.records import RegisteredEntity, Token, Zone
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.errors import ConflictError
@@ -43,12 +43,12 @@ def zones(session: Session) -> list[Zone]:
     return sorted(found, key=lambda zone: zone.id)
 
 
-def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
+def add_entities(session: Session, entities: Sequence[RegisteredEntity]) -> list[RegisteredEntity]:
     """Register entities; numbers ascend in the given order and are never reused."""
     taken = lock_counter(session, "entities")
     known = {entity.id: entity for entity in _entities_by_id(session, [e.id for e in entities])}
     _require_zones(session, {entity.zone for entity in entities})
-    new: list[Entity] = []
+    new: list[RegisteredEntity] = []
     for entity in entities:
         registered = known.get(entity.id)
         if registered is None:
@@ -63,7 +63,7 @@ def add_entities(session: Session, entities: Sequence[Entity]) -> list[Entity]:
     return [known[entity.id] for entity in entities]
 
 
-def entities(session: Session, zone: str | None) -> list[Entity]:
+def entities(session: Session, zone: str | None) -> list[RegisteredEntity]:
     """All entities, or a zone's, in order of their numbers."""
     if zone is None:
         rows = session.rows(f"{ENTITIES} ORDER BY number")
@@ -98,7 +98,7 @@ def _as_stored(zone: Zone) -> Zone:
     return replace(zone, settings=json.loads(dump_json(zone.settings)))
 
 
-def _entities_by_id(session: Session, ids: Sequence[str]) -> Iterable[Entity]:
+def _entities_by_id(session: Session, ids: Sequence[str]) -> Iterable[RegisteredEntity]:
     given = session.value_table(texts={"id": ids})
     sql = f"{ENTITIES} WHERE id IN (SELECT given.id FROM {given.sql})"
     return map(_entity, session.rows(sql, *given.values))
@@ -110,7 +110,7 @@ def _require_zones(session: Session, wanted: set[str]) -> None:
         raise DataError(f"there is no zone {unknown[0]!r}; register it before its entities")
 
 
-def _require_equal(registered: Entity, entity: Entity) -> None:
+def _require_equal(registered: RegisteredEntity, entity: RegisteredEntity) -> None:
     if replace(registered, number=-1) != replace(entity, number=-1):
         raise ConflictError(
             f"entity {entity.id!r} exists and differs: {registered} is registered; "
@@ -118,6 +118,6 @@ def _require_equal(registered: Entity, entity: Entity) -> None:
         )
 
 
-def _entity(row: Row) -> Entity:
+def _entity(row: Row) -> RegisteredEntity:
     identity, zone, kind, capacity, unit, name, extra, number = row
-    return Entity(identity, zone, kind, capacity, unit, name, json.loads(extra), number)
+    return RegisteredEntity(identity, zone, kind, capacity, unit, name, json.loads(extra), number)

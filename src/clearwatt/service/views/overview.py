@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from clearwatt.service.learner.supervisor import Health
-from clearwatt.service.records import Entity, Zone
+from clearwatt.service.records import RegisteredEntity, Zone
 from clearwatt.service.registry import Registry, Roster
 from clearwatt.service.status import EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
@@ -56,7 +56,7 @@ class Alert(NamedTuple):
 class EntityOverview:
     """An entity with its status and alerts; ``search_text`` is what a search matches."""
 
-    entity: Entity
+    entity: RegisteredEntity
     status: EntityStatus
     state: FleetState
     alerts: tuple[Alert, ...]
@@ -128,8 +128,8 @@ class Overview:
             self._views[zone] = keys[zone], view
 
 
-def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
-    grouped: dict[str, list[Entity]] = {zone: [] for zone in zones}
+def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[RegisteredEntity]]:
+    grouped: dict[str, list[RegisteredEntity]] = {zone: [] for zone in zones}
     for entity in roster.entities.values():
         if entity.zone in zones:
             grouped[entity.zone].append(entity)
@@ -137,7 +137,7 @@ def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[Entity]]:
 
 
 def view_of(
-    zone: Zone, entities: list[Entity], status: ZoneStatus | None, *, health: Health
+    zone: Zone, entities: list[RegisteredEntity], status: ZoneStatus | None, *, health: Health
 ) -> ZoneView:
     """The view of a zone, from its status and the learner's health."""
     status = status or ZoneStatus(zone.id)

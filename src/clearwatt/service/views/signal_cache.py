@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from threading import Lock
 
-from clearwatt.service.records import Entity
+from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.store import Store
 from clearwatt.service.views.signals import Signals, signals_of
 
@@ -43,7 +43,7 @@ class SignalCache:
         self._lock = Lock()
         self._cached: dict[int, _CachedSignals] = {}
 
-    def signals(self, entity: Entity, *, start: int, end: int) -> Signals:
+    def signals(self, entity: RegisteredEntity, *, start: int, end: int) -> Signals:
         """Signals of an entity with start <= time < end."""
         key = self._key(entity.zone)  # before reading, so that later changes invalidate it
         with self._lock:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from safetensors.numpy import load as unpack
 
 from clearwatt.arrays import Float64Array
-from clearwatt.service.records import Entity, Flag, SignalDay, StoredSeries
+from clearwatt.service.records import Flag, RegisteredEntity, SignalDay, StoredSeries
 from clearwatt.service.store import Store
-
-Times = npt.NDArray[np.int64]
+from clearwatt.service.times import Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +59,7 @@ class Signals:
         )
 
 
-def signals_of(store: Store, entity: Entity, *, start: int, end: int) -> Signals:
+def signals_of(store: Store, entity: RegisteredEntity, *, start: int, end: int) -> Signals:
     """Signals of an entity with start <= time < end."""
     times, forecast, reconstruction = _join_days(
         store.signals(entity.zone, start=start, end=end), entity.number

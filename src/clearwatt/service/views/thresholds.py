@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from clearwatt.service.records import Component, Entity, ServiceEvent
+from clearwatt.service.records import RegisteredEntity, ServiceEvent
 from clearwatt.service.store import Store
+from clearwatt.strategies import ComponentName
 
 MOST_EVENTS = 1000
 """Maximum number of model changes to read; an entity updates a few times a month."""
@@ -22,8 +23,8 @@ class ThresholdChange(NamedTuple):
 
 
 def threshold_steps(
-    store: Store, entity: Entity, deployed: Mapping[Component, str | None]
-) -> dict[Component, list[ThresholdChange]]:
+    store: Store, entity: RegisteredEntity, deployed: Mapping[ComponentName, str | None]
+) -> dict[ComponentName, list[ThresholdChange]]:
     """Thresholds of both components over time, the predictor's in the unit of power.
 
     Args:
@@ -32,9 +33,9 @@ def threshold_steps(
         deployed: The deployed versions.
     """
     events = store.events(entity=entity.id, shared=True, kinds=KINDS, limit=MOST_EVENTS)
-    steps: dict[Component, list[ThresholdChange]] = {"autoencoder": [], "predictor": []}
+    steps: dict[ComponentName, list[ThresholdChange]] = {"autoencoder": [], "predictor": []}
     for event in reversed(events):
-        component: Component = "predictor" if _is_predictor(event) else "autoencoder"
+        component: ComponentName = "predictor" if _is_predictor(event) else "autoencoder"
         if not steps[component]:
             steps[component] += _of_version(store, event.details.get("before"))
         steps[component] += _after(store, event)

@@ -34,7 +34,7 @@ class Pass:
     ) -> None:
         layers, results = chain.layers(params), chain.layers(out)
         self._steps = [
-            _Step(weight, bias, of_weight=of_weight, of_bias=of_bias, rows=rows)
+            _LayerStep(weight, bias, of_weight=of_weight, of_bias=of_bias, rows=rows)
             for (weight, bias), (of_weight, of_bias) in zip(layers, results, strict=True)
         ]
         self._products = products
@@ -60,7 +60,7 @@ class Pass:
         return self._steps[0].input_delta(self._delta)
 
 
-class _Step:
+class _LayerStep:
     """One layer; views and buffers are made once, because making them is as slow as small products.
 
     A layer with one output is a product with a vector; as a matrix product it takes 4 to 10 times

@@ -20,12 +20,12 @@ from clearwatt.service.api.schemas.entities import (
     OneOrMany,
     Registered,
 )
-from clearwatt.service.records import Entity
+from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.status import EntityStatus, ZoneStatus
 
 router = APIRouter(tags=["entities"])
 
-Pair = tuple[Entity, EntityStatus]
+EntityWithStatus = tuple[RegisteredEntity, EntityStatus]
 
 
 @router.post(
@@ -70,11 +70,13 @@ def show_entity(app: App, entity: Id) -> EntityAnswer:
     return EntityAnswer.of(known, app.store.status(known.zone).entity(known.id))
 
 
-def _entity(new: NewEntity) -> Entity:
-    return Entity(new.id, new.zone, new.kind, new.capacity, new.unit, new.name, dict(new.extra))
+def _entity(new: NewEntity) -> RegisteredEntity:
+    return RegisteredEntity(
+        new.id, new.zone, new.kind, new.capacity, new.unit, new.name, dict(new.extra)
+    )
 
 
-def _fits(entity: Entity, query: EntityQuery) -> bool:
+def _fits(entity: RegisteredEntity, query: EntityQuery) -> bool:
     part = (query.q or "").casefold()
     return (
         query.zone in (None, entity.zone)
@@ -83,22 +85,22 @@ def _fits(entity: Entity, query: EntityQuery) -> bool:
     )
 
 
-def _status(entity: Entity, statuses: Mapping[str, ZoneStatus]) -> EntityStatus:
+def _status(entity: RegisteredEntity, statuses: Mapping[str, ZoneStatus]) -> EntityStatus:
     zone = statuses.get(entity.zone)
     return EntityStatus() if zone is None else zone.entity(entity.id)
 
 
-def _state(pair: Pair) -> str:
+def _state(pair: EntityWithStatus) -> str:
     return pair[1].state
 
 
-def _error(pair: Pair) -> float:
+def _error(pair: EntityWithStatus) -> float:
     """Sort key: the live error of the last day; an unknown one sorts lowest."""
     error = pair[1].live.rmse_day
     return -1.0 if error is None else error
 
 
-_KEYS: dict[str, Callable[[Pair], Any]] = {
+_KEYS: dict[str, Callable[[EntityWithStatus], Any]] = {
     "id": lambda pair: pair[0].id,
     "name": lambda pair: pair[0].name,
     "state": _state,

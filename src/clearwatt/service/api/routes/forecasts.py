@@ -19,7 +19,7 @@ from clearwatt.service.api.schemas.forecasts import (
     VintageQuery,
 )
 from clearwatt.service.api.threads import use_one_thread
-from clearwatt.service.records import Entity
+from clearwatt.service.records import RegisteredEntity
 
 router = APIRouter(tags=["forecasts"])
 
@@ -55,7 +55,7 @@ def vintages(app: App, query: Annotated[VintageQuery, Query()]) -> VintageList:
     return VintageList(entity=entity.id, unit=entity.unit, vintages=answers)
 
 
-def _entities(app: AppContext, query: ForecastQuery) -> list[Entity]:
+def _entities(app: AppContext, query: ForecastQuery) -> list[RegisteredEntity]:
     if bool(query.entity) == (query.zone is not None):
         raise DataError("name either entities (entity=a&entity=b) or a zone (zone=z)")
     if query.zone is not None:

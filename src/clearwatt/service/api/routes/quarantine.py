@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from clearwatt.service.api.commands import command_readings
 from clearwatt.service.api.context import App, RequestCaller
 from clearwatt.service.api.routes.errors import error_responses
-from clearwatt.service.api.schemas.commands import AcceptedList, Items
+from clearwatt.service.api.schemas.commands import AcceptedList, ReadingKeys
 from clearwatt.service.api.schemas.history import (
     QuarantinedReading,
     QuarantinePage,
@@ -31,7 +31,7 @@ def list_quarantine(app: App, query: Annotated[QuarantineQuery, Query()]) -> Qua
 
 
 @router.post("/v1/quarantine/release", status_code=202, responses=error_responses(404, 409, 507))
-def release(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
+def release(app: App, caller: RequestCaller, items: ReadingKeys) -> AcceptedList:
     """Accept quarantined readings for learning."""
     return AcceptedList(
         commands=command_readings(app, caller, "release", items=items.items, reason=items.reason)
@@ -39,7 +39,7 @@ def release(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
 
 
 @router.post("/v1/quarantine/drop", status_code=202, responses=error_responses(404, 409, 507))
-def drop(app: App, caller: RequestCaller, items: Items) -> AcceptedList:
+def drop(app: App, caller: RequestCaller, items: ReadingKeys) -> AcceptedList:
     """Discard quarantined readings; they are never learned from."""
     return AcceptedList(
         commands=command_readings(app, caller, "drop", items=items.items, reason=items.reason)

@@ -12,7 +12,7 @@ from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
 from clearwatt.service.api.schemas.entities import TimeWindow
 from clearwatt.service.api.schemas.signals import SignalAnswer, SignalQuery, ThresholdStep
-from clearwatt.service.records import Entity
+from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.times import text, texts
 from clearwatt.service.views.thresholds import threshold_steps
 
@@ -53,6 +53,6 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     )
 
 
-def _lifetime(app: AppContext, entity: Entity, step: int) -> TimeWindow | None:
+def _lifetime(app: AppContext, entity: RegisteredEntity, step: int) -> TimeWindow | None:
     span = app.store.span(entity.number)
     return None if span is None else TimeWindow(start=text(span[0]), end=text(span[1] + step))

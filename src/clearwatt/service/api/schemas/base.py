@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ def numbers(values: npt.NDArray[np.floating[Any]]) -> list[float | None]:
 
 Id = Annotated[str, Field(pattern=ID_PATTERN, examples=["park-7"])]
 VersionId = Annotated[str, Field(pattern=VERSION_PATTERN, examples=["predictor:park-7:3"])]
-Name = Annotated[
+DisplayName = Annotated[
     str, Field(max_length=200, examples=["Solar park 7"]), AfterValidator(_check_printable)
 ]
 Time = Annotated[int, BeforeValidator(seconds), AfterValidator(_check_time), _DateTime()]
@@ -126,6 +126,3 @@ class TimeRange(Query):
 
     start: Time | None = None
     end: Time | None = Field(default=None, examples=[LATER])
-
-
-Component = Literal["autoencoder", "predictor"]

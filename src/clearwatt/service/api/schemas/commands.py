@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from clearwatt.service.api.schemas.base import LATER, Accepted, Id, Incoming, Name, Outgoing, Time
+from clearwatt.service.api.schemas.base import (
+    LATER,
+    Accepted,
+    DisplayName,
+    Id,
+    Incoming,
+    Outgoing,
+    Time,
+)
 
 MOST_ITEMS = 1000
 
@@ -37,7 +45,7 @@ class Exclusion(Incoming):
 
     start: Time
     end: Time = Field(examples=[LATER])
-    reason: Name = Field(min_length=1, examples=["meter replaced"])
+    reason: DisplayName = Field(min_length=1, examples=["meter replaced"])
 
     @model_validator(mode="after")
     def _not_empty(self) -> Exclusion:
@@ -45,18 +53,18 @@ class Exclusion(Incoming):
         return self
 
 
-class Item(Incoming):
+class ReadingKey(Incoming):
     """A quarantined reading."""
 
     entity: Id
     time: Time
 
 
-class Items(Incoming):
+class ReadingKeys(Incoming):
     """Quarantined readings to release or to drop."""
 
-    items: list[Item] = Field(min_length=1, max_length=MOST_ITEMS)
-    reason: Name = ""
+    items: list[ReadingKey] = Field(min_length=1, max_length=MOST_ITEMS)
+    reason: DisplayName = ""
 
 
 class AcceptedList(Outgoing):

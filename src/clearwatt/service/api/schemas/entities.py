@@ -8,15 +8,23 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag
 from pydantic.config import JsonDict
 
-from clearwatt.service.api.schemas.base import LARGEST, Id, Incoming, Name, Outgoing, Page, Stamp
-from clearwatt.service.records import Entity
+from clearwatt.service.api.schemas.base import (
+    LARGEST,
+    DisplayName,
+    Id,
+    Incoming,
+    Outgoing,
+    Page,
+    Stamp,
+)
+from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.status import EntityPhase, EntityStatus, LiveErrors
 from clearwatt.service.times import optional_text, text
 
 MOST_ENTITIES = 10_000
 """Maximum entities of one request."""
 
-Kind = Literal["generator", "consumer", "residual"]
+KindName = Literal["generator", "consumer", "residual"]
 
 _EXAMPLE: JsonDict = {
     "id": "park-7",
@@ -34,13 +42,13 @@ class NewEntity(Incoming):
 
     id: Id
     zone: Id
-    kind: Kind
+    kind: KindName
     capacity: float | None = Field(
         default=None, gt=0, le=LARGEST, description="Rated capacity, in the unit of its readings"
     )
-    unit: Annotated[Name, Field(min_length=1, max_length=20, examples=["kW"])] = "kW"
-    name: Name = ""
-    extra: dict[Id, Name] = Field(
+    unit: Annotated[DisplayName, Field(min_length=1, max_length=20, examples=["kW"])] = "kW"
+    name: DisplayName = ""
+    extra: dict[Id, DisplayName] = Field(
         default_factory=dict, max_length=50, description='Anything else, such as {"subtype": "pv"}'
     )
 
@@ -68,7 +76,7 @@ class EntityQuery(Page):
     """Filter, order and page of a list of entities."""
 
     zone: Id | None = None
-    kind: Kind | None = None
+    kind: KindName | None = None
     state: EntityPhase | None = None
     q: str | None = Field(default=None, max_length=200, description="Part of an id or a name")
     sort: Literal["id", "-id", "name", "-name", "error", "-error", "state", "-state"] = Field(
@@ -132,13 +140,13 @@ class EntityRecord(Outgoing):
     id: str
     name: str
     zone: str
-    kind: Kind
+    kind: KindName
     capacity: float | None
     unit: str
     extra: dict[str, str]
 
     @classmethod
-    def of_entity(cls, entity: Entity) -> EntityRecord:
+    def of_entity(cls, entity: RegisteredEntity) -> EntityRecord:
         """The answer for an entity, without its number, which is internal."""
         return cls(**_record(entity))
 
@@ -166,7 +174,7 @@ class EntityAnswer(EntityRecord):
     interval: LiveIntervalAnswer
 
     @classmethod
-    def of(cls, entity: Entity, status: EntityStatus) -> EntityAnswer:
+    def of(cls, entity: RegisteredEntity, status: EntityStatus) -> EntityAnswer:
         """An entity and its status."""
         component = status.component
         return cls(
@@ -194,7 +202,7 @@ class EntityAnswer(EntityRecord):
         )
 
 
-def _record(entity: Entity) -> dict[str, Any]:
+def _record(entity: RegisteredEntity) -> dict[str, Any]:
     return {
         "id": entity.id,
         "name": entity.name,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from clearwatt.service.api.schemas.base import Id, Outgoing, Page, Stamp
-from clearwatt.service.api.schemas.entities import Kind
+from clearwatt.service.api.schemas.entities import KindName
 from clearwatt.service.times import optional_text
 from clearwatt.service.views.overview import AlertKind, EntityOverview, FleetState
 
@@ -32,7 +32,7 @@ class FleetQuery(Page):
     """Filter, order and page of the fleet."""
 
     zone: Id | None = None
-    kind: Kind | None = None
+    kind: KindName | None = None
     state: FleetState | None = None
     q: str | None = Field(default=None, max_length=200, description="Part of an id or a name")
     alerts: bool = Field(default=False, description="Only entities with alerts")
@@ -56,7 +56,7 @@ class FleetEntity(Outgoing):
     id: str
     name: str
     zone: str
-    kind: Kind
+    kind: KindName
     unit: str
     state: FleetState
     alerts: list[AlertAnswer]

@@ -7,19 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clearwatt.service.api.schemas.base import (
-    Component,
-    Id,
-    Outgoing,
-    Page,
-    Query,
-    Stamp,
-    TimeRange,
-)
-from clearwatt.service.records import ServiceEvent, StoredReading, StoredVersion
+from clearwatt.service.api.schemas.base import Id, Outgoing, Page, Query, Stamp, TimeRange
+from clearwatt.service.records import ServiceEvent, StoredReading, StoredVersion, VersionStatus
 from clearwatt.service.times import optional_text, text
-
-VersionState = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
+from clearwatt.strategies import ComponentName
 
 
 class EventFilter(TimeRange):
@@ -91,18 +82,18 @@ class VersionQuery(Page):
 
     zone: Id | None = None
     entity: Id | None = None
-    status: VersionState | None = None
+    status: VersionStatus | None = None
 
 
 class VersionAnswer(Outgoing):
     """A version of a trained model."""
 
     id: str
-    component: Component
+    component: ComponentName
     zone: str
     entity: str | None
     number: int
-    status: VersionState
+    status: VersionStatus
     at: Stamp
     time: Stamp | None = Field(description="Time of the last reading of its training")
     threshold: float | None

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
 from clearwatt.clock import SECONDS_PER_DAY
-from clearwatt.service.api.schemas.base import Id, Incoming, Name, Outgoing, Stamp
+from clearwatt.service.api.schemas.base import DisplayName, Id, Incoming, Outgoing, Stamp
 from clearwatt.service.records import Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ZoneStatus
@@ -58,7 +58,7 @@ class NewZone(Incoming):
         min_length=1, max_length=100, description="Weather variables; each issue has all of them"
     )
     timezone: Annotated[str, Field(max_length=100), AfterValidator(_check_timezone)] = "UTC"
-    name: Name = ""
+    name: DisplayName = ""
     settings: SomeSettings = Field(
         default_factory=dict,
         description="Settings of learning; those not given are the service's defaults",

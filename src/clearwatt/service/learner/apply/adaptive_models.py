@@ -30,7 +30,6 @@ from clearwatt.service.learner.apply.zone_models import (
     PowerUnit,
     PowerUnits,
     RowBlock,
-    Times,
     TrainedVersion,
     ValidationErrors,
     WarmUpSamples,
@@ -38,6 +37,7 @@ from clearwatt.service.learner.apply.zone_models import (
 )
 from clearwatt.service.settings import ForecasterName, ZoneSettings
 from clearwatt.service.status import ComponentStatus
+from clearwatt.service.times import Times
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
 

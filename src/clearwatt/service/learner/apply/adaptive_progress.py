@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.arrays import Float32Array
-from clearwatt.service.learner.apply.zone_models import RowBlock, Times
+from clearwatt.service.learner.apply.zone_models import RowBlock
+from clearwatt.service.times import Times
 
 
 class PendingRows(NamedTuple):

@@ -38,7 +38,6 @@ from clearwatt.service.learner.apply.zone_models import (
     PowerUnit,
     PowerUnits,
     RowBlock,
-    Times,
     TrainedVersion,
     ValidationErrors,
     WarmUpSamples,
@@ -46,6 +45,7 @@ from clearwatt.service.learner.apply.zone_models import (
 )
 from clearwatt.service.settings import ForecasterName, ZoneSettings
 from clearwatt.service.status import ComponentStatus
+from clearwatt.service.times import Times
 from clearwatt.training.streams import Stream
 
 

@@ -11,21 +11,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clearwatt.arrays import BoolArray, Float32Array, Float64Array
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY, steps_per_day
 from clearwatt.intervals import CalibratedStream, Calibrator, ForecastFunction, SampleWindow
 from clearwatt.packing import tensors_below
 from clearwatt.service.learner.apply.two_weeks import TwoWeeks
 from clearwatt.service.records import IntervalSnapshot
 from clearwatt.service.status import IntervalQuality
+from clearwatt.service.times import Times
 
 MONITORED = (0.05, 0.95)
 """Levels of the interval whose coverage is reported."""
 LOWEST_COVERAGE = 0.8
 """Coverage over two weeks below which there is an alert."""
-
-Times = npt.NDArray[np.int64]
-Columns = npt.NDArray[np.int64]
 
 
 class ZoneIntervals:
@@ -97,12 +95,12 @@ class ZoneIntervals:
         )
         self._count(times, *_compare(y, low, high))
 
-    def swap(self, columns: Columns, forecast: ForecastFunction) -> None:
+    def swap(self, columns: Int64Array, forecast: ForecastFunction) -> None:
         """Continue with new models of some entities."""
         if self.stream is not None:
             self.stream.swap(columns, lambda x, columns: _round_to_single(forecast(x, columns)))
 
-    def forget(self, columns: Columns, start: int, end: int) -> None:
+    def forget(self, columns: Int64Array, start: int, end: int) -> None:
         """Delete measurements of some entities with start <= time < end."""
         if self.stream is not None:
             first, last = -(-start // self.step), -(-end // self.step)
@@ -116,7 +114,7 @@ class ZoneIntervals:
             counts = [each[days == day].sum(axis=0) for each in (known, inside)]
             self.coverage.add(int(day), np.column_stack(counts).astype(np.float64))
 
-    def _count_again(self, columns: Columns, start: int, end: int) -> None:
+    def _count_again(self, columns: Int64Array, start: int, end: int) -> None:
         """Count the days of start <= time < end again, from the samples that are left."""
         first = start // SECONDS_PER_DAY * SECONDS_PER_DAY
         for day in [day for day in self.coverage.sums if first <= day < end]:
@@ -149,7 +147,7 @@ class ZoneIntervals:
         """Number that changes with the quantiles; None before the warm-up."""
         return None if self.stream is None else self.stream.calibrator.revision
 
-    def new_snapshot(self, zone: str, numbers: Columns) -> IntervalSnapshot | None:
+    def new_snapshot(self, zone: str, numbers: Int64Array) -> IntervalSnapshot | None:
         """The quantiles to publish, if they have changed since the last call."""
         if self.stream is None or self.revision == self._published:
             return None

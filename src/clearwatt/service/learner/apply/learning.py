@@ -19,9 +19,8 @@ from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.learner.apply.zone_models import LateBlock, Learned, LiveRows, RowBlock
 from clearwatt.service.learner.apply.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
+from clearwatt.service.times import Times
 from clearwatt.training.streams import Stream
-
-Times = npt.NDArray[np.int64]
 
 
 class ClosedRows(NamedTuple):

@@ -17,11 +17,10 @@ from clearwatt.service.learner.apply.persistence import repeat_last_day
 from clearwatt.service.learner.apply.two_weeks import TwoWeeks
 from clearwatt.service.records import SignalDay
 from clearwatt.service.status import ForecastSkill, LiveErrors
+from clearwatt.service.times import Times
 
 DAY = 86_400
 WEEK = 7 * DAY
-
-Times = npt.NDArray[np.int64]
 
 
 class LiveForecasts:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from clearwatt.arrays import Float32Array
 from clearwatt.clock import DAYS_PER_WEEK, SECONDS_PER_DAY, Clock
-
-Times = npt.NDArray[np.int64]
+from clearwatt.service.times import Times
 
 
 def repeat_last_day(

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from clearwatt.arrays import BoolArray, Float32Array
 from clearwatt.clock import is_overdue
-
-Times = npt.NDArray[np.int64]
+from clearwatt.service.times import Times
 
 
 class Rows:

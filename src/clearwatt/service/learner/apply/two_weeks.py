@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 from clearwatt.clock import DAYS_PER_WEEK, SECONDS_PER_DAY
 
 DAYS = 2 * DAYS_PER_WEEK
 ENOUGH = 0.5
 """Share of the steps of two weeks that a judgement needs; some must be on the first day."""
 
-Columns = npt.NDArray[np.int64]
 Check = Callable[[Float64Array], BoolArray]
 """Which entities fail, from their sums over two weeks (entities x quantities)."""
 
@@ -48,12 +46,12 @@ class TwoWeeks:
         """Add to the sums (entities x quantities) of a day."""
         self.sums[day] = self.sums.get(day, 0.0) + sums
 
-    def clear(self, day: int, columns: Columns) -> None:
+    def clear(self, day: int, columns: Int64Array) -> None:
         """Set the sums of some entities on a day to zero."""
         if day in self.sums:
             self.sums[day][columns] = 0.0
 
-    def judge(self, midnight: int, *, steps: int) -> Columns:
+    def judge(self, midnight: int, *, steps: int) -> Int64Array:
         """Judge the two weeks before a midnight; returns the entities whose judgement changed.
 
         The judgement of an entity with too few samples stays. Sums of earlier days are deleted.

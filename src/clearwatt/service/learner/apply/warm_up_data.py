@@ -15,7 +15,7 @@ from clearwatt.data.scaling import Scaling, fit_scaling
 from clearwatt.errors import DataError
 from clearwatt.service.learner.apply.weather import instants
 from clearwatt.service.learner.apply.zone_state import RULES, describe
-from clearwatt.service.records import Entity, Readings, Zone
+from clearwatt.service.records import Readings, RegisteredEntity, Zone
 from clearwatt.service.times import text as written
 
 EntityReadings = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
@@ -63,7 +63,7 @@ def on_clock(
 
 
 def arrange_history(
-    entities: Sequence[Entity],
+    entities: Sequence[RegisteredEntity],
     series: Sequence[EntityReadings],
     *,
     weather: pd.DataFrame,
@@ -100,7 +100,7 @@ def arrange_history(
 
 
 def _on_one_clock(
-    entities: Sequence[Entity], series: Sequence[EntityReadings], step: int
+    entities: Sequence[RegisteredEntity], series: Sequence[EntityReadings], step: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     filled = [times for times, _ in series if len(times)]
     if not filled:
@@ -131,7 +131,7 @@ def _check_lengths(clock: npt.NDArray[np.int64], weather: pd.DataFrame) -> None:
         )
 
 
-def _check_samples(entities: Sequence[Entity], y: npt.NDArray[np.float32]) -> None:
+def _check_samples(entities: Sequence[RegisteredEntity], y: npt.NDArray[np.float32]) -> None:
     counts = np.isfinite(y).sum(axis=0)
     few = [
         f"{entity.id} has {count}"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import Float32Array
 from clearwatt.service.records import WeatherIssue
-
-Times = npt.NDArray[np.int64]
+from clearwatt.service.times import Times
 
 NEIGHBOURHOOD = 86_400
 """Seconds of weather kept around the times needed, to interpolate across gaps."""

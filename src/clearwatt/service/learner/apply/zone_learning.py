@@ -21,7 +21,15 @@ from clearwatt.service.learner.apply.intake import Intake
 from clearwatt.service.learner.apply.learning import advance, learn_late
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.zone_state import ZoneState
-from clearwatt.service.records import Command, Entity, Entry, Flag, Outcome, WeatherIssue, Zone
+from clearwatt.service.records import (
+    Command,
+    Entry,
+    Flag,
+    Outcome,
+    RegisteredEntity,
+    WeatherIssue,
+    Zone,
+)
 from clearwatt.service.store import Store
 from clearwatt.training.streams import Stream
 
@@ -64,7 +72,9 @@ class ZoneLearning:
     def _steps_learned(self) -> int:
         return 0 if self.state.models is None else self.state.models.steps
 
-    def apply(self, entries: Sequence[Entry], entities: Sequence[Entity]) -> Stream[Outcome]:
+    def apply(
+        self, entries: Sequence[Entry], entities: Sequence[RegisteredEntity]
+    ) -> Stream[Outcome]:
         """Apply entries in order; yields training jobs, returns the outcome."""
         self.state.set_entities(entities)
         for entry in entries:

@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
 from clearwatt.files import Saved
 from clearwatt.packing import Packed
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
-from clearwatt.service.records import Component
 from clearwatt.service.settings import ForecasterName, ZoneSettings
 from clearwatt.service.status import ComponentStatus
+from clearwatt.service.times import Times
+from clearwatt.strategies import ComponentName
 from clearwatt.training.streams import Stream
 
-Times = npt.NDArray[np.int64]
 ChangeKind = Literal["update", "awaiting", "refused", "trust"]
 
 
@@ -94,7 +91,7 @@ class TrainedVersion(NamedTuple):
     """A trained model; ``key`` is "predictor:ENTITY" or "autoencoder:ZONE"."""
 
     key: str
-    component: Component
+    component: ComponentName
     entity: str | None
     number: int
     threshold: float

@@ -13,8 +13,7 @@ import torch
 
 from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Scaling
-from clearwatt.data.schema import Entity as DataEntity
-from clearwatt.data.schema import Kind
+from clearwatt.data.schema import Entity, Kind
 from clearwatt.files import Saved, load_state, save_state
 from clearwatt.packing import tensors_below
 from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
@@ -24,7 +23,7 @@ from clearwatt.service.learner.apply.live import LiveForecasts
 from clearwatt.service.learner.apply.rows import Rows
 from clearwatt.service.learner.apply.weather import LatestWeather
 from clearwatt.service.learner.apply.zone_models import PowerUnit, ZoneModels
-from clearwatt.service.records import READING, Entity, Readings, Zone
+from clearwatt.service.records import READING, Readings, RegisteredEntity, Zone
 from clearwatt.service.scaling import read_scaling, scaling_values
 from clearwatt.service.settings import ZoneSettings
 
@@ -45,7 +44,7 @@ class ZoneState:
         self.settings = ZoneSettings.read(dict(zone.settings))
         self.position = 0
         self.generation = 0
-        self.entities: dict[str, Entity] = {}
+        self.entities: dict[str, RegisteredEntity] = {}
         self.columns: list[str] = []
         self.weather = LatestWeather(zone.variables)
         self.rows: Rows | None = None
@@ -62,7 +61,7 @@ class ZoneState:
         self.live = LiveForecasts(zone.id)
         self.intervals = ZoneIntervals(zone.step)
 
-    def set_entities(self, entities: Iterable[Entity]) -> None:
+    def set_entities(self, entities: Iterable[RegisteredEntity]) -> None:
         """Set the registered entities; nothing learned changes."""
         self.entities = {entity.id: entity for entity in entities}
 
@@ -72,7 +71,7 @@ class ZoneState:
         return np.array([self.entities[name].number for name in self.columns], np.int64)
 
     @property
-    def descriptions(self) -> tuple[DataEntity, ...]:
+    def descriptions(self) -> tuple[Entity, ...]:
         """The entities of the columns, as the quality checks use them."""
         return tuple(describe(self.entities[name]) for name in self.columns)
 
@@ -213,6 +212,6 @@ class ZoneState:
             self.rows.reported = tensors["rows.reported"].numpy().astype(np.bool_)
 
 
-def describe(entity: Entity) -> DataEntity:
+def describe(entity: RegisteredEntity) -> Entity:
     """An entity of the service as one of the data layer."""
-    return DataEntity(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
+    return Entity(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
