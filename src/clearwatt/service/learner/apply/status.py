@@ -78,7 +78,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         spark=state.live.days_of(column),
         interval=state.intervals.quality(column, state.power_size(name)),
         last_update=state.updated.get(key),
-        component=models.entity_status(name, state.units[name]),
+        component=models.entity_status(name, state.unit(name)),
         held=held,
         exclusions=windows,
         quarantined=quarantined,

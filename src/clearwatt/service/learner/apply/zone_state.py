@@ -99,10 +99,11 @@ class ZoneState:
     @property
     def units(self) -> dict[str, PowerUnit]:
         """The unit of power of each entity that learns."""
-        return {
-            name: PowerUnit(self.power_size(name), self.entities[name].unit)
-            for name in self.columns
-        }
+        return {name: self.unit(name) for name in self.columns}
+
+    def unit(self, name: str) -> PowerUnit:
+        """The unit of power of an entity that learns."""
+        return PowerUnit(self.power_size(name), self.entities[name].unit)
 
     def exclusion_mask(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which times (n) are excluded from learning for an entity."""
