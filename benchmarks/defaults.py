@@ -90,7 +90,7 @@ def live_errors(
         x[:known], y[:known], at[:known], day=day, settings=settings, seed=seed
     )
     issued = [each for each, _ in forecaster.follow(x[known:], y[known:], at[known:])]
-    assert forecaster.held <= settings.memory
+    assert forecaster.held_samples <= settings.memory
     result = [("all", np.concatenate([each.power for each in issued]))]
     experts = np.concatenate([each.experts for each in issued])
     result += [(name, experts[:, :, k]) for k, name in enumerate(settings.experts)]

@@ -162,7 +162,7 @@ class Forecaster(ABC):
 
     @property
     @abstractmethod
-    def held(self) -> int:
+    def held_samples(self) -> int:
         """Past samples held."""
 
     @property

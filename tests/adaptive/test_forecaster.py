@@ -87,7 +87,7 @@ def test_what_is_allowed_to_be_held_is_used(small):
     x, y, at = small.stream(100)
     forecaster, rest = small.started(x, y, at), slice(small.WARMUP, None)
     forecaster.observe(x[rest], y[rest], at[rest])
-    assert small.SETTINGS.memory - 3 * small.DAY < forecaster.held <= small.SETTINGS.memory
+    assert small.SETTINGS.memory - 3 * small.DAY < forecaster.held_samples <= small.SETTINGS.memory
 
 
 def test_it_learns_the_weather_and_follows_a_jump_within_days(small):

@@ -42,8 +42,8 @@ def quick(peer):
 @pytest.fixture(scope="module", params=PEERS, ids=lambda peer: peer.key)
 def peer(request):
     found = quick(request.param)
-    if found.missing():
-        pytest.skip(found.missing())
+    if found.missing_requirement():
+        pytest.skip(found.missing_requirement())
     return found
 
 

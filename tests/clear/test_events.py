@@ -91,7 +91,7 @@ def test_the_shared_autoencoder_has_no_entity(events):
 
 def test_scaling_touches_thresholds_and_errors_only(events):
     event = replace(events[0], familiarity_error_before=None)
-    scaled = event.scaled(10.0)
+    scaled = event.in_unit(10.0)
     for field in fields(event):
         before, after = getattr(event, field.name), getattr(scaled, field.name)
         in_units = "threshold" in field.name or "error" in field.name

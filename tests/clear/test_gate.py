@@ -87,7 +87,7 @@ def test_a_refusal_names_both_numbers_and_the_margin():
 
 def test_a_refusal_is_said_in_the_unit_of_the_event():
     found = Comparison(0.1, novel=Side(20, deployed=1.0, candidate=2.0), familiar=None)
-    assert "is 200 against 100 of" in found.scaled(100).refusal
+    assert "is 200 against 100 of" in found.in_unit(100).refusal
 
 
 def test_a_model_that_predicts_nonsense_is_refused_and_anything_beats_one():

@@ -72,7 +72,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
             ratio = rmse(measured[0], warm) / rmse(measured[0], before[:, column]) - 1
             assert score["forgetting_ratio"] == pytest.approx(max(0.0, ratio))
             assert score["updates"] == forecaster.trainings[column] == len(trial["events"])
-            assert trial["held_samples"] == forecaster.held
+            assert trial["held_samples"] == forecaster.held_samples
             assert 0 < trial["retained_bytes"] <= forecaster.retained_bytes
     assert updates > 6
 

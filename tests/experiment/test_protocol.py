@@ -10,18 +10,18 @@ SHORT = Phases(warmup=400, updating=600, test=160)
 
 
 def test_shares_are_the_papers_at_any_length():
-    assert Phases.scaled(67_764) == Phases(10_000, 54_764, 3_000)
-    half = Phases.scaled(33_882)
+    assert Phases.for_length(67_764) == Phases(10_000, 54_764, 3_000)
+    half = Phases.for_length(33_882)
     assert (half.warmup, half.updating, half.test) == (5_000, 27_382, 1_500)
     for length in (1_201, 17_494, 58_156):
-        assert Phases.scaled(length).length == length
+        assert Phases.for_length(length).length == length
 
 
 def test_a_phase_of_nothing_is_refused():
     with pytest.raises(ConfigurationError, match="test phase takes 0 steps"):
         Phases(100, 100, 0)
     with pytest.raises(ConfigurationError, match="test phase takes 4 steps"):
-        Phases.scaled(100)
+        Phases.for_length(100)
 
 
 def test_phases_longer_than_an_array_are_refused():
@@ -45,7 +45,7 @@ def test_zones_are_divided_apart_and_incomplete_inputs_left_out(grid):
 def test_the_papers_shares_are_of_each_zones_own_samples(grid):
     division = divide(grid, None, grid.names)
     for zone, test, samples in zip(division.zones, division.test, (1200, 1160), strict=True):
-        own = Phases.scaled(samples)
+        own = Phases.for_length(samples)
         lengths = (len(zone.warmup.at), len(zone.updating.at), len(test.at))
         assert lengths == (own.warmup, own.updating, own.test)
 

@@ -60,10 +60,10 @@ def test_settings_of_the_other_forecaster_are_refused():
 
 def test_another_forecaster_brings_its_own_settings():
     before = ZoneSettings.read({"lateness": 60, "memory": 900})
-    after = before.changed({"forecaster": "clear", "latent": 3})
+    after = before.with_values({"forecaster": "clear", "latent": 3})
     assert (after.forecaster, after.lateness, after.latent) == ("clear", 60, 3)
     assert after.gate_margin == 0.5
-    assert before.changed({"memory": 800}).memory == 800
+    assert before.with_values({"memory": 800}).memory == 800
 
 
 def test_every_later_entity_gets_another_seed():

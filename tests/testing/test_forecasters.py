@@ -146,8 +146,8 @@ class Hoarder(AdaptiveForecaster):
     """It holds more than it says."""
 
     @property
-    def held(self):
-        return super().held + 300
+    def held_samples(self):
+        return super().held_samples + 300
 
 
 class Selfish(AdaptiveForecaster):

@@ -77,7 +77,7 @@ class NetworkUpdate:
             f"threshold {self.threshold_before:.4g} to {self.threshold_after:.4g}{unit}."
         )
 
-    def scaled(self, factor: float) -> NetworkUpdate:
+    def in_unit(self, factor: float) -> NetworkUpdate:
         """The same event with errors and thresholds in another unit."""
         return replace(self, **scaled_values(self, factor))
 

@@ -290,7 +290,7 @@ class AdaptiveForecaster(Forecaster):
         return self.state.progress.updates
 
     @property
-    def held(self) -> int:
+    def held_samples(self) -> int:
         """Past samples held."""
         return len(self.state.reservoir) + len(self.state.recent.measured_rows)
 

@@ -73,10 +73,10 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
         state,
         corrections=state.corrections.learn(terms, residuals, ages=ages, passed=passed),
         trust=state.trust.learn(experts, measured, ages=ages, passed=passed),
-        limits=state.limits.widened(measured),
+        limits=state.limits.widen(measured),
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
-        progress=_counted(state, fresh, novel, rows),
+        progress=_count_samples(state, fresh, novel, rows),
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),
     )
@@ -89,7 +89,7 @@ def _novel(state: LearnerState, residuals: Float64Array) -> BoolArray:
     return np.asarray(np.abs(residuals) > alpha * errors, np.bool_)
 
 
-def _counted(
+def _count_samples(
     state: LearnerState, fresh: BoolArray, novel: BoolArray, rows: Int64Array
 ) -> UpdateCounts:
     progress, alpha = state.progress, state.frame.settings.novelty.alpha

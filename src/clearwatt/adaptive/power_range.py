@@ -33,7 +33,7 @@ class PowerRange:
         """Range of a warm-up, `n x e`, NaN where there is no measurement."""
         return cls(np.nanmin(measured, axis=0), np.nanmax(measured, axis=0))
 
-    def widened(self, measured: Float64Array) -> Self:
+    def widen(self, measured: Float64Array) -> Self:
         """The range after readings that came together, `n x e`, NaN where there is none."""
         if not ((measured < self.low) | (measured > self.high)).any():
             return self

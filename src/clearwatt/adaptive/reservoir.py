@@ -67,10 +67,10 @@ class Reservoir:
             return self
         return replace(
             self,
-            at=_filled(self.at, at[rows], places),
-            seen=_filled(self.seen, seen[rows], places),
-            y=_filled(self.y, y[rows], places),
-            novel=_filled(self.novel, novel[rows], places),
+            at=_fill(self.at, at[rows], places),
+            seen=_fill(self.seen, seen[rows], places),
+            y=_fill(self.y, y[rows], places),
+            novel=_fill(self.novel, novel[rows], places),
         )
 
     def joined(self, y: Float64Array) -> Self:
@@ -96,7 +96,7 @@ class Reservoir:
         )
 
 
-def _filled(
+def _fill(
     held: npt.NDArray[Value], offered: npt.NDArray[Value], places: Steps
 ) -> npt.NDArray[Value]:
     """The rows held with those offered in their places, later ones over earlier ones."""

@@ -166,9 +166,9 @@ def join_entity(
             np.concatenate([state.power.mean, own.mean]),
             np.concatenate([state.power.scale, own.scale]),
         ),
-        recent=_with_entity(state.recent, _at(state.recent.at, at, measured[:, 0])),
+        recent=_with_entity(state.recent, _values_at(state.recent.at, at, measured[:, 0])),
         reservoir=state.reservoir.joined(
-            _at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0])
+            _values_at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0])
         ),
         corrections=corrections,
         trust=trust,
@@ -190,7 +190,7 @@ def require_measured(names: Sequence[Name], y: Float64Array) -> None:
         raise DataError(f"entity {names[empty[0]]} has no measurement in the warm-up; leave it out")
 
 
-def _at(wanted: Steps, at: Steps, values: Float64Array) -> Float64Array:
+def _values_at(wanted: Steps, at: Steps, values: Float64Array) -> Float64Array:
     """Values, `n`, of some steps; NaN where there is none."""
     places = np.minimum(np.searchsorted(at, wanted), len(at) - 1)
     return np.where(at[places] == wanted, values[places], np.nan)

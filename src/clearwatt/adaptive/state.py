@@ -145,7 +145,7 @@ def pack_state(state: LearnerState) -> Packed:
         for experts in state.past
         for version in experts.ensemble.versions
     }
-    past = SavedPast(tuple(versions.values()), tuple(map(_saved, state.past)))
+    past = SavedPast(tuple(versions.values()), tuple(map(_saved_experts, state.past)))
     parts = {"state": pack(replace(state, past=())), "past": pack(past)}
     values = {name: packed.values for name, packed in parts.items()}
     tensors = [with_prefix(f"{name}.", packed.tensors) for name, packed in parts.items()]
@@ -175,7 +175,7 @@ def unpack_state(packed: Packed) -> LearnerState:
     )
 
 
-def _saved(experts: Experts) -> SavedExperts:
+def _saved_experts(experts: Experts) -> SavedExperts:
     return SavedExperts(
         experts.since,
         tuple(version.number for version in experts.ensemble.versions),

@@ -117,10 +117,12 @@ class NetworkTraining:
         if gate is None:
             return None
         novel, familiar = (after[side] for side in self._sides)
-        return gate.compare(self._before, (novel, familiar), usual=self.request.deployed.error)
+        return gate.compare(
+            self._errors_before, (novel, familiar), usual=self.request.deployed.error
+        )
 
     @cached_property
-    def _before(self) -> tuple[Float64Array, Float64Array]:
+    def _errors_before(self) -> tuple[Float64Array, Float64Array]:
         """Errors of the networks in service on novel and on familiar samples since the last."""
         novel, familiar = (self._errors(self.request.deployed, side) for side in self._sides)
         return novel, familiar
@@ -146,7 +148,7 @@ class NetworkTraining:
         after: Float64Array | None = None,
     ) -> NetworkUpdate:
         request, alpha = self.request, self.settings.novelty.alpha
-        before = [_mean(errors) for errors in self._before]
+        before = [_mean(errors) for errors in self._errors_before]
         later = [None if after is None else _mean(after[side]) for side in self._sides]
 
         def scaled(error: float | None) -> float | None:
@@ -171,7 +173,7 @@ class NetworkTraining:
             epochs=trained[0].epochs,
             accepted=reason is None,
             reason=reason,
-            held_back=None if comparison is None else comparison.scaled(request.scale),
+            held_back=None if comparison is None else comparison.in_unit(request.scale),
         )
 
 

@@ -19,7 +19,7 @@ def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
         "lead": "The same inputs and the same measurements, known after the same delay, for "
         "everyone.",
         "links": (),
-        "setting": _setting(board),
+        "setting": _setting_rows(board),
         "leaderboard": leaderboard_table(board),
         "skipped": skipped_lines(board),
         "cost_panels": cost_panels(board),
@@ -29,7 +29,7 @@ def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
     write_page(path, "leaderboard.html", content, package="clearwatt.benchmark")
 
 
-def _setting(board: Leaderboard) -> list[tuple[str, str]]:
+def _setting_rows(board: Leaderboard) -> list[tuple[str, str]]:
     data, setting = board.about["data"], board.about["experiment"]
     spans = ", ".join(f"{name} {length:,}" for name, length in setting["phases"].items())
     return [

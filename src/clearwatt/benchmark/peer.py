@@ -76,7 +76,7 @@ class Peer(ABC):
     def seconds(self, history: ZoneHistory) -> float:
         """Approximate time that this takes on one core, to estimate the time left."""
 
-    def missing(self) -> str | None:
+    def missing_requirement(self) -> str | None:
         """The reason why it cannot run here, in a sentence; None if it can."""
         if self.package is None or find_spec(self.package) is not None:
             return None

@@ -124,9 +124,11 @@ def run(
     Yields:
         The progress after every task. At the end ``out/leaderboard.json`` is there.
     """
-    able = tuple(peer for peer in benchmark.peers if peer.missing() is None)
+    able = tuple(peer for peer in benchmark.peers if peer.missing_requirement() is None)
     skipped = tuple(
-        SkippedPeer(peer.key, reason) for peer in benchmark.peers if (reason := peer.missing())
+        SkippedPeer(peer.key, reason)
+        for peer in benchmark.peers
+        if (reason := peer.missing_requirement())
     )
     if not able:
         raise ClearwattError("; ".join(dict.fromkeys(each.reason for each in skipped)))
@@ -192,7 +194,7 @@ def _in_order(
 
 def _run_facts(benchmark: Benchmark, dataset: Dataset) -> dict[str, Any]:
     """The description of a benchmark; all but the machine must be equal to go on in a folder."""
-    phases = benchmark.phases or Phases.scaled(len(dataset.times))
+    phases = benchmark.phases or Phases.for_length(len(dataset.times))
     return {
         "experiment": {
             "kind": "benchmark",

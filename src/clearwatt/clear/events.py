@@ -58,7 +58,7 @@ class UpdateEvent:
     reason: str | None = None
     held_back: Comparison | None = None
 
-    def scaled(self, factor: float) -> UpdateEvent:
+    def in_unit(self, factor: float) -> UpdateEvent:
         """The same event with thresholds and errors in another unit."""
         return replace(self, **scaled_values(self, factor))
 
@@ -99,7 +99,7 @@ def scaled_values(event: GatedEvent, factor: float) -> dict[str, Any]:
     """Thresholds, errors and the gate's result of an event, in another unit."""
     names = [name for name in event.__dataclass_fields__ if "threshold" in name or "error" in name]
     values = {name: getattr(event, name) for name in names}
-    held_back = None if event.held_back is None else event.held_back.scaled(factor)
+    held_back = None if event.held_back is None else event.held_back.in_unit(factor)
     refusal = None if held_back is None else held_back.refusal
     return {
         "held_back": held_back,

@@ -276,7 +276,7 @@ class ClearForecaster(Forecaster):
         )
 
     @property
-    def held(self) -> int:
+    def held_samples(self) -> int:
         """Past samples held by the component that holds most."""
         return max(len(part.held.rows) for part in self._parts)
 

@@ -64,7 +64,7 @@ class Comparison:
             return None
         return f"{' and '.join(found)}, worse by more than the margin of {100 * self.margin:g} %"
 
-    def scaled(self, factor: float) -> Comparison:
+    def in_unit(self, factor: float) -> Comparison:
         """The same with errors in another unit."""
         return replace(
             self, novel=_scaled(self.novel, factor), familiar=_scaled(self.familiar, factor)

@@ -47,7 +47,7 @@ def register(commands: Commands) -> None:
     add_token_option(parser)
     parser.add_argument(
         "--speed",
-        type=_speed,
+        type=_parse_speed,
         default=math.inf,
         metavar="N",
         help="multiple of real time, or 'max' (default)",
@@ -66,7 +66,7 @@ def register(commands: Commands) -> None:
         "--set",
         "KEY=VALUE",
         "settings of the zones, such as novelty_capacity=500",
-        parse=_setting,
+        parse=_parse_setting,
     )
     parser.add_argument(
         "--shuffle-within",
@@ -194,7 +194,7 @@ def _write(line: str) -> None:
     sys.stderr.flush()
 
 
-def _speed(text: str) -> float:
+def _parse_speed(text: str) -> float:
     try:
         speed = math.inf if text == "max" else float(text)
     except ValueError:
@@ -204,7 +204,7 @@ def _speed(text: str) -> float:
     return speed
 
 
-def _setting(text: str) -> tuple[str, object]:
+def _parse_setting(text: str) -> tuple[str, object]:
     """Parse KEY=VALUE; a value that is not JSON is text."""
     name, mark, value = text.partition("=")
     if not (name and mark):

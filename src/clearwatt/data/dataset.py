@@ -94,7 +94,7 @@ class Dataset:
             )
         power = self.power.iloc[first:stop]
         weather = {
-            zone: _covering(frame, power.index[0], power.index[-1])
+            zone: _weather_around(frame, power.index[0], power.index[-1])
             for zone, frame in self.weather.items()
         }
         drifts = tuple(drift for drift in self.drifts if _overlaps(drift, power.index))
@@ -166,7 +166,7 @@ def _instant(value: str | pd.Timestamp, what: str) -> pd.Timestamp:
     return instant.tz_convert("UTC")
 
 
-def _covering(frame: pd.DataFrame, first: pd.Timestamp, last: pd.Timestamp) -> pd.DataFrame:
+def _weather_around(frame: pd.DataFrame, first: pd.Timestamp, last: pd.Timestamp) -> pd.DataFrame:
     times = pd.DatetimeIndex(frame.index)
     low = int(times.searchsorted(first - _WEATHER_MARGIN, side="right")) - 1
     high = int(times.searchsorted(last + _WEATHER_MARGIN, side="left")) + 1

@@ -325,7 +325,7 @@ class ClearRegressor(StreamRegressor):
         if event.component == "autoencoder":
             return event
         place = [part.entity for part in self.instance_.predictors].index(event.entity)
-        return event.scaled(float(self._y_units.scale[place]))
+        return event.in_unit(float(self._y_units.scale[place]))
 
     def _pack(self) -> dict[str, Any]:
         values = self._pack_fit()

@@ -36,7 +36,7 @@ class AdaptiveRun:
     def bytes_per_entity(self) -> int:
         """Bytes held for one entity; inputs that entities share count in full for each."""
         entities = len(self.forecaster.names)
-        shared = self.forecaster.held * 4 * self.forecaster.state.frame.view.width
+        shared = self.forecaster.held_samples * 4 * self.forecaster.state.frame.view.width
         return (self.forecaster.retained_bytes + (entities - 1) * shared) // entities
 
 

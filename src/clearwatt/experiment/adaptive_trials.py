@@ -156,7 +156,7 @@ class _ZoneTrials:
             thresholds={"predictor": events[-1].threshold_after} if events else {},
             timing=TrialTiming(update_seconds=None),
             intervals=scores.intervals,
-            held_samples=self.run.forecaster.held,
+            held_samples=self.run.forecaster.held_samples,
             frozen_rmse=measured_rmse(
                 self.zone.updating.y[:, place.column], self.initial[1][:, index]
             ),

@@ -37,7 +37,7 @@ class Phases:
                 )
 
     @classmethod
-    def scaled(cls, length: int) -> Phases:
+    def for_length(cls, length: int) -> Phases:
         """The paper's shares of a data set of this length."""
         paper = cls()
         whole = paper.length
@@ -152,7 +152,7 @@ def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> 
         for part, (warmup, updating, _) in zip(parts, spans, strict=True)
     ]
     _refuse_unmeasured(zones)
-    whole = phases or Phases.scaled(len(dataset.times))
+    whole = phases or Phases.for_length(len(dataset.times))
     return Division(tuple(zones), tuple(test for _, _, test in spans), whole)
 
 
@@ -181,7 +181,7 @@ def _spans(part: Dataset, phases: Phases | None) -> tuple[PhaseSamples, PhaseSam
 def _shares(length: int, zone: str, name: str) -> Phases:
     """The paper's shares of the steps of a zone."""
     try:
-        return Phases.scaled(length)
+        return Phases.for_length(length)
     except ConfigurationError as error:
         raise DataError(
             f"zone {zone!r} of {name!r} has complete inputs for {length} steps, too few to share "

@@ -116,7 +116,7 @@ class Results:
     name: str = ""
 
     @cached_property
-    def chosen(self) -> tuple[TrialRecord, ...]:
+    def chosen_trials(self) -> tuple[TrialRecord, ...]:
         """The chosen trial of each instance and entity."""
         return tuple(trial for trial in self.trials if trial.chosen)
 
@@ -134,11 +134,11 @@ class Results:
     @property
     def instances(self) -> tuple[str, ...]:
         """The instances that were run."""
-        return tuple(dict.fromkeys(trial.instance for trial in self.chosen))
+        return tuple(dict.fromkeys(trial.instance for trial in self.chosen_trials))
 
     def trials_of(self, instance: str) -> tuple[TrialRecord, ...]:
         """The chosen trials of an instance, one per entity."""
-        return tuple(trial for trial in self.chosen if trial.instance == instance)
+        return tuple(trial for trial in self.chosen_trials if trial.instance == instance)
 
     def trials_for(self, entity: str) -> tuple[TrialRecord, ...]:
         """The chosen trials for an entity, one per instance."""
@@ -146,7 +146,7 @@ class Results:
         if entity not in names:
             some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
             raise DataError(f"{entity!r} is no entity of this experiment; choose one of {some}")
-        return tuple(trial for trial in self.chosen if trial.entity == entity)
+        return tuple(trial for trial in self.chosen_trials if trial.entity == entity)
 
 
 _RESULTS = TypeAdapter(Results)
@@ -252,12 +252,12 @@ def _absence(folder: Path) -> str:
             "'clearwatt experiment run' wrote"
         )
     return (
-        f"{folder} is unfinished, {_missing(folder)}; run 'clearwatt experiment run --out "
+        f"{folder} is unfinished, {_missing_parts(folder)}; run 'clearwatt experiment run --out "
         f"{folder}' with the same options again to continue"
     )
 
 
-def _missing(folder: Path) -> str:
+def _missing_parts(folder: Path) -> str:
     """The missing parts of an unfinished run, by its description."""
     done = sum(1 for _ in (folder / TRIALS).glob("*.json"))
     try:

@@ -51,7 +51,7 @@ def run(
     experiment = replace(experiment, grid=grid)
     context = _context(experiment, dataset, division)
     check_adaptive(context)
-    about = _about(context, dataset, division)
+    about = _describe_run(context, dataset, division)
     identity = digest(about["experiment"], about["data"], about["versions"])
     with RunFolder.open(out, about, identity) as folder:
         stages = Stages(folder, compute, estimate_costs(context))
@@ -99,7 +99,7 @@ def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Co
     )
 
 
-def _about(context: Context, dataset: Dataset, division: Division) -> dict[str, Any]:
+def _describe_run(context: Context, dataset: Dataset, division: Division) -> dict[str, Any]:
     """The description of a run.
 
     Its identity does not include where the data are, nor the name of a preset. "resolved" holds

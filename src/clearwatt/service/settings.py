@@ -114,7 +114,7 @@ class ZoneSettings(BaseModel):
         strategy = strategy_by_name(settings.strategy, dict(settings.parameters))
         return settings.model_copy(update={"strategy": type(strategy).__name__})
 
-    def changed(self, values: Mapping[str, object]) -> ZoneSettings:
+    def with_values(self, values: Mapping[str, object]) -> ZoneSettings:
         """These settings with others in place of some; another forecaster brings its own."""
         known = self.plain()
         if values.get("forecaster", self.forecaster) != self.forecaster:

@@ -246,8 +246,8 @@ def check_memory(start: Start) -> None:
     forecaster = warm_up(start, stream)
     for low in range(WARM_UP, LENGTH, 50):
         follow(forecaster, stream, [low, min(low + 50, LENGTH)])
-        assert forecaster.held <= forecaster.memory, (
-            f"{forecaster.held} samples are held at step {low + 50}, more than the "
+        assert forecaster.held_samples <= forecaster.memory, (
+            f"{forecaster.held_samples} samples are held at step {low + 50}, more than the "
             f"{forecaster.memory} allowed"
         )
     assert forecaster.retained_bytes > 0, "retained_bytes is 0; count what is held of the past"

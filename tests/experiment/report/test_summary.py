@@ -46,7 +46,7 @@ def test_only_chosen_trials_count(write_run):
     document["trials"].append(spoiled)
     results = Report.of(write_run(document)).results
     assert component_table(results, "predictor").mean("E", "fitting_error") < 1
-    assert (len(results.trials), len(results.chosen)) == (19, 18)
+    assert (len(results.trials), len(results.chosen_trials)) == (19, 18)
 
 
 def test_recovery_is_told_in_days_with_the_share_that_recovered(report):

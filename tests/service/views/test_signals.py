@@ -108,5 +108,5 @@ def test_extremes_lose_no_peak_and_keep_their_order():
 
 def test_a_part_of_signals_is_cut_at_its_start_and_before_its_end():
     values = np.arange(10.0)
-    part = Signals(np.arange(10), values, values, values, values).within(3, 6)
+    part = Signals(np.arange(10), values, values, values, values).between(3, 6)
     assert part.times.tolist() == part.error.tolist() == [3, 4, 5]

@@ -151,9 +151,9 @@ def _draw(
     first = spec.number == 1 and spec.kind == rule.always
     if spec.subtype not in rule.subtypes or not (first or chance < rule.share):
         return None
-    start = int(_between(rule.start, when) * steps)
-    days = None if rule.days is None else _between(rule.days, length)
-    nominal = _between(rule.strength, size)
+    start = int(_interpolate(rule.start, when) * steps)
+    days = None if rule.days is None else _interpolate(rule.days, length)
+    nominal = _interpolate(rule.strength, size)
     return SimulatedDrift(
         what=rule.what,
         entity=spec.name,
@@ -166,6 +166,6 @@ def _draw(
     )
 
 
-def _between(bounds: tuple[float, float], share: float) -> float:
+def _interpolate(bounds: tuple[float, float], share: float) -> float:
     low, high = bounds
     return low + (high - low) * share

@@ -24,7 +24,7 @@ def pv_park(name: str, world: World, changes: DriftEffects) -> Float64Array:
     """The output of a PV park (n), as a share of its final capacity."""
     panels = LAYOUTS[park_layout(name, world.seed)]
     output = _passing_clouds(name, world) * panel_output(panels, world.sun, world.weather)
-    return output * changes.capacity_share() * _cleanliness(world, changes) * _ageing(changes)
+    return output * changes.capacity_share() * _cleanliness(world, changes) * _age_factors(changes)
 
 
 def _passing_clouds(name: str, world: World) -> Float64Array:
@@ -43,6 +43,6 @@ def _cleanliness(world: World, changes: DriftEffects) -> Float64Array:
     return np.clip(1.0 - changes.effect("soiling") * (0.6 * grime + 0.4 * dust), 0.0, 1.0)
 
 
-def _ageing(changes: DriftEffects) -> Float64Array:
+def _age_factors(changes: DriftEffects) -> Float64Array:
     age_years = np.arange(changes.steps) / (STEPS_PER_DAY * DAYS_PER_YEAR)
     return np.clip(1.0 - changes.effect("degradation") * age_years, 0.0, 1.0)

@@ -53,7 +53,7 @@ def write_experiment_page(report: Report, path: str | Path, *, entity: str | Non
         "titles": _SECTIONS,
         "marks": _MARKS,
         "report": report,
-        "setting": _setting(results),
+        "setting": _setting_rows(results),
         "tables": [text_table(table, TABLES.get(table.name)) for table in report.tables],
         "balance": [
             (table.title, stability_panels(results, table, component))
@@ -78,7 +78,7 @@ def most_drifts(results: Results) -> str:
     return max((member.name for member in results.entities), key=lambda name: drifts[name])
 
 
-def _setting(results: Results) -> list[tuple[str, str]]:
+def _setting_rows(results: Results) -> list[tuple[str, str]]:
     kinds = Counter(member.kind for member in results.entities)
     end = results.data.start + sum(results.phases.values()) * results.data.step
     spans = ", ".join(f"{name} {length:,}" for name, length in results.phases.items())
@@ -97,7 +97,7 @@ def _setting(results: Results) -> list[tuple[str, str]]:
         ("phases, in steps", spans),
         ("novelty capacities", _capacities(results)),
         ("measurements known after", _delay(results)),
-        ("trials", f"{len(results.trials):,} tried, {len(results.chosen):,} chosen"),
+        ("trials", f"{len(results.trials):,} tried, {len(results.chosen_trials):,} chosen"),
         ("processor time of a trial", _processor_time(results)),
         ("seed", str(results.configuration.get("seed", "not recorded"))),
     ]
@@ -114,7 +114,7 @@ def _delay(results: Results) -> str:
 
 def _capacities(results: Results) -> str:
     """The novelty capacities of the chosen trials, and how they were scaled."""
-    chosen = {trial.configuration.get("novelty_capacity") for trial in results.chosen}
+    chosen = {trial.configuration.get("novelty_capacity") for trial in results.chosen_trials}
     values = sorted(value for value in chosen if isinstance(value, int))
     grid = results.configuration.get("grid")
     scale = grid.get("capacity_scale", 1.0) if isinstance(grid, Mapping) else 1.0
@@ -136,7 +136,7 @@ def _entities(results: Results, *, first: str) -> FigureChoice:
 def _configurations_table(results: Results) -> TextTable:
     chosen = Counter(
         (trial.instance, ", ".join(f"{key} {value}" for key, value in trial.configuration.items()))
-        for trial in results.chosen
+        for trial in results.chosen_trials
     )
     rows = tuple(
         (row_name(instance), configuration, f"{count}")

@@ -50,7 +50,7 @@ def _plane(
         for row in table.rows
         if None not in (table.mean(row, across.key), table.mean(row, up.key))
     ]
-    scores = [_score(trial, component) for trial in results.chosen]
+    scores = [_score(trial, component) for trial in results.chosen_trials]
     layout = {
         "height": 320,
         "showlegend": False,

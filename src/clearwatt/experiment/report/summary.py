@@ -36,12 +36,16 @@ def component_table(results: Results, component: ComponentName) -> Table:
     """One of the paper's two result tables."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in BASELINES:
-        scores = [_part(each, component) for each in results.baselines if each.baseline == key]
+        scores = [
+            _component_score(each, component) for each in results.baselines if each.baseline == key
+        ]
         if scores:
             shared = component == "autoencoder" and len({e.zone for e in results.entities}) == 1
             rows[key] = _baseline_row(scores, shared=shared)
     for key in results.instances:
-        rows[key] = _score_row([_part(trial, component) for trial in results.trials_of(key)])
+        rows[key] = _score_row(
+            [_component_score(trial, component) for trial in results.trials_of(key)]
+        )
     note = " ".join(
         filter(None, [_validation_note(results, component), _own_note(rows, component)])
     )
@@ -59,8 +63,8 @@ def operation_table(results: Results) -> Table:
         rows[key] = _operation_row(results.trials_of(key), day=_steps_per_day(results))
     note = (
         "Live: each forecast by the model in service when it was made, measurements arriving "
-        f"{_late(results)}. Days to recover: of the drifts recovered from. Update time depends on "
-        "the machine."
+        f"{_arrival(results)}. Days to recover: of the drifts recovered from. Update time depends "
+        "on the machine."
     )
     if ADAPTIVE in rows:
         note += (
@@ -78,10 +82,10 @@ def interval_table(results: Results) -> Table | None:
         if own:
             rows[key] = _interval_row(own)
     note = (
-        f"Quantiles as they were given, measurements arriving {_late(results)}; after: the three "
-        "days after an update or a drift; 80 % kept: entities whose 90 % interval held at least "
-        "80 % of the readings in the three days after each of their updates. Widths and losses in "
-        "scaled power."
+        f"Quantiles as they were given, measurements arriving {_arrival(results)}; after: the "
+        "three days after an update or a drift; 80 % kept: entities whose 90 % interval held at "
+        "least 80 % of the readings in the three days after each of their updates. Widths and "
+        "losses in scaled power."
     )
     return Table("intervals", "Intervals", INTERVAL_METRICS, rows, note) if rows else None
 
@@ -89,7 +93,7 @@ def interval_table(results: Results) -> Table | None:
 def kind_tables(results: Results) -> dict[str, Table]:
     """The table of predictors for each kind of entity."""
     kinds = dict.fromkeys(member.kind for member in results.entities)
-    return {kind: component_table(_only(results, kind), "predictor") for kind in kinds}
+    return {kind: component_table(_results_of_kind(results, kind), "predictor") for kind in kinds}
 
 
 def entity_table(results: Results, entity: str) -> Table:
@@ -107,7 +111,7 @@ def entity_table(results: Results, entity: str) -> Table:
         if each.baseline == key and each.entity == entity
     ]
     scored += [(trial.instance, trial) for trial in trials]
-    rows = {key: _both(each) for key, each in scored}
+    rows = {key: _entity_row(each) for key, each in scored}
     note = "AE: autoencoder, P: predictor."
     return Table("entity", f"{entity} alone", tuple(map(_whole_updates, metrics)), rows, note)
 
@@ -117,16 +121,18 @@ def _whole_updates(metric: Metric) -> Metric:
     return replace(metric, decimals=0) if metric.key.endswith("updates") else metric
 
 
-def _both(scored: TrialRecord | BaselineRecord) -> dict[str, Spread]:
+def _entity_row(scored: TrialRecord | BaselineRecord) -> dict[str, Spread]:
     make = _baseline_row if isinstance(scored, BaselineRecord) else _score_row
     return {
         f"{component}.{key}": spread
         for component in COMPONENTS
-        for key, spread in make([_part(scored, component)]).items()
+        for key, spread in make([_component_score(scored, component)]).items()
     }
 
 
-def _part(scored: TrialRecord | BaselineRecord, component: ComponentName) -> ComponentScore:
+def _component_score(
+    scored: TrialRecord | BaselineRecord, component: ComponentName
+) -> ComponentScore:
     return scored.autoencoder if component == "autoencoder" else scored.predictor
 
 
@@ -153,13 +159,13 @@ def _operation_row(trials: Sequence[TrialRecord], *, day: float) -> dict[str, Sp
     recovered = [None if span is None else span / day for span in spans]
     share = 100 * sum(span is not None for span in spans) / len(spans) if spans else None
     return {
-        "live_rmse": _over(trials, lambda trial: trial.live.rmse),
-        "live_mae": _over(trials, lambda trial: trial.live.mae),
+        "live_rmse": _spread(trials, lambda trial: trial.live.rmse),
+        "live_mae": _spread(trials, lambda trial: trial.live.mae),
         "recovered": Spread(share, None, len(spans)),
         "recovery_days": Spread.of(recovered),
-        "retained_megabytes": _over(trials, lambda trial: trial.retained_bytes / 1e6),
-        "held_samples": _over(trials, lambda trial: trial.held_samples),
-        "update_seconds": _over(trials, lambda trial: trial.timing.update_seconds),
+        "retained_megabytes": _spread(trials, lambda trial: trial.retained_bytes / 1e6),
+        "held_samples": _spread(trials, lambda trial: trial.held_samples),
+        "update_seconds": _spread(trials, lambda trial: trial.timing.update_seconds),
     }
 
 
@@ -185,11 +191,11 @@ def _interval_row(own: Sequence[IntervalScores]) -> dict[str, Spread]:
     }
 
 
-def _over(trials: Sequence[TrialRecord], value: Callable[[TrialRecord], float | None]) -> Spread:
+def _spread(trials: Sequence[TrialRecord], value: Callable[[TrialRecord], float | None]) -> Spread:
     return Spread.of(map(value, trials))
 
 
-def _late(results: Results) -> str:
+def _arrival(results: Results) -> str:
     return "late" if results.delay is None else f"{format_duration(results.delay)} late"
 
 
@@ -197,7 +203,7 @@ def _steps_per_day(results: Results) -> float:
     return 86_400 / results.data.step.total_seconds()
 
 
-def _only(results: Results, kind: str) -> Results:
+def _results_of_kind(results: Results, kind: str) -> Results:
     names = {member.name for member in results.entities if member.kind == kind}
     return replace(
         results,

@@ -136,7 +136,7 @@ def _state_line(
         values = [*(update.threshold_before for update in updates), last, last]
         times.append(end)
     else:
-        times, values = _filling(times, updates, quantity)
+        times, values = _buffer_content(times, updates, quantity)
     return {
         "type": "scatter",
         "mode": "lines",
@@ -155,7 +155,7 @@ def _state_line(
     }
 
 
-def _filling(
+def _buffer_content(
     times: Sequence[pd.Timestamp], updates: Sequence[UpdateRecord], quantity: str
 ) -> tuple[list[pd.Timestamp], list[float]]:
     """Times and content of a buffer, which grows until an update empties it."""

@@ -39,7 +39,7 @@ class News:
     zones: tuple[str, ...] = ()
     events: tuple[ServiceEvent, ...] = ()
 
-    def after(self, number: int) -> News:
+    def newer_than(self, number: int) -> News:
         """The news without events up to a number."""
         return News(self.zones, tuple(event for event in self.events if event.seq > number))
 
@@ -89,7 +89,7 @@ class Feed:
                     yield News(events=missed)
                     last = missed[-1].seq
             while (news := await listener.next()) is not None:
-                yield news.after(last)
+                yield news.newer_than(last)
         except ClearwattError as error:
             _LOG.warning("log not read", extra={"reason": str(error)})
         finally:

@@ -114,7 +114,7 @@ class Client:
 
     def zone(self, zone: str) -> ZoneAnswer:
         """One zone with its status."""
-        return ZoneAnswer.model_validate(self._http.get(f"/v1/zones/{_part(zone)}"))
+        return ZoneAnswer.model_validate(self._http.get(f"/v1/zones/{_path_segment(zone)}"))
 
     def add_zone(self, zone: NewZone) -> ZoneAnswer:
         """Register a zone; repeating the call changes nothing."""
@@ -134,7 +134,7 @@ class Client:
 
     def entity(self, entity: str) -> EntityAnswer:
         """One entity with its status."""
-        return EntityAnswer.model_validate(self._http.get(f"/v1/entities/{_part(entity)}"))
+        return EntityAnswer.model_validate(self._http.get(f"/v1/entities/{_path_segment(entity)}"))
 
     def add_entities(self, entities: Sequence[NewEntity]) -> Registered:
         """Register entities; repeating the call changes nothing."""
@@ -280,20 +280,24 @@ class Client:
 
     def model(self, version: str) -> VersionAnswer:
         """One model version."""
-        return VersionAnswer.model_validate(self._http.get(f"/v1/models/{_part(version)}"))
+        return VersionAnswer.model_validate(self._http.get(f"/v1/models/{_path_segment(version)}"))
 
     def activate(self, version: str) -> Accepted:
         """Deploy a version: a roll-back, or the approval of a candidate."""
-        return Accepted.model_validate(self._http.post(f"/v1/models/{_part(version)}/activate"))
+        return Accepted.model_validate(
+            self._http.post(f"/v1/models/{_path_segment(version)}/activate")
+        )
 
     def reject(self, version: str) -> Accepted:
         """Reject a version that awaits approval."""
-        return Accepted.model_validate(self._http.post(f"/v1/models/{_part(version)}/reject"))
+        return Accepted.model_validate(
+            self._http.post(f"/v1/models/{_path_segment(version)}/reject")
+        )
 
     def change_settings(self, zone: str, settings: Mapping[str, Any]) -> Accepted:
         """Change settings of a zone; those not given stay as they are."""
         return Accepted.model_validate(
-            self._http.put(f"/v1/zones/{_part(zone)}/settings", settings)
+            self._http.put(f"/v1/zones/{_path_segment(zone)}/settings", settings)
         )
 
     def hold(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
@@ -316,7 +320,7 @@ class Client:
         """Exclude start <= time < end from learning, also from what was learned before."""
         content = {"start": stamp(start), "end": stamp(end), "reason": reason}
         return Accepted.model_validate(
-            self._http.post(f"/v1/entities/{_part(entity)}/exclusions", content)
+            self._http.post(f"/v1/entities/{_path_segment(entity)}/exclusions", content)
         )
 
     def exclusions(self, entity: str) -> list[TimeWindow]:
@@ -367,7 +371,7 @@ def _numbers(values: Sequence[float | None]) -> list[float | None]:
     return numbers
 
 
-def _part(name: str) -> str:
+def _path_segment(name: str) -> str:
     """A name, quoted as one segment of a path."""
     return quote(name, safe="")
 
@@ -375,7 +379,11 @@ def _part(name: str) -> str:
 def _owner(entity: str | None, zone: str | None) -> str:
     if (entity is None) == (zone is None):
         raise ConfigurationError("name either an entity or a zone")
-    return f"/v1/zones/{_part(zone)}" if zone is not None else f"/v1/entities/{_part(entity or '')}"
+    return (
+        f"/v1/zones/{_path_segment(zone)}"
+        if zone is not None
+        else f"/v1/entities/{_path_segment(entity or '')}"
+    )
 
 
 def _readings(readings: Sequence[tuple[str, TimeLike]]) -> JsonObject:

@@ -60,7 +60,7 @@ def show_fleet(app: App, request: Request) -> HTMLResponse:
     context = {
         "query": query,
         "found": found,
-        "columns": [(each.name, *_sorting(each, query)) for each in COLUMNS],
+        "columns": [(each.name, *_sort_link(each, query)) for each in COLUMNS],
         "zones": sorted(app.registry.roster.zones),
         "kinds": get_args(KindName),
         "states": get_args(FleetState),
@@ -93,7 +93,7 @@ def _query(request: Request) -> FleetQuery:
         raise RequestValidationError(found) from None
 
 
-def _sorting(column: Column, query: FleetQuery) -> tuple[str | None, str | None]:
+def _sort_link(column: Column, query: FleetQuery) -> tuple[str | None, str | None]:
     """Link of a column header, and the current order of the column as an ARIA value."""
     if column.sort is None:
         return None, None

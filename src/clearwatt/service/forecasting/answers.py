@@ -120,7 +120,7 @@ class ZoneRequest:
         for entity in self.entities:
             scaled, found = modelled.get(entity.id), quantiles.get(entity.id)
             if scaled is not None and found is not None:
-                scaled = _within(scaled, *(found[level] for level in BAND))
+                scaled = _clip_to_band(scaled, *(found[level] for level in BAND))
             forecast = self._forecast(store, entity, scaled, gaps)
             yield self._with_quantiles(forecast, found)
 
@@ -234,7 +234,7 @@ class ZoneRequest:
         return int(issued.min()), int(issued.max())
 
 
-def _within(scaled: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
+def _clip_to_band(scaled: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
     """Values (n) moved to the nearest end of their band; absurd ones stay to be discarded."""
     return np.where(np.abs(scaled) <= NONSENSE, np.clip(scaled, low, high), scaled)
 

@@ -67,7 +67,7 @@ class Coverage:
             issues = self._store.weather(zone.id, start=key[0], end=key[1] + 1)
             found = cover(zone, scaling, issues, times)
         except ClearwattError as error:
-            return Inputs(times, *_nothing(zone, times), trouble=str(error))
+            return Inputs(times, *_missing_inputs(zone, times), trouble=str(error))
         with self._lock:
             # Inputs read before a change of the weather must not be cached after it.
             if changes == self._changes[zone.id] and len(times) <= LONGEST_KEPT:
@@ -92,7 +92,7 @@ def cover(zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: T
     two runs of the weather model. Only times that no issue covers use all issues merged.
     """
     moments = instants(times)
-    x, issued = _nothing(zone, times)
+    x, issued = _missing_inputs(zone, times)
     for issued_at, frame in _frames(zone, issues):
         still = np.flatnonzero(issued == UNISSUED)
         found = scaling.inputs(zone.id, frame, moments[still])
@@ -105,7 +105,7 @@ def cover(zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: T
     return Inputs(times, x, issued)
 
 
-def _nothing(zone: Zone, times: Times) -> tuple[npt.NDArray[np.float32], Times]:
+def _missing_inputs(zone: Zone, times: Times) -> tuple[npt.NDArray[np.float32], Times]:
     width = len(zone.variables) + len(CALENDAR_COLUMNS)
     return np.full((len(times), width), np.nan, np.float32), np.full(len(times), UNISSUED)
 

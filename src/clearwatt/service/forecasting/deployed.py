@@ -194,7 +194,7 @@ def deploy(
             member = builder.member(entity, *versions, known=entity in scaling.power)
             members += [member] if member else []
         builder.add(members)
-    return builder.done(status.generation, scaling)
+    return builder.build(status.generation, scaling)
 
 
 class _Builder:
@@ -238,7 +238,7 @@ class _Builder:
                 )
             )
 
-    def done(self, generation: int, scaling: Scaling) -> DeployedZone:
+    def build(self, generation: int, scaling: Scaling) -> DeployedZone:
         places = {
             entity: (at, member)
             for at, block in enumerate(self._blocks)

@@ -84,16 +84,16 @@ def _fill(
     for source, days in ((Source.YESTERDAY, 1), (Source.LAST_WEEK, 7)):
         wanted = times[np.isnan(values)] - days * DAY
         if len(wanted):
-            _put(values, sources, source, _readings_at(store, number, wanted))
+            _fill_steps(values, sources, source, _readings_at(store, number, wanted))
     for start, end in _windows(store, number, times) if np.isnan(values).any() else ():
         hours = _hours(times[np.isnan(values)], timezone)
         known = _usable(store, number, start=start, end=end)
-        _put(values, sources, Source.CLIMATOLOGY, _hourly_means(*known, timezone)[hours])
+        _fill_steps(values, sources, Source.CLIMATOLOGY, _hourly_means(*known, timezone)[hours])
         if not np.isnan(values).any():
             return
 
 
-def _put(
+def _fill_steps(
     values: Float64Array, sources: npt.NDArray[np.uint8], source: Source, found: Float64Array
 ) -> None:
     """Fill open steps with the values found."""

@@ -46,7 +46,7 @@ class Upkeep:
         """Whether an entry was applied since the last checkpoint."""
         return position > self._position
 
-    def when(self, position: int) -> float:
+    def next_checkpoint(self, position: int) -> float:
         """When the next checkpoint is due, by `time.monotonic`."""
         if not self.has_changes(position):
             return math.inf
@@ -60,11 +60,11 @@ class Upkeep:
     def checkpoint(self, learning: Savable) -> None:
         """Write a checkpoint and remove outdated model files."""
         self._checkpoints.write(self._zone, learning.position, learning.save)
-        self.done(learning.position)
+        self.note_checkpoint(learning.position)
         if self._new_versions or self._outdated:
             self._prune()
 
-    def done(self, position: int) -> None:
+    def note_checkpoint(self, position: int) -> None:
         """Note a checkpoint at this position."""
         self._position, self._at, self.due = position, time.monotonic(), False
 

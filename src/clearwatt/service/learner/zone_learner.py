@@ -133,7 +133,7 @@ class ZoneLearner:
             return self._pace.not_before
         if self._learning.position < head:
             return self._pace.not_before
-        return max(self._pace.not_before, self._upkeep.when(self._learning.position))
+        return max(self._pace.not_before, self._upkeep.next_checkpoint(self._learning.position))
 
     def turn(self, head: int) -> None:
         """Run the next step; an error stays within this zone, and the step is tried again later."""
@@ -178,9 +178,9 @@ class ZoneLearner:
             except StateError as error:
                 self._set_aside(checkpoint, error)
             else:
-                self._upkeep.done(learning.position)
+                self._upkeep.note_checkpoint(learning.position)
                 return learning
-        self._upkeep.done(0)
+        self._upkeep.note_checkpoint(0)
         return context.learning(zone, store=context.store, files=context.files)
 
     def _load(self, checkpoint: ZoneCheckpoint, head: int) -> Learning:

@@ -36,7 +36,7 @@ def commit(session: Session, outcome: Outcome) -> None:
     content = dump_json(status.to_json())
     session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
     for version in outcome.versions:
-        _put(session, version)
+        _put_version(session, version)
     readings.flag(session, outcome.verdicts)
     for day in outcome.signals:
         session.insert_rows(PUT_SIGNALS, [PUT_SIGNALS.row(day)])
@@ -144,7 +144,7 @@ def mark_version(session: Session, identity: str, status: VersionStatus) -> None
         raise DataError(f"there is no version {identity!r}")
 
 
-def _put(session: Session, version: StoredVersion) -> None:
+def _put_version(session: Session, version: StoredVersion) -> None:
     if version.status in ("deployed", "awaiting"):
         session.run(
             "UPDATE versions SET status = 'superseded' WHERE zone = ? AND component = ? "

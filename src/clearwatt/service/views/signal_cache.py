@@ -49,7 +49,7 @@ class SignalCache:
         with self._lock:
             cached = self._cached.get(entity.number)
         if cached is not None and cached.covers(key, start, end):
-            return cached.signals.within(start, end)
+            return cached.signals.between(start, end)
         found = signals_of(self._store, entity, start=start, end=end)
         if LEAST_ROWS <= len(found.times) <= self._most_rows:
             self._add(entity.number, _CachedSignals(key, start, end, found))

@@ -29,7 +29,7 @@ class Signals:
         """All columns but the times."""
         return self.measured, self.forecast, self.error, self.reconstruction
 
-    def within(self, start: int, end: int) -> Signals:
+    def between(self, start: int, end: int) -> Signals:
         """The part with start <= time < end."""
         part = slice(*np.searchsorted(self.times, [start, end]))
         return Signals(self.times[part], *(values[part] for values in self.columns))

@@ -38,7 +38,7 @@ def threshold_steps(
         component: ComponentName = "predictor" if _is_predictor(event) else "autoencoder"
         if not steps[component]:
             steps[component] += _of_version(store, event.details.get("before"))
-        steps[component] += _after(store, event)
+        steps[component] += _thresholds_after(store, event)
     for component, version in deployed.items():
         steps[component] = steps[component] or list(_of_version(store, version))
     return steps
@@ -48,7 +48,7 @@ def _is_predictor(event: ServiceEvent) -> bool:
     return str(event.details.get("after")).startswith("predictor:")
 
 
-def _after(store: Store, event: ServiceEvent) -> Iterator[ThresholdChange]:
+def _thresholds_after(store: Store, event: ServiceEvent) -> Iterator[ThresholdChange]:
     """The threshold after a change."""
     if event.kind == "update":
         value = event.details.get("threshold_after")

@@ -147,7 +147,7 @@ class _Stack:
 
     def _differentiator(self) -> Differentiator:
         jobs = [member.job for member in self._active]
-        joined = self._network.joined([job.network for job in jobs])
+        joined = self._network.combine([job.network for job in jobs])
         weights, batch = self._weights, jobs[0].training.batch
         return joined.differentiator(weights.params, weights.gradients, batch=batch)
 

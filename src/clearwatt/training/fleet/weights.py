@@ -91,7 +91,7 @@ class PenaltyGradient:
 def flatten(params: Params) -> tuple[Tensor, Params]:
     """Copy tensors into one flat tensor; return it with views of the parts."""
     example = next(iter(params.values()))
-    flat = torch.zeros(sum(_room(tensor) for tensor in params.values()), dtype=example.dtype)
+    flat = torch.zeros(sum(_padded_size(tensor) for tensor in params.values()), dtype=example.dtype)
     views = flat_views(flat, params)
     for name, tensor in params.items():
         views[name].copy_(tensor)
@@ -104,9 +104,9 @@ def flat_views(flat: Tensor, like: Params) -> Params:
     start = 0
     for name, tensor in like.items():
         views[name] = flat[start : start + tensor.numel()].view(tensor.shape)
-        start += _room(tensor)
+        start += _padded_size(tensor)
     return views
 
 
-def _room(tensor: Tensor) -> int:
+def _padded_size(tensor: Tensor) -> int:
     return -(-tensor.numel() // LINE) * LINE

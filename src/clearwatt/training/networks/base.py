@@ -45,7 +45,7 @@ class Network(ABC):
     """A shape without weights: equal networks are equal by value and are trained stacked.
 
     Networks that differ only in their loss can train stacked, too: they have the same
-    `stack_key`, and `joined` makes one of them.
+    `stack_key`, and `combine` makes one of them.
 
     Shapes: `m` models in the stack, `b` samples, `d` inputs, `o` outputs. Where `params` holds
     `m` models and `x` is `1 x b x d`, all models see the same samples.
@@ -72,7 +72,7 @@ class Network(ABC):
         """Key of networks that can train in one stack; they have equal keys."""
         return self
 
-    def joined(self, members: Sequence["Network"]) -> "Network":
+    def combine(self, members: Sequence["Network"]) -> "Network":
         """One network for a stack of members with this `stack_key`, each with its own loss."""
         return self
 

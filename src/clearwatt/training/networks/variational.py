@@ -71,7 +71,7 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         """
         return replace(self, kl_weight=0.0) if type(self) is VariationalAutoencoder else self
 
-    def joined(self, members: Sequence[Network]) -> Network:
+    def combine(self, members: Sequence[Network]) -> Network:
         """A network that weighs each member's divergence as the member does."""
         weights = [each.kl_weight for each in members if isinstance(each, VariationalAutoencoder)]
         if all(weight == self.kl_weight for weight in weights):

@@ -335,7 +335,7 @@ class AdaptiveModels(ZoneModels):
 
     def _update(self, event: NetworkUpdate, version: object, units: PowerUnits) -> ModelChange:
         name = str(event.entity)
-        event = event.scaled(units[name].size)
+        event = event.in_unit(units[name].size)
         trained = self._version(version, units) if isinstance(version, NetworkVersion) else None
         waits = trained is not None and not event.accepted
         return ModelChange(

@@ -335,7 +335,7 @@ class ClearModels(ZoneModels):
         )
         key, candidate = self._key(component), component.candidate
         unit = self._unit(component, units)
-        event = event.scaled(unit.size)
+        event = event.in_unit(unit.size)
         waits = candidate is not None and candidate.number == component.updates
         version: TrainedVersion | None = None
         if event.accepted:

@@ -255,7 +255,7 @@ def _settings(context: CommandContext) -> CommandResult:
         raise ConfigurationError("settings are those of a zone, not of one entity")
     state = context.state
     before = state.settings.plain()
-    wanted = state.settings.changed(context.command.arguments)
+    wanted = state.settings.with_values(context.command.arguments)
     changed = {
         name: value
         for name, value in wanted.plain().items()

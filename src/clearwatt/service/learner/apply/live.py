@@ -113,7 +113,7 @@ class LiveForecasts:
 
     def _errors(self, column: int, span: int) -> tuple[int, float | None, float | None]:
         """Count, root mean square and mean absolute error over the last ``span`` seconds."""
-        errors = self._since(self._errors_of(column), span)
+        errors = self._values_since(self._errors_of(column), span)
         errors = errors[np.isfinite(errors)].astype(np.float64)
         if len(errors) == 0:
             return 0, None, None
@@ -137,7 +137,7 @@ class LiveForecasts:
     @property
     def reconstruction_day(self) -> float | None:
         """The mean reconstruction error over the last day."""
-        errors = self._since(self.reconstruction, DAY)
+        errors = self._values_since(self.reconstruction, DAY)
         errors = errors[np.isfinite(errors)]
         return float(errors.mean()) if len(errors) else None
 
@@ -167,7 +167,7 @@ class LiveForecasts:
         }
         return SignalDay(self.zone, day, pack(content))
 
-    def _since(self, values: Float32Array, span: int) -> Float32Array:
+    def _values_since(self, values: Float32Array, span: int) -> Float32Array:
         if len(self.times) == 0:
             return values
         return values[int(np.searchsorted(self.times, self.times[-1] - span, side="right")) :]

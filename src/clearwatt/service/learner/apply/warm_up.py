@@ -81,7 +81,7 @@ def _entities_to_start(state: ZoneState, entity: str | None) -> list[str]:
     names = [
         name
         for name in state.entities
-        if name not in state.columns and len(_waiting(state, name)) >= FEWEST_SAMPLES
+        if name not in state.columns and len(_waiting_readings(state, name)) >= FEWEST_SAMPLES
     ]
     if not names:
         raise DataError(
@@ -91,7 +91,7 @@ def _entities_to_start(state: ZoneState, entity: str | None) -> list[str]:
     return names
 
 
-def _waiting(state: ZoneState, name: str) -> Readings:
+def _waiting_readings(state: ZoneState, name: str) -> Readings:
     parts = state.waiting.get(state.entities[name].number, [])
     return np.concatenate([np.empty(0, READING), *parts])
 
@@ -110,7 +110,7 @@ def _warm_up_data(
         latest = state.rows.next - state.rows.step
         end = latest if end is None else min(int(end), latest)
     series = [
-        on_clock(_waiting(state, name), step=state.zone.step, start=start, end=end)
+        on_clock(_waiting_readings(state, name), step=state.zone.step, start=start, end=end)
         for name in names
     ]
     return arrange_history(
@@ -181,7 +181,9 @@ def _limits(state: ZoneState, data: WarmUpData, member: tuple[int, str]) -> tupl
 def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateReadings:
     """Set the clock to the end of history; enter later readings, return those of closed rows."""
     end, step = int(data.clock[-1]), state.zone.step
-    readings = [on_clock(_waiting(state, name), step=step, start=None, end=None) for name in names]
+    readings = [
+        on_clock(_waiting_readings(state, name), step=step, start=None, end=None) for name in names
+    ]
     known = len(state.columns)
     state.columns += list(names)
     if state.rows is None:
