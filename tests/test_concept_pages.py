@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["strategies.md", "testing.md", "estimator.md", "store.md"]
+PAGES = [
+    "estimator.md",
+    "features.md",
+    "fleet.md",
+    "networks.md",
+    "store.md",
+    "strategies.md",
+    "testing.md",
+]
 
 
 def code_of(page: str) -> str:

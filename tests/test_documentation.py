@@ -1,4 +1,4 @@
-"""Links, commands, scripts and names in README and docs/ exist."""
+"""Links, scripts and names in README and docs/ exist; commands are accepted, quick ones run."""
 
 import importlib
 import re
@@ -6,11 +6,23 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.experiment.finished_run import run_document, write_run_folder
 
-from clearwatt.cli.main import build_parser
+from clearwatt.cli.main import build_parser, main
+from clearwatt.data import simulate_grid
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+QUICK = (
+    "clearwatt data check my-grid",
+    "clearwatt data describe my-grid",
+    "clearwatt experiment report",
+    "clearwatt token create",
+    "clearwatt token list",
+    "clearwatt backup",
+    "clearwatt restore",
+)
+"""Beginnings of commands that take a second or less."""
 
 
 def text_of(page: Path) -> str:
@@ -64,6 +76,22 @@ def test_commands_are_accepted(page):
         words = shlex.split(re.split(r" [<>] ?", command)[0])
         if words[0] == "clearwatt":
             build_parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(command.startswith(QUICK) for command in commands(page))],
+    ids=lambda page: page.name,
+)
+def test_quick_commands_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    simulate_grid(entities=5, steps=2000).save("my-grid")
+    write_run_folder(tmp_path / "my-run", run_document())
+    for command in commands(page):
+        if command.startswith(QUICK):
+            here = re.sub(r" /(?:var/lib|backups)\b", f" {tmp_path}", command)
+            words = shlex.split(re.split(r" [<>] ?", here)[0])
+            assert main(words[1:]) == 0, f"{command}: {capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
