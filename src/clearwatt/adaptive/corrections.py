@@ -18,13 +18,13 @@ from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 class Corrections:
     """`c` ridge regressions of residuals with exponential forgetting, for each of `e` entities.
 
-    Nothing of the past is held but the sums `z^T z` and `z^T r` of all `p` terms for each of the
-    `h` distinct half-lives; a correction solves the part of them that its set of terms needs.
+    Only the sums `z^T z` and `z^T r` of all `p` terms are held, for each of the `h` distinct
+    half-lives. A correction solves the part that belongs to its set of terms.
 
     Args:
         kinds: The corrections.
         day: Steps per day.
-        ridge: Prior belief that there is nothing to correct, in samples.
+        ridge: Weight of the prior that there is nothing to correct, in samples.
         moments: Sums `z^T z`, `h x e x p x p`.
         products: Sums `z^T r`, `h x e x p`.
     """
@@ -79,13 +79,13 @@ class Corrections:
         systems = np.where(used, self.moments[rates], 0.0)
         diagonal = np.arange(TERMS)
         systems[..., diagonal, diagonal] += self.ridge
-        # Every set has the level, term 0: its row of pairs tells which terms are used.
+        # Every set has the level, term 0, so its row of pairs shows which terms are used.
         wanted = np.where(used[:, :, 0], self.products[rates], 0.0)
         solved = np.linalg.solve(systems, wanted[..., None])[..., 0]
         return solved.astype(np.float64, copy=False)
 
     def joined(self, entities: int) -> Self:
-        """With further entities of which nothing is known."""
+        """With further entities that have no samples yet."""
         more = self.empty(self.kinds, day=self.day, ridge=self.ridge, entities=entities)
         return replace(
             self,

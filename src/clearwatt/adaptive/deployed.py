@@ -28,7 +28,7 @@ class AdaptiveDeployed(Deployed):
         names: Names of the entities, `e`.
         power: Scale of each entity's power.
         experts: Networks, corrections and trust.
-        recent: What is needed of the rows of the last days, all recalled.
+        recent: Columns that forecasts need of the last days' rows, all recalled.
         known: Last step learned from.
     """
 
@@ -56,16 +56,16 @@ class AdaptiveDeployed(Deployed):
         )
 
     def networks(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
-        """What the networks alone forecast, `n x e`.
+        """Forecasts of the networks alone, `n x e`.
 
-        On the warm-up that is how well they have learned it: what intervals begin with.
+        Intervals start from their errors on the warm-up.
         """
         rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
         seen = self.frame.view.see(rows, checked_steps(at, len(rows)))
         return self.power.undo(self.experts.ensemble.forecast(seen).mean(axis=2))
 
     def only(self, places: Sequence[int]) -> AdaptiveDeployed:
-        """What the entities at some places are forecast with."""
+        """The deployed value of some entities."""
         chosen = list(places)
         return replace(
             self,

@@ -12,11 +12,11 @@ from clearwatt.forecaster import Name
 
 Trigger = Literal["novelty", "age"]
 Moment = Callable[[int], str]
-"""Turns a step into words."""
+"""Writes a step as text."""
 
 
 def step_number(step: int) -> str:
-    """A step in words, where nothing is known but its number."""
+    """A step as text, without a clock."""
     return f"step {step}"
 
 
@@ -25,8 +25,8 @@ class NetworkUpdate:
     """One training of the networks of one entity.
 
     Errors and thresholds are means of absolute errors, in units of power. `since` is the step of
-    the update before. Errors before and after are on the samples since then; `held_back`
-    compares them on those of these samples that the gate held back from training.
+    the update before. Errors before and after are on the samples since then. `held_back`
+    is the gate's comparison, on the samples that were held back from training.
     """
 
     entity: Name
@@ -51,11 +51,11 @@ class NetworkUpdate:
 
     @property
     def explanation(self) -> str:
-        """Why the update came and what it changed."""
+        """Why the update happened and what it changed."""
         return self.explain()
 
     def explain(self, unit: str = "", moment: Moment = step_number) -> str:
-        """The explanation with the unit of power, and with steps in other words."""
+        """The explanation with the unit of power; `moment` writes the steps."""
         unit, since = f" {unit}" if unit else "", moment(self.since)
         why = (
             f"the networks' error was above {self.threshold_before:.4g}{unit} for {self.novel} of "
@@ -100,8 +100,8 @@ class EntityJoined:
 class TrustShift:
     """Another kind of expert is trusted most.
 
-    `bias` is the mean of forecast less measured of the networks over `hours`, as a share of the
-    mean measurement of the same hours in the last days; hours count from the clock's step 0.
+    `bias` is the mean error (forecast less measured) of the networks over `hours`, as a share of
+    the mean measurement of these hours in the last days. Hours count from the clock's step 0.
     """
 
     entity: Name
@@ -118,7 +118,7 @@ class TrustShift:
         return self.explain()
 
     def explain(self, moment: Moment = step_number) -> str:
-        """The explanation, with steps in other words."""
+        """The explanation; `moment` writes the steps."""
         share = f"{100 * self.weight:.0f} %"
         text = (
             f"{self.entity}: since {moment(self.step)} most trust ({share}) is in {self.expert}, "

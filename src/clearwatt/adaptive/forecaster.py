@@ -1,8 +1,8 @@
 """The adaptive forecaster: networks that learn on novelty, corrections, and trust in either.
 
-Networks learn how weather and calendar make power, from a bounded sample of the past, when enough
-novelty was seen. Corrections learn every few hours what the networks have missed in the last days.
-Trust, for each entity, mixes all of these and past measurements by their recent errors.
+Networks learn how power depends on weather and calendar, from a bounded sample of the past, when
+there is enough novelty. Corrections learn the networks' errors of the last days, every few hours.
+Trust weighs networks, corrections and past measurements by their recent errors, per entity.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class AdaptiveForecaster(Forecaster):
             y: Measurements, `n x e`, NaN where there is none.
             at: Step of each row, `n`, ascending.
             day: Steps per day: 24 for hours, 96 for quarter hours.
-            columns: Names of the inputs, `d`, by which those that tell the time of year are known;
-                None: weather, then the calendar, in the order of `prepare`.
+            columns: Names of the inputs, `d`; calendar and season are recognised by name. None:
+                weather, then the calendar, in the order of `prepare`.
             delay: Steps until a measurement is known; a day by default.
             settings: How to learn; the defaults by default.
             names: Names of the entities; by default numbers from 0 on.
@@ -215,8 +215,8 @@ class AdaptiveForecaster(Forecaster):
         return periods
 
     def _follow_block(self, block: SampleBlock, last: int) -> Stream[EndedPeriod]:
-        """Take in samples; forecasts after a step, as issued, of the periods that have ended."""
-        if self._ends_period(block):  # whose rows may be retired once it is learned
+        """Learn from samples; returns the forecasts of the ended periods, as issued."""
+        if self._ends_period(block):  # its rows may be retired once it is learned
             self.state = recall(self.state)
         issued = self._issued(self.state, last)
         errors = self.state.inputs.errors(self.state.recent.seen[_recalled_after(self.state, last)])
@@ -243,7 +243,7 @@ class AdaptiveForecaster(Forecaster):
         return (Change(event, version),)
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
-        """Let go of measurements; see `Forecaster.forget`."""
+        """Delete measurements; see `Forecaster.forget`."""
         steps = np.asarray(at, np.int64).reshape(-1)
         places = self._places(self.names if entities is None else entities)
         self.state, count = forget_measurements(self.state, steps, places)
@@ -270,7 +270,7 @@ class AdaptiveForecaster(Forecaster):
         self.state = replace(self.state, candidates=others)
 
     def change_settings(self, *, novelty: NoveltySettings, gate: Gate | None) -> None:
-        """Update networks by other rules from now on."""
+        """Use other settings for later updates of the networks."""
         settings = replace(self.settings, novelty=novelty, gate=gate)
         self.state = replace(self.state, frame=replace(self.state.frame, settings=settings))
 
@@ -296,7 +296,7 @@ class AdaptiveForecaster(Forecaster):
 
     @property
     def memory(self) -> int:
-        """Past samples held at most."""
+        """Maximum of past samples held."""
         return self.settings.memory
 
     @property
@@ -321,7 +321,7 @@ class AdaptiveForecaster(Forecaster):
             raise
 
     def pack(self) -> Packed:
-        """Everything needed to go on, as plain values and tensors."""
+        """Everything needed to continue, as plain values and tensors."""
         values, tensors = pack_state(self.state)
         own: Values = {"random": self.rng.bit_generator.state, "approval": self.approval}
         if self.approvals:
@@ -329,7 +329,7 @@ class AdaptiveForecaster(Forecaster):
         return Packed(values | own, tensors)
 
     def digest(self) -> str:
-        """Checksum of the state; forecasters with equal digests go on alike."""
+        """Checksum of the state; forecasters with equal digests continue in the same way."""
         return digest_of(*self.pack())
 
     @property
@@ -339,7 +339,7 @@ class AdaptiveForecaster(Forecaster):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """Back from `pack`; it goes on as if it had never stopped."""
+        """Inverse of `pack`; it continues as if it had never stopped."""
         rng = np.random.default_rng()
         try:
             rng.bit_generator.state = packed.values["random"]
@@ -364,12 +364,12 @@ class AdaptiveForecaster(Forecaster):
         return [SampleBlock(steps[part], rows[part], measured[part]) for part in parts]
 
     def _ends_period(self, block: SampleBlock) -> bool:
-        """Whether the samples belong to a later period than those before them."""
+        """Whether the samples belong to a later period than the newest one."""
         start = self.state.frame.schedule.period_start(int(block.at[-1]))
         return start > self.state.boundary
 
     def _take(self, block: SampleBlock) -> Stream[tuple[Change, ...]]:
-        """Take in the samples of one period, and learn from the one before if it has ended."""
+        """Add the samples of one period; learn from the period before if it has ended."""
         changes: tuple[Change, ...] = ()
         if self._ends_period(block):
             self.state, changes = yield from end_period(

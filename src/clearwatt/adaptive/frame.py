@@ -1,4 +1,4 @@
-"""What stays the same however much an adaptive forecaster learns."""
+"""The part of an adaptive forecaster that learning never changes."""
 
 from __future__ import annotations
 

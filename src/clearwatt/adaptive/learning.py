@@ -54,7 +54,7 @@ def in_force(past: tuple[Experts, ...], cutoffs: Steps) -> list[tuple[Experts, s
 
 
 def solve(state: LearnerState, boundary: int) -> LearnerState:
-    """Learn what was measured before a step: corrections, trust, range, novelty."""
+    """Learn from the measurements before a step: corrections, trust, range, novelty."""
     recent = state.recent
     fresh = np.isfinite(recent.measured) & ~recent.learned
     rows = np.flatnonzero(fresh.any(axis=1))
@@ -106,10 +106,10 @@ def _count_samples(
 def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
     """Move rows that are older than the same weekday to the reservoir, many at a time.
 
-    They may wait for as many steps as measurements do: `Schedule.recent_steps` has room for them.
+    Rows may wait for as many steps as the delay; `Schedule.recent_steps` has room for them.
     """
     clock = state.frame.schedule.clock
-    # Without measurements nothing is newer, but rows that wait for theirs must not pile up.
+    # Rows without measurements are retired, too, so that they do not pile up.
     now = max(state.newest + 1, state.boundary - clock.same_weekday)
     oldest = now - clock.same_weekday
     if not state.recent.size or state.recent.at[0] >= oldest - max(0, clock.delay - 1):

@@ -1,4 +1,4 @@
-"""The end of a period: learn what was measured, update networks that are due, move trust."""
+"""The end of a period: learn from its measurements, update due networks, shift trust."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def end_period(
     rng: np.random.Generator,
     approvals: frozenset[Name],
 ) -> Stream[tuple[LearnerState, tuple[Change, ...]]]:
-    """Learn everything measured before a step; the state then, and what changed.
+    """Learn all measurements before a step; returns the new state and the changes.
 
     Args:
         state: Of the learner.
         boundary: First step after the period.
-        since: First step after it of which a row has arrived, from which on its result is in force.
+        since: First later step with a row; the result is in force from it on.
         rng: Source of randomness.
         approvals: Entities whose trained networks wait for approval.
     """
@@ -122,7 +122,7 @@ def held_samples(state: LearnerState) -> HeldSamples:
 def in_service(state: LearnerState, *, since: int) -> LearnerState:
     """Put corrections and trust as they are solved now into service from a step on.
 
-    Of the past, experts are held back to the one that made the forecast of the next row.
+    Past experts are kept back to those that forecast the next row.
     """
     last, schedule = state.past[-1], state.frame.schedule
     experts = Experts(
@@ -154,7 +154,7 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
 
 
 def _with_networks(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
-    """Let the experts of the next period have these networks."""
+    """Use these networks in the next period."""
     last = state.past[-1]
     ensemble = last.ensemble.replaced(place, version)
     return replace(

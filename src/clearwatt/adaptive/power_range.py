@@ -16,9 +16,9 @@ from clearwatt.arrays import Float64Array
 class PowerRange:
     """Lowest and highest power of each of `e` entities.
 
-    A reading far outside counts as one its own width away from the range: an outlier that passed
-    all checks teaches little, and a real jump is followed within a few readings. A single reading
-    among several does not widen the range.
+    A reading further outside than the width of the range is moved to that distance. So an outlier
+    that passed all checks has little effect, and a real jump is followed within a few readings. A
+    single reading among several does not widen the range.
 
     Args:
         low: Lowest power, `e`.
@@ -34,7 +34,7 @@ class PowerRange:
         return cls(np.nanmin(measured, axis=0), np.nanmax(measured, axis=0))
 
     def widen(self, measured: Float64Array) -> Self:
-        """The range after readings that came together, `n x e`, NaN where there is none."""
+        """The range after a block of readings, `n x e`, NaN where there is none."""
         if not ((measured < self.low) | (measured > self.high)).any():
             return self
         return type(self)(
@@ -67,7 +67,7 @@ class PowerRange:
     @cached_property
     def _plausible(self) -> tuple[Float64Array, Float64Array]:
         """Lowest and highest reading that is no outlier, `e` each."""
-        # The width of an entity that never changed is unknown: any change is believed.
+        # The width of an entity that never changed is unknown, so no change is an outlier.
         width = np.where(self.high > self.low, self.high - self.low, np.inf)
         return self.low - width, self.high + width
 

@@ -34,7 +34,7 @@ class DeployedBase:
     """A deployed value without its networks and without the rows of the open period.
 
     Args:
-        frame: What stays the same.
+        frame: The part that learning never changes.
         names: Names of the entities, `e`.
         power: Scale of each entity's power.
         numbers: Number of the version of each entity's networks, `e`.

@@ -1,7 +1,7 @@
 """The last days, row by row: inputs, measurements, and the forecasts as they were issued.
 
-These arrays are most of what a meter takes in memory, so that a row holds no more than is needed
-for as long as the row is: what is needed until a measurement is learned is in `unlearned`.
+These arrays are most of the memory of a meter. A row holds only what is needed as long as the row
+is; values that are needed until a measurement is learned are in `unlearned`.
 """
 
 from __future__ import annotations

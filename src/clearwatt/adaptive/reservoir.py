@@ -1,4 +1,4 @@
-"""Bounded sample of the past beyond the last days, which prefers the recent."""
+"""Bounded sample of the rows before the last days; recent rows are more likely to be in it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Reservoir:
     """At most `capacity` rows; the chance that a row is still held falls exponentially with age.
 
     Once full, a row enters with a fixed probability in the place of a random one (Aggarwal 2006),
-    so that the mean age settles at `memory` rows offered, however long the stream.
+    so the mean age settles at `memory` rows offered, whatever the length of the stream.
 
     Args:
         capacity: Rows held at most.
-        memory: Rows offered until the chance to be still held has fallen to 1/e.
+        memory: Rows offered until the probability of still being held is 1/e.
         at: Step of each row, `n`.
         seen: What the networks see of it, `n x v`.
         y: Measurements, `n x e`; NaN where there is none.

@@ -1,4 +1,4 @@
-"""Samples that arrive, late or in time, and measurements that are taken back or corrected."""
+"""Samples that arrive late or in time; measurements that are deleted or corrected."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class SampleBlock(NamedTuple):
 def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
     """The state with samples added to the last days.
 
-    A sample of a step that is there already adds its measurements. One that is older than the last
-    days completes the row that the reservoir holds, or is passed over.
+    A sample of a step that is there already adds its measurements. An older one completes its row
+    in the reservoir, or is ignored if the reservoir does not hold that row.
     """
     recent = state.recent
     places, there = recent.places(block.at)

@@ -12,8 +12,8 @@ from clearwatt.errors import ConfigurationError, require_whole
 class Schedule:
     """A clock divided into periods of `refresh` steps.
 
-    Corrections and trust are solved at the end of a period. All of a state's arithmetic happens
-    there, over whole periods, so that it does not depend on how samples are cut into blocks.
+    Corrections and trust are solved at the end of a period, over the whole period, so that the
+    result does not depend on how samples are cut into blocks.
 
     Args:
         clock: Length of a day, delay of measurements.

@@ -1,4 +1,4 @@
-"""Shifts of trust from one kind of expert to another, and what they follow from."""
+"""Shifts of trust from one kind of expert to another, and their causes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY
 
 MARGIN = 0.1
-"""By how much another kind must be trusted more, so that trust does not flicker."""
+"""Lead in trust that a new kind needs; avoids frequent changes."""
 LEAST_BIAS = 0.05
-"""Share of the measurements below which a bias explains nothing."""
+"""Smallest bias that is reported as a cause, as a share of the measurements."""
 KINDS = (
     "the networks",
     "the networks corrected by level and hour",

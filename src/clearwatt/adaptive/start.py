@@ -1,4 +1,4 @@
-"""How an adaptive forecaster begins: the warm-up, and an entity that joins."""
+"""The start of an adaptive forecaster: warm-up, and entities that join."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def warm_up_networks(
     *,
     rng: np.random.Generator,
 ) -> Stream[tuple[NetworkVersion, ...]]:
-    """Train the first networks of entities on what they see, `n x v`, and measured, `n x e`."""
+    """Train the first networks of entities on their view, `n x v`, and power, `n x e`."""
     shape = frame.architecture
     first = [shape.network.initialise(draw_seeds(rng, shape.size)) for _ in names]
     jobs = [

@@ -28,7 +28,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class UpdateCounts:
-    """Since its last update, what has been counted for each of `e` entities.
+    """Counts since the last update of each of `e` entities.
 
     Args:
         updates: Updates so far.
@@ -76,20 +76,20 @@ class LearnerState:
     """Everything that an adaptive forecaster has learned and holds.
 
     Args:
-        frame: What stays the same.
+        frame: The part that learning never changes.
         names: Names of the entities, `e`.
         power: Scale of each entity's power.
         recent: Rows of the last days.
-        unlearned: Parts of their forecasts whose measurements are to be learned.
+        unlearned: Forecasts of rows whose measurements are not learned yet.
         reservoir: Sample of the rows before.
         corrections: Sums of the corrections.
         trust: Sums and weights of the experts.
         limits: Range of each entity's power.
         inputs: Detects novel inputs.
-        progress: What has been counted since the last updates.
+        progress: Counts since the last updates.
         boundary: Corrections and trust have learned from what was measured before this step.
         newest: Newest step learned from.
-        past: Experts as they were in force, oldest first: back to the one that made the forecast
+        past: Experts that were in force, oldest first: back to those that forecast the row
             whose measurement arrives next.
         candidates: Versions that wait for approval.
     """
@@ -117,7 +117,7 @@ class LearnerState:
 
     @property
     def known(self) -> int:
-        """Last step of which a row has arrived."""
+        """Last step with a row."""
         return int(self.recent.at[-1]) if self.recent.size else self.newest
 
 

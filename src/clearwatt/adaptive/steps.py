@@ -1,4 +1,4 @@
-"""What a forecaster is given: steps in order of time, tables of the right shape."""
+"""Checks of the samples that a forecaster gets: order of steps, shape of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clearwatt.errors import DataError
 
 
 def checked_steps(at: npt.ArrayLike, samples: int) -> Steps:
-    """Steps of the samples, or a DataError that names what is amiss."""
+    """Steps of the samples, or a DataError that says what is wrong."""
     steps = np.asarray(at, dtype=np.int64)
     if steps.shape != (samples,):
         raise DataError(f"at has shape {steps.shape}; give the step of each of {samples} rows")

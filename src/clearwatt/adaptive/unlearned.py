@@ -1,4 +1,4 @@
-"""Forecasts as issued, in all their parts, until their measurements are learned."""
+"""Forecasts as issued, with all their parts, held until their measurements are learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clearwatt.clock import Steps
 
 
 class UnlearnedForecasts(NamedTuple):
-    """What corrections and trust learn a measurement with: `c` pairs of a step and an entity.
+    """The inputs of corrections and trust for `c` pairs of a step and an entity.
 
     Most are learned within a period; those that stay wait for a late measurement. `p` is the number
     of terms, `k` of experts.

@@ -1,4 +1,4 @@
-"""Updates of networks: the jobs of an entity that is due, and what becomes of the result."""
+"""Updates of networks: the training jobs of a due entity, and the decision on the result."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class UpdateRequest:
 
 
 class NetworkTraining:
-    """An update under way: from a request to the event that says what became of it."""
+    """An update in progress, from the request to the event with its result."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class NetworkTraining:
     def assess(
         self, trained: Sequence[Trained], *, approval: bool
     ) -> tuple[NetworkUpdate, NetworkVersion | None]:
-        """What became of the update, and the version it brought; None if that is of no use."""
+        """The event of the update, and its new version; None if there is none to deploy."""
         request = self.request
         params = joined_weights(trained)
         if params is None:
@@ -123,7 +123,7 @@ class NetworkTraining:
 
     @cached_property
     def _errors_before(self) -> tuple[Float64Array, Float64Array]:
-        """Errors of the networks in service on novel and on familiar samples since the last."""
+        """Errors of the networks in service since the last update: novel, familiar samples."""
         novel, familiar = (self._errors(self.request.deployed, side) for side in self._sides)
         return novel, familiar
 

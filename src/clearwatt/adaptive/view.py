@@ -1,4 +1,4 @@
-"""What the networks see: the inputs, how they were a little while ago, in comparable units."""
+"""What the networks see: inputs and their recent past, standardised."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
 ROUNDING = 1e-3
 """Largest error of an angle of minutes, in radians."""
 FAR = 5.0
-"""Deviations from the warm-up's mean beyond which inputs are cut off."""
+"""Inputs are clipped at this many deviations from the warm-up's mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
     """Turns input rows into what the networks see, causally: a row and the rows before it.
 
-    Weather comes with its mean over each of the `windows` up to then, less its present value: wind
-    turns and buildings cool with what was before. Hours and minutes, where both are inputs, become
-    one time of day: a network that sees minutes on their own repeats a pattern every hour.
+    Each weather input is followed by its mean over each of the `windows` before, less its present
+    value, because power also depends on past weather. Hours and minutes, where both are inputs,
+    become one time of day: a network that sees minutes alone repeats a pattern every hour.
 
     Args:
         kept: Which input columns are used.
         weather: Which of them are weather, so averaged over the windows.
-        season: Where among the columns seen the time of year is.
+        season: Positions of the time of year among the columns seen.
         windows: Lengths of the means, in steps.
         scale: Of the warm-up.
         time_of_day: Input columns `TIME_OF_DAY`, of which the first two are used; empty if steps
@@ -53,7 +53,7 @@ class View:
     def fit(
         cls, x: Float64Array, at: Steps, *, columns: Sequence[str] | None, windows: Sequence[int]
     ) -> Self:
-        """Look at the warm-up's inputs.
+        """The view that fits the inputs of a warm-up.
 
         Args:
             x: Inputs, `n x d`.
@@ -76,7 +76,7 @@ class View:
             time_of_day=tuple(time_of_day) if joined else (),
         )
         scale = Standardisation.fit(bare._columns(x, at))
-        # A warm-up may have seen but an arc of a circle: its mean and deviation say nothing.
+        # A warm-up may cover only an arc of the circle, so its mean and deviation are not used.
         scale.mean[circles], scale.scale[circles] = 0.0, math.sqrt(0.5)
         return replace(bare, scale=scale)
 
@@ -91,7 +91,7 @@ class View:
         return max(self.windows, default=1) - 1
 
     def see(self, x: Float64Array, at: Steps) -> npt.NDArray[np.float32]:
-        """View of rows `n x d`, the first of them with what came before as far as it is there."""
+        """View of rows `n x d`; means at the first rows use only the rows given."""
         scaled = self.scale.apply(self._columns(x, at))
         return np.clip(scaled, -FAR, FAR)
 
