@@ -268,7 +268,7 @@ class ZoneLearner:
         self._outcome = None
         self._upkeep.note(outcome, due=self._learning is not None and self._learning.due_checkpoint)
         if self._pace.is_reduced:
-            self._upkeep.due = True  # what comes next failed before: keep what did not
+            self._upkeep.due = True  # save what succeeded, because the next entries failed before
         else:
             self._complaint = None
         self._pace.succeed()
@@ -278,7 +278,7 @@ class ZoneLearner:
         known = self._status
         if known is None or status.position > known.position:
             return True
-        # A zone that was marked as failing and now has nothing left to fail at is well again.
+        # A failing zone that has applied all entries has recovered.
         return self.error is not None and status.position == known.position >= head
 
     def _forget(self) -> None:
@@ -296,7 +296,8 @@ class ZoneLearner:
         event = self._event(
             f"degraded:{self.zone.id}:{before.position}:{_digest(error)}",
             "degraded",
-            f"{self.zone.id} does not get on: {message}; its forecasts continue, it is tried again",
+            f"learning fails in zone {self.zone.id}: {message}; forecasts continue, and learning "
+            "is tried again",
         )
         events = () if message == self._complaint else (event,)
         self._complaint = message

@@ -76,7 +76,7 @@ class OutcomeBuilder:
         self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
 
     def change(self, change: ModelChange) -> None:
-        """Add a change of the models: its event, and the version it brought about."""
+        """Add a change of the models: its event, and its new version."""
         before, version = self.state.deployed.get(change.key), change.version
         if change.kind != "trust":
             self.state.updated[change.key] = change.time

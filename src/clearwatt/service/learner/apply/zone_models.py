@@ -104,7 +104,7 @@ class TrainedVersion(NamedTuple):
 
 
 class ModelChange(NamedTuple):
-    """A change of the models as an event, with the version that it brought about."""
+    """A change of the models: its event, and its new version."""
 
     kind: ChangeKind
     identity: str
@@ -118,7 +118,7 @@ class ModelChange(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What learning from rows brought: forecasts that were compared, and changes of models."""
+    """Result of learning from rows: forecasts that were compared, and changes of models."""
 
     live: tuple[LiveRows, ...] = ()
     changes: tuple[ModelChange, ...] = ()
