@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.jumps import find_jumps
 from clearwatt.adaptive.state import LearnerState, UpdateCounts
 from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 from clearwatt.clock import Steps
@@ -76,6 +77,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
         limits=state.limits.widen(measured),
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
+        jumped=find_jumps(state, boundary, at, experts, measured),
         progress=_count_samples(state, fresh, novel, rows),
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),

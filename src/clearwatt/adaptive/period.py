@@ -8,6 +8,7 @@ import numpy as np
 
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.learning import recall, retire, solve
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.shifts import shifts_of_trust
@@ -126,7 +127,7 @@ def in_service(state: LearnerState, *, since: int) -> LearnerState:
     """
     last, schedule = state.past[-1], state.frame.schedule
     experts = Experts(
-        since, last.ensemble, state.corrections.solve(), state.trust.weights, state.limits
+        since, last.ensemble, state.corrections.solve(), weights_in_force(state), state.limits
     )
     past = [*(each for each in state.past if each.since < since), experts]
     while len(past) > 1 and past[1].since <= schedule.clock.cutoff(since - schedule.refresh):

@@ -16,6 +16,10 @@ UPDATE = Training(epochs=1, patience=None, batch=192, learning_rate=3e-3)
 """One pass with a large step: the same error as three with smaller ones, in a third of the time."""
 
 
+SAME_HOUR = "same hour"
+"""Expert: the measurement at the same time of the last known day."""
+
+
 @dataclass(frozen=True)
 class NetworkGroup:
     """Networks of one kind.
@@ -136,6 +140,8 @@ class FastSettings:
         every: Hours from one solution to the next.
         trust: Days after which an error counts half in the weighing.
         caution: Prior belief that all experts are equally good, in samples.
+        jump: Mean errors of the networks. If all readings between two solutions are further than
+            this from the mixture, on one side, the last known day is forecast; None: never.
     """
 
     corrections: tuple[Correction, ...] = (
@@ -151,12 +157,15 @@ class FastSettings:
     every: int = 6
     trust: float = 60.0
     caution: float = 5.0
+    jump: float | None = 5.0
 
     def __post_init__(self) -> None:
         require_whole(every=self.every)
         for name in ("ridge", "trust", "caution"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be positive")
+        if self.jump is not None and not 0 < self.jump < float("inf"):
+            raise ConfigurationError(f"jump is {self.jump}; it must be positive or None")
         if not self.corrections:
             raise ConfigurationError("there are no corrections; give at least one")
 
@@ -203,6 +212,6 @@ class AdaptiveSettings:
         return (
             *(group.name for group in self.networks.groups),
             *(correction.name for correction in self.fast.corrections),
-            "same hour",
+            SAME_HOUR,
             "same weekday",
         )

@@ -43,7 +43,7 @@ def _membership(settings: AdaptiveSettings) -> Float64Array:
 
 def shifts_of_trust(state: LearnerState) -> tuple[LearnerState, list[TrustShift]]:
     """The state with the kinds of experts that lead now, and an event for each that is new."""
-    weights = state.trust.weights @ _membership(state.frame.settings)
+    weights = state.past[-1].weights @ _membership(state.frame.settings)
     places = np.arange(len(weights))
     before, best = state.progress.leader, weights.argmax(axis=1)
     moved = weights[places, best] > weights[places, before] + MARGIN

@@ -112,6 +112,7 @@ def start_state(
         corrections=corrections,
         trust=trust,
         limits=limits,
+        jumped=np.zeros(entities, np.bool_),
         inputs=InputModel.fit(seen),
         progress=UpdateCounts.begin(entities, boundary),
         boundary=boundary,
@@ -173,6 +174,7 @@ def join_entity(
         corrections=corrections,
         trust=trust,
         limits=state.limits.joined(limits),
+        jumped=np.append(state.jumped, False),
         progress=state.progress.joined(UpdateCounts.begin(1, state.boundary)),
         past=past,
     )

@@ -1,0 +1,56 @@
+"""Jumps: readings that leave everything learned at once, as when a feeder is switched over.
+
+Trust follows errors of forecasts as issued. After a jump it learns with a delay, and a second one
+passes until it sees that an expert has followed. Until then the last known day is forecast.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clearwatt.adaptive.settings import SAME_HOUR
+from clearwatt.adaptive.state import LearnerState
+from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.clock import Steps
+
+
+def find_jumps(
+    state: LearnerState,
+    boundary: int,
+    at: Steps,
+    experts: Float64Array,
+    measured: Float64Array,
+) -> BoolArray:
+    """Which entities have jumped in the period before a step, `e`.
+
+    All readings of the period lie on one side of the mixture, each by several times the mean error
+    of the networks. With fewer readings than half a period the answer is the one before.
+
+    Args:
+        state: Before these readings are learned.
+        boundary: First step after the period.
+        at: Steps of readings, `n`.
+        experts: Their forecasts as issued, `n x e x k`.
+        measured: The readings, `n x e`; NaN where there is none.
+    """
+    limit, refresh = state.frame.settings.fast.jump, state.frame.schedule.refresh
+    if limit is None:
+        return np.zeros(len(state.names), np.bool_)
+    last = at >= boundary - refresh
+    errors = measured[last] - (experts[last] * state.trust.weights).sum(axis=2)
+    known = np.isfinite(errors)
+    least = np.array([limit * version.error for version in state.ensemble.versions])
+    above = (~known | (errors > least)).all(axis=0)
+    below = (~known | (errors < -least)).all(axis=0)
+    enough = 2 * known.sum(axis=0) >= refresh
+    jumped: BoolArray = np.where(enough, above | below, state.jumped)
+    return jumped
+
+
+def weights_in_force(state: LearnerState) -> Float64Array:
+    """Trust in each expert, `e x k`; after a jump, all of it in the last known day."""
+    if not state.jumped.any():
+        return state.trust.weights
+    only = np.zeros(state.trust.weights.shape[1])
+    only[state.frame.settings.experts.index(SAME_HOUR)] = 1.0
+    return np.where(state.jumped[:, None], only, state.trust.weights)
