@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 import uvicorn
 from fastapi import FastAPI
 
@@ -27,6 +26,7 @@ from clearwatt.service.dashboard.preparation import prepare
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.process import LearnerConfig
+from clearwatt.service.learner.resources import limit_threads
 from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
@@ -80,7 +80,7 @@ def serve(
         prepare: called with the store before anything else uses it.
         ready: called with the address as soon as requests are answered.
     """
-    torch.set_num_threads(1)
+    limit_threads()
     with ExitStack() as stack:
         stack.enter_context(_lock_directory(options.data_dir))
         store = open_store(options.database)

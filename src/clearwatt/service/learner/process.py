@@ -101,14 +101,13 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
 
 def _set_up_process(config: LearnerConfig) -> None:
     """Set priority, one thread, and the end with the parent."""
-    import torch
-
+    from clearwatt.service.learner.resources import limit_threads
     from clearwatt.service.logs import configure_logging
 
     configure_logging(config.log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.nice(NICENESS)
-    torch.set_num_threads(1)
+    limit_threads()
     # At once, because another service may be waiting for the data directory.
     threading.Thread(target=end_with_parent, daemon=True, name="parent").start()
 

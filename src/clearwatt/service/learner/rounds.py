@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clearwatt.service.learner.inbox import Inbox
+from clearwatt.service.learner.resources import release_memory
 from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
 from clearwatt.service.store import StoreFullError, StoreUnavailableError
 
@@ -19,6 +20,9 @@ POLL = 1.0
 
 GRACE = 8.0
 """Seconds that a graceful stop may spend on checkpoints."""
+
+RELEASE = 10.0
+"""Seconds of work after which freed memory is returned; doing so takes milliseconds."""
 
 _LONGEST_WAIT = 30.0
 _LOG = logging.getLogger(__name__)
@@ -58,7 +62,7 @@ class Rounds:
         self._context, self._inbox, self._publish = context, inbox, publish
         self._zones: dict[str, ZoneLearner] = {}
         self._heads: dict[str, int] = {}
-        self._read_at = self._beat_at = 0.0
+        self._read_at = self._beat_at = self._release_at = 0.0
         self._wait = POLL
 
     def run(self) -> None:
@@ -114,9 +118,16 @@ class Rounds:
         for name, zone in self._zones.items():
             if zone.due(self._heads[name]) <= time.monotonic():
                 zone.turn(self._heads[name])
+                self._release()
                 self._beat()
                 if self._inbox.stopped:
                     return
+
+    def _release(self) -> None:
+        now = time.monotonic()
+        if now >= self._release_at:
+            release_memory()
+            self._release_at = now + RELEASE
 
     def _beat(self) -> None:
         now = time.monotonic()
