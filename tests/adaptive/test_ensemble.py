@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from clearwatt.adaptive import NetworkSettings, NetworkVersion
+from clearwatt.adaptive import NetworkGroup, NetworkSettings, NetworkVersion
 from clearwatt.adaptive.ensemble import (
     FEW_ENTITIES,
     FEW_SAMPLES,
@@ -12,6 +12,7 @@ from clearwatt.adaptive.ensemble import (
     with_enough_epochs,
 )
 from clearwatt.training.fleet import Training
+from clearwatt.training.networks import select
 
 THREE = Training(epochs=3, patience=None)
 
@@ -34,6 +35,49 @@ def test_entities_forecast_alike_however_many_there_are(rows):
         for place in range(FEW_ENTITIES + 1)
     )
     seen = np.random.default_rng(0).normal(size=(rows, 4)).astype(np.float32)
-    together = Ensemble(shape, versions).forecast(seen)
-    alone = [Ensemble(shape, (version,)).forecast(seen) for version in versions]
+    lagged = np.random.default_rng(1).normal(size=(rows, len(versions), 2)).astype(np.float32)
+    together = Ensemble(shape, versions).forecast(seen, lagged)
+    alone = [
+        Ensemble(shape, (version,)).forecast(seen, lagged[:, [place]])
+        for place, version in enumerate(versions)
+    ]
     np.testing.assert_allclose(together, np.concatenate(alone, axis=1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [5, MANY_ROWS])
+def test_only_networks_with_lags_see_past_measurements_and_only_some_the_season(rows):
+    groups = (NetworkGroup(), NetworkGroup(season=True), NetworkGroup(lags=True))
+    shape = Architecture(NetworkSettings(width=8, members=2, groups=groups), inputs=4, season=(3,))
+    params = shape.network.initialise(list(range(6)))
+    ensemble = Ensemble(shape, (NetworkVersion("a", 0, params, 0.0),))
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=(rows, 4)).astype(np.float32)
+    lagged = rng.normal(size=(rows, 1, 2)).astype(np.float32)
+    before = ensemble.forecast(seen, lagged)
+    season = np.array([0, 0, 0, 1], np.float32)
+    changed = [ensemble.forecast(seen, lagged + 1), ensemble.forecast(seen + season, lagged)]
+    for after, group in zip(changed, (2, 1), strict=True):
+        differs = (np.abs(after - before) > 1e-4).any(axis=(0, 1))
+        assert np.flatnonzero(differs).tolist() == [group]
+    np.testing.assert_allclose(
+        ensemble.mean_forecast(seen), before[..., :2].mean(axis=2), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("rows", [5, MANY_ROWS])
+def test_a_network_forecasts_what_it_was_trained_to(rows):
+    shape = Architecture(NetworkSettings(width=8, members=1), inputs=4, season=(3,))
+    params = shape.network.initialise([0, 1, 2])
+    rng = np.random.default_rng(0)
+    seen, lagged = rng.normal(size=(rows, 4)), rng.normal(size=(rows, 1, 2))
+    seen, lagged = seen.astype(np.float32), lagged.astype(np.float32)
+    jobs = shape.jobs(
+        params, seen, lagged[:, 0], np.zeros(rows, np.float32), ages=None, seeds=[0, 1, 2]
+    )
+    outputs = [
+        job.network.forward(select(params, place), job.inputs[None])
+        for place, job in enumerate(jobs)
+    ]
+    found = Ensemble(shape, (NetworkVersion("a", 0, params, 0.0),)).forecast(seen, lagged)
+    for group, output in enumerate(outputs):
+        np.testing.assert_allclose(found[:, 0, group], output[0, :, 0], rtol=1e-4, atol=1e-5)

@@ -6,7 +6,7 @@ from clearwatt.adaptive.recent import RecentRows
 
 
 def rows(at, measured=np.nan):
-    blank = RecentRows.blank(0, inputs=1, seen=1, entities=1)
+    blank = RecentRows.blank(0, inputs=1, seen=1, entities=1, lags=0)
     values = np.full((len(at), 1), measured)
     return blank.fresh(np.asarray(at, dtype=np.int64), np.zeros((len(at), 1)), values)
 

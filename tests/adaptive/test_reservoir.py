@@ -7,12 +7,14 @@ from clearwatt.adaptive.reservoir import Reservoir
 
 
 def filled(rows, *, capacity=100, memory=1_000.0, seed=0, block=None):
-    reservoir = Reservoir.empty(capacity, memory=memory, inputs=1, entities=1)
+    reservoir = Reservoir.empty(capacity, memory=memory, inputs=1, entities=1, lags=1)
     rng = np.random.default_rng(seed)
     for start in range(0, rows, block or rows):
         at = np.arange(start, min(start + (block or rows), rows))
         values = at[:, None].astype(np.float32)
-        reservoir = reservoir.offer(at, values, -values, values > 50, rng=rng)
+        reservoir = reservoir.offer(
+            at, seen=values, lagged=2 * values[..., None], y=-values, novel=values > 50, rng=rng
+        )
     return reservoir
 
 
@@ -30,6 +32,7 @@ def test_ages_are_exponential_around_the_memory():
 def test_inputs_and_measurements_stay_with_their_step():
     reservoir = filled(3_000)
     np.testing.assert_array_equal(reservoir.seen[:, 0], reservoir.at)
+    np.testing.assert_array_equal(reservoir.lagged[:, 0, 0], 2 * reservoir.at)
     np.testing.assert_array_equal(reservoir.y[:, 0], -reservoir.at)
     np.testing.assert_array_equal(reservoir.novel[:, 0], reservoir.at > 50)
 

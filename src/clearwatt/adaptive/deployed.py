@@ -62,7 +62,7 @@ class AdaptiveDeployed(Deployed):
         """
         rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
         seen = self.frame.view.see(rows, checked_steps(at, len(rows)))
-        return self.power.undo(self.experts.ensemble.forecast(seen).mean(axis=2))
+        return self.power.undo(self.experts.ensemble.mean_forecast(seen))
 
     def only(self, places: Sequence[int]) -> AdaptiveDeployed:
         """The deployed value of some entities."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -14,13 +14,11 @@ from torch import Tensor
 
 from clearwatt.adaptive.network import DropoutPredictor
 from clearwatt.adaptive.settings import NetworkSettings
+from clearwatt.adaptive.terms import PERSISTENCES
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.training.fleet import Job, Trained, Training, one_thread
 from clearwatt.training.networks import Params, select, stack
 from clearwatt.training.networks.chain import BLOCK_VALUES
-
-Layers = list[tuple[Float32Array, Float32Array]]
-"""Weights and biases, first layer first."""
 
 FEW_SAMPLES = 1_500
 """Samples below which training takes more passes."""
@@ -51,13 +49,31 @@ class NetworkVersion:
     error: float
 
 
+class StackedLayers(NamedTuple):
+    """Weights of `e m` networks. All see the same inputs, so that their first layers are one."""
+
+    first: Float32Array
+    """Of the first layer, for what all networks see, `v x (e m out)`."""
+    lagged: Float32Array
+    """Of the first layer, for past measurements, `e x m x l x out`."""
+    offset: Float32Array
+    """Biases of the first layer, `e m out`."""
+    others: list[tuple[Float32Array, Float32Array]]
+    """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of the other layers."""
+
+    @property
+    def size(self) -> int:
+        """Number of networks."""
+        return len(self.others[-1][0])
+
+
 @dataclass(frozen=True)
 class Architecture:
     """Shape of the networks of an entity: `g` groups of equal size.
 
     Args:
         settings: Shape and training.
-        inputs: Width `v` of what the networks see.
+        inputs: Width `v` of what all networks see.
         season: Columns that tell the time of year, hidden from some groups.
     """
 
@@ -65,28 +81,46 @@ class Architecture:
     inputs: int
     season: tuple[int, ...]
 
+    @property
+    def lags(self) -> int:
+        """Past measurements `l` of its own that some of an entity's networks see, too."""
+        return PERSISTENCES if any(group.lags for group in self.settings.groups) else 0
+
+    @cached_property
+    def without_lags(self) -> list[int]:
+        """Groups that see no past measurements."""
+        return [place for place, group in enumerate(self.settings.groups) if not group.lags]
+
     @cached_property
     def network(self) -> DropoutPredictor:
         """Shape of one network."""
         own = self.settings
-        return DropoutPredictor(self.inputs, own.width, own.layers, own.dropout)
+        return DropoutPredictor(self.inputs + self.lags, own.width, own.layers, own.dropout)
 
     @property
     def size(self) -> int:
         """Networks per entity `m`."""
         return self.settings.members * len(self.settings.groups)
 
-    def views(self, seen: Float32Array) -> list[Tensor]:
-        """What each group sees, `n x v`; groups that see the same share it."""
-        whole = torch.from_numpy(np.ascontiguousarray(seen))
-        blind = whole.clone()
-        blind[:, list(self.season)] = 0
-        return [whole if group.season else blind for group in self.settings.groups]
+    @cached_property
+    def shown(self) -> Float32Array:
+        """1 for columns that a group sees, 0 for those hidden from it, `g x (v + l)`."""
+        groups = self.settings.groups
+        shown = np.ones((len(groups), self.inputs + self.lags), np.float32)
+        shown[np.ix_([not group.season for group in groups], list(self.season))] = 0.0
+        shown[[not group.lags for group in groups], self.inputs :] = 0.0
+        return shown
+
+    def views(self, seen: Float32Array, lagged: Float32Array) -> list[Tensor]:
+        """What each group sees, `n x (v + l)`."""
+        whole = np.concatenate([seen, lagged], axis=1)
+        return [torch.from_numpy(whole * shown) for shown in self.shown]
 
     def jobs(
         self,
         params: Params,
         seen: Float32Array,
+        lagged: Float32Array,
         y: Float32Array,
         *,
         ages: Float64Array | None,
@@ -96,14 +130,15 @@ class Architecture:
 
         Args:
             params: Weights to start from, `m x ...`.
-            seen: What the networks see, `n x v`.
+            seen: What all networks see, `n x v`.
+            lagged: Past measurements that some of them see, `n x l`.
             y: Measurements, `n`; NaN where there is none.
             ages: Days since each sample, `n`; None: the warm-up, in which all count alike.
             seeds: One per network.
         """
         known = np.isfinite(y)
         targets = torch.from_numpy(y[known, None])
-        views = self.views(seen[known])
+        views = self.views(seen[known], lagged[known])
         own = self.settings
         training = own.warm_up if ages is None else own.update
         training = with_enough_epochs(training, len(targets))
@@ -142,19 +177,36 @@ class Ensemble:
     architecture: Architecture
     versions: tuple[NetworkVersion, ...]
 
-    def forecast(self, seen: Float32Array) -> Float64Array:
-        """The groups' forecasts, `n x e x g`, for what the networks see, `n x v`."""
+    def forecast(self, seen: Float32Array, lagged: Float32Array) -> Float64Array:
+        """The groups' forecasts, `n x e x g`.
+
+        Args:
+            seen: What all networks see, `n x v`.
+            lagged: Past measurements of each entity, `n x e x l`.
+        """
         own = self.architecture.settings
-        output = self._forward_few(seen) if len(seen) < MANY_ROWS else self._forward_many(seen)
+        forward = self._forward_few if len(seen) < MANY_ROWS else self._forward_many
+        output = forward(seen, lagged.swapaxes(0, 1))
         shape = (len(self.versions), len(own.groups), own.members, len(seen))
         means: Float64Array = output.reshape(shape).sum(axis=2, dtype=np.float64) / own.members
         return means.transpose(2, 0, 1)
 
-    def _forward_few(self, seen: Float32Array) -> Float32Array:
+    def mean_forecast(self, seen: Float32Array) -> Float64Array:
+        """Mean forecast, `n x e`, of the networks that see no past measurements."""
+        shape = self.architecture
+        none = np.zeros((len(seen), len(self.versions), shape.lags), np.float32)
+        mean: Float64Array = self.forecast(seen, none)[..., shape.without_lags].mean(axis=2)
+        return mean
+
+    def _forward_few(self, seen: Float32Array, lagged: Float32Array) -> Float32Array:
         """Output of all networks, `e m x n`; in numpy, which starts faster than torch."""
-        (first, offset), *hidden, (weight, bias) = self._layers()
-        x: Float32Array = np.maximum(seen @ first + offset, np.float32(0))
-        x = x.reshape(len(seen), len(weight), -1).swapaxes(0, 1)
+        layers = self._layers()
+        x: Float32Array = (seen @ layers.first + layers.offset).reshape(len(seen), layers.size, -1)
+        x = x.swapaxes(0, 1)
+        if lagged.shape[2]:
+            x = x + (lagged[:, None] @ layers.lagged).reshape(x.shape)
+        x = np.maximum(x, np.float32(0))
+        *hidden, (weight, bias) = layers.others
         for matrix, shift in hidden:
             x = np.maximum(x @ matrix + shift, np.float32(0))
         output: Float32Array = (x @ weight + bias)[..., 0]
@@ -162,16 +214,22 @@ class Ensemble:
 
     @one_thread()
     @torch.inference_mode()
-    def _forward_many(self, seen: Float32Array) -> Float32Array:
+    def _forward_many(self, seen: Float32Array, lagged: Float32Array) -> Float32Array:
         """Output of all networks, `e m x n`; block by block, so that a block fits the cache."""
-        layers = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in self._layers()]
-        (first, offset), *hidden, (weight, bias) = layers
-        output = torch.empty(len(weight), 1, len(seen))
+        layers = self._layers()
+        first, offset, own = map(torch.from_numpy, (layers.first, layers.offset, layers.lagged))
+        others = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in layers.others]
+        *hidden, (weight, bias) = others
+        before = torch.from_numpy(np.ascontiguousarray(lagged)).unsqueeze(1)
+        output = torch.empty(layers.size, 1, len(seen))
         size = max(MANY_ROWS, BLOCK_VALUES // first.shape[1])
         for start in range(0, len(seen), size):
             rows = torch.from_numpy(np.ascontiguousarray(seen[start : start + size]))
-            x = torch.addmm(offset, rows, first).relu_()
-            x = x.view(len(rows), len(weight), -1).transpose(0, 1)
+            x = torch.addmm(offset, rows, first).view(len(rows), layers.size, -1).transpose(0, 1)
+            if before.shape[3]:
+                part = before[:, :, start : start + size] @ own
+                x = part.reshape(x.shape).add_(x)
+            x = x.relu_()
             for matrix, shift in hidden:
                 x = torch.baddbmm(shift, x, matrix).relu_()
             output[..., start : start + size] = torch.baddbmm(bias, weight.mT, x.mT)
@@ -184,38 +242,29 @@ class Ensemble:
         versions[place] = version
         return replace(self, versions=tuple(versions))
 
-    def _layers(self) -> Layers:
+    def _layers(self) -> StackedLayers:
         return _kept_layers(self) if len(self.versions) <= FEW_ENTITIES else self.stack_layers()
 
-    def stack_layers(self) -> Layers:
-        """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of each layer.
-
-        All networks see the same inputs, so that their first layers are one of `v x (e m out)`.
-        """
+    def stack_layers(self) -> StackedLayers:
+        """The weights of all networks."""
         stacked = stack([version.params for version in self.versions])
         (first, offset), *others = [
             layer for chain in self.architecture.network.chains for layer in chain.layers(stacked)
         ]
-        shown = self._shown[..., None] * first.numpy()
-        joined = np.ascontiguousarray(shown.swapaxes(0, 1)).reshape(shown.shape[1], -1)
-        return [
-            (joined, offset.numpy().reshape(-1)),
-            *((weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in others),
-        ]
-
-    @property
-    def _shown(self) -> Float32Array:
-        """1 for columns that a network sees, 0 for those hidden from it, `e m x v`."""
-        shape = self.architecture
-        groups = np.ones((len(shape.settings.groups), shape.inputs), np.float32)
-        blind = [not group.season for group in shape.settings.groups]
-        groups[np.ix_(blind, list(shape.season))] = 0.0
-        own = np.repeat(groups, shape.settings.members, axis=0)
-        return np.tile(own, (len(self.versions), 1))
+        shape, entities = self.architecture, len(self.versions)
+        own = np.repeat(shape.shown, shape.settings.members, axis=0)
+        shown = np.tile(own, (entities, 1))[..., None] * first.numpy()
+        seen, lagged = shown[:, : shape.inputs], shown[:, shape.inputs :]
+        return StackedLayers(
+            first=np.ascontiguousarray(seen.swapaxes(0, 1)).reshape(shape.inputs, -1),
+            lagged=np.ascontiguousarray(lagged).reshape(entities, shape.size, *lagged.shape[1:]),
+            offset=offset.numpy().reshape(-1),
+            others=[(weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in others],
+        )
 
 
 @lru_cache(KEPT)
-def _kept_layers(ensemble: Ensemble) -> Layers:
+def _kept_layers(ensemble: Ensemble) -> StackedLayers:
     return ensemble.stack_layers()
 
 

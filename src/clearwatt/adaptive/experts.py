@@ -11,7 +11,7 @@ import numpy as np
 from clearwatt.adaptive.ensemble import Ensemble
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows
-from clearwatt.adaptive.terms import lags_of, terms_of
+from clearwatt.adaptive.terms import lag_inputs, lags_of, terms_of
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Clock, Steps
 
@@ -19,8 +19,10 @@ from clearwatt.clock import Clock, Steps
 class Opinions(NamedTuple):
     """Forecasts of `n` steps with all their parts, in units of the entity's deviation."""
 
+    lagged: Float32Array
+    """Past measurements that some networks see, `n x e x l`."""
     slow: Float64Array
-    """Mean forecast of the networks, `n x e`."""
+    """Mean forecast of the networks without them, `n x e`."""
     terms: Float64Array
     """Terms of the corrections, `n x e x p`."""
     experts: Float64Array
@@ -76,9 +78,11 @@ class Experts:
             clock: Length of a day, delay.
             known: Last step measured; see `lags_of`.
         """
-        groups = self.ensemble.forecast(seen)
-        slow = groups.mean(axis=2)
         lags = lags_of(at, recent, self.limits, clock, known=known)
+        shape = self.ensemble.architecture
+        lagged = lag_inputs(lags.persistences[..., : shape.lags])
+        groups = self.ensemble.forecast(seen, lagged)
+        slow = groups[..., shape.without_lags].mean(axis=2)
         terms = terms_of(slow, at, lags, clock)
         corrected = (terms.swapaxes(0, 1) @ self.coefficients.transpose(1, 2, 0)).swapaxes(0, 1)
         corrected += slow[:, :, None]
@@ -86,4 +90,4 @@ class Experts:
         persisted = np.where(missing, slow[:, :, None], lags.persistences)
         experts = np.concatenate([groups, corrected, persisted], axis=2)
         power = self.limits.clip((experts * self.weights).sum(axis=2))
-        return Opinions(slow, terms, experts, power)
+        return Opinions(lagged, slow, terms, experts, power)

@@ -305,7 +305,7 @@ class AdaptiveForecaster(Forecaster):
         state, reservoir = self.state, self.state.reservoir
         arrays = (
             *(*state.recent, *state.unlearned),
-            *(reservoir.at, reservoir.seen, reservoir.y, reservoir.novel),
+            *(reservoir.at, reservoir.seen, reservoir.lagged, reservoir.y, reservoir.novel),
             *(state.corrections.moments, state.corrections.products, state.trust.products),
         )
         return sum(int(np.asarray(array).nbytes) for array in arrays)

@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.adaptive.settings import SAME_HOUR
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.arrays import Float64Array
 from clearwatt.clock import Steps
 
 
@@ -20,11 +20,11 @@ def find_jumps(
     at: Steps,
     experts: Float64Array,
     measured: Float64Array,
-) -> BoolArray:
-    """Which entities have jumped in the period before a step, `e`.
+) -> Float64Array:
+    """Distance from the mixture by which entities have jumped in a period, `e`; NaN: no jump.
 
-    All readings of the period lie on one side of the mixture, each by several times the mean error
-    of the networks. With fewer readings than half a period the answer is the one before.
+    In a jump, all readings of the period lie on one side of the mixture, each by several times its
+    usual error before the jump. With fewer readings than half a period the answer is the last one.
 
     Args:
         state: Before these readings are learned.
@@ -35,22 +35,25 @@ def find_jumps(
     """
     limit, refresh = state.frame.settings.fast.jump, state.frame.schedule.refresh
     if limit is None:
-        return np.zeros(len(state.names), np.bool_)
+        return np.full(len(state.names), np.nan)
     last = at >= boundary - refresh
     errors = measured[last] - (experts[last] * state.trust.weights).sum(axis=2)
     known = np.isfinite(errors)
-    least = np.array([limit * version.error for version in state.ensemble.versions])
+    # A jump's own errors must not end it, so its limit stays.
+    going_on = np.isfinite(state.jumps)
+    least = np.where(going_on, state.jumps, limit * state.trust.usual_error)
     above = (~known | (errors > least)).all(axis=0)
     below = (~known | (errors < -least)).all(axis=0)
     enough = 2 * known.sum(axis=0) >= refresh
-    jumped: BoolArray = np.where(enough, above | below, state.jumped)
-    return jumped
+    jumps: Float64Array = np.where(above | below, least, np.nan)
+    return np.where(enough, jumps, state.jumps)
 
 
 def weights_in_force(state: LearnerState) -> Float64Array:
     """Trust in each expert, `e x k`; after a jump, all of it in the last known day."""
-    if not state.jumped.any():
+    jumped = np.isfinite(state.jumps)
+    if not jumped.any():
         return state.trust.weights
     only = np.zeros(state.trust.weights.shape[1])
     only[state.frame.settings.experts.index(SAME_HOUR)] = 1.0
-    return np.where(state.jumped[:, None], only, state.trust.weights)
+    return np.where(jumped[:, None], only, state.trust.weights)

@@ -35,10 +35,13 @@ def recall(state: LearnerState) -> LearnerState:
         experts.forecast(seen[own], at[own], recent.lags, clock, known=known[own])
         for experts, own in in_force(state.past, cutoffs)
     ]
-    slow, terms, experts, power = (np.concatenate(each) for each in zip(*found, strict=True))
+    lagged, slow, terms, experts, power = (
+        np.concatenate(each) for each in zip(*found, strict=True)
+    )
     recent = recent.replaced(
         rows,
         seen=seen,
+        lagged=lagged,
         slow=slow,
         power=power,
         recalled=np.ones(len(rows), np.bool_),
@@ -77,7 +80,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
         limits=state.limits.widen(measured),
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
-        jumped=find_jumps(state, boundary, at, experts, measured),
+        jumps=find_jumps(state, boundary, at, experts, measured),
         progress=_count_samples(state, fresh, novel, rows),
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),
@@ -121,6 +124,11 @@ def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
     old = np.flatnonzero(np.isfinite(recent.measured[:cut]).any(axis=1))
     measured = state.limits.limit_outliers(recent.measured[old]).astype(np.float32)
     reservoir = state.reservoir.offer(
-        recent.at[old], recent.seen[old], measured, recent.novel[old], rng=rng
+        recent.at[old],
+        seen=recent.seen[old],
+        lagged=recent.lagged[old],
+        y=measured,
+        novel=recent.novel[old],
+        rng=rng,
     )
     return replace(state, recent=recent.pick(slice(cut, None)), reservoir=reservoir)

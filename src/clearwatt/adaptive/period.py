@@ -115,6 +115,7 @@ def held_samples(state: LearnerState) -> HeldSamples:
     return HeldSamples(
         at=np.concatenate([reservoir.at, recent.at]),
         seen=np.concatenate([reservoir.seen, recent.seen]),
+        lagged=np.concatenate([reservoir.lagged, recent.lagged]),
         y=np.concatenate([reservoir.y, measured]),
         novel=np.concatenate([reservoir.novel, recent.novel]),
     )

@@ -55,6 +55,8 @@ class RecentRows(NamedTuple):
     """Inputs, `n x d`."""
     seen: Float32Array
     """Inputs as the networks see them, `n x v`."""
+    lagged: Float32Array
+    """Past measurements that some networks see, `n x e x l`."""
     slow: Float64Array
     """The networks' mean forecast as issued, `n x e`."""
     power: Float64Array
@@ -69,13 +71,14 @@ class RecentRows(NamedTuple):
     """Whether the forecasts as issued have been computed, `n`."""
 
     @classmethod
-    def blank(cls, rows: int, *, inputs: int, seen: int, entities: int) -> RecentRows:
+    def blank(cls, rows: int, *, inputs: int, seen: int, entities: int, lags: int) -> RecentRows:
         """Rows of these widths without content."""
         nan = np.nan
         return cls(
             at=np.zeros(rows, np.int64),
             x=np.full((rows, inputs), nan),
             seen=np.full((rows, seen), nan, np.float32),
+            lagged=np.zeros((rows, entities, lags), np.float32),
             slow=np.full((rows, entities), nan),
             power=np.full((rows, entities), nan),
             measured=np.full((rows, entities), nan),
@@ -110,6 +113,7 @@ class RecentRows(NamedTuple):
             inputs=self.x.shape[1],
             seen=self.seen.shape[1],
             entities=self.slow.shape[1],
+            lags=self.lagged.shape[2],
         )
         return blank._replace(at=at, x=x, measured=measured)
 

@@ -26,6 +26,7 @@ class Reservoir:
         memory: Rows offered until the probability of still being held is 1/e.
         at: Step of each row, `n`.
         seen: What the networks see of it, `n x v`.
+        lagged: Measurements before it that some networks see, too, `n x e x l`.
         y: Measurements, `n x e`; NaN where there is none.
         novel: Whether the measurement was novel to the networks, `n x e`.
     """
@@ -34,17 +35,19 @@ class Reservoir:
     memory: float
     at: Steps
     seen: Float32Array
+    lagged: Float32Array
     y: Float32Array
     novel: BoolArray
 
     @classmethod
-    def empty(cls, capacity: int, *, memory: float, inputs: int, entities: int) -> Self:
+    def empty(cls, capacity: int, *, memory: float, inputs: int, entities: int, lags: int) -> Self:
         """A reservoir without rows."""
         return cls(
             capacity,
             memory,
             at=np.empty(0, np.int64),
             seen=np.empty((0, inputs), np.float32),
+            lagged=np.empty((0, entities, lags), np.float32),
             y=np.empty((0, entities), np.float32),
             novel=np.empty((0, entities), np.bool_),
         )
@@ -55,10 +58,11 @@ class Reservoir:
     def offer(
         self,
         at: Steps,
+        *,
         seen: Float32Array,
+        lagged: Float32Array,
         y: Float32Array,
         novel: BoolArray,
-        *,
         rng: np.random.Generator,
     ) -> Self:
         """The reservoir after rows were offered, in their order."""
@@ -69,15 +73,17 @@ class Reservoir:
             self,
             at=_fill(self.at, at[rows], places),
             seen=_fill(self.seen, seen[rows], places),
+            lagged=_fill(self.lagged, lagged[rows], places),
             y=_fill(self.y, y[rows], places),
             novel=_fill(self.novel, novel[rows], places),
         )
 
-    def joined(self, y: Float64Array) -> Self:
-        """With the measurements, `n`, of one more entity."""
+    def joined(self, y: Float64Array, lagged: Float32Array) -> Self:
+        """With the measurements of one more entity, `n`, and those before them, `n x 1 x l`."""
         column = y.astype(np.float32)[:, None]
         return replace(
             self,
+            lagged=np.concatenate([self.lagged, lagged], axis=1),
             y=np.concatenate([self.y, column], axis=1),
             novel=np.concatenate([self.novel, np.zeros(column.shape, np.bool_)], axis=1),
         )

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.arrays import Float64Array
+from clearwatt.adaptive.terms import lag_inputs
+from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.clock import Steps
 
 
@@ -68,9 +69,10 @@ def forget_measurements(
     measured, y = recent.measured.copy(), reservoir.y.copy()
     count = int(np.isfinite(measured[cells[0]]).sum() + np.isfinite(y[cells[1]]).sum())
     measured[cells[0]], y[cells[1]] = np.nan, np.nan
-    return replace(
+    state = replace(
         state, recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
-    ), count
+    )
+    return _with_lag_inputs(state, at, chosen, np.full(len(state.names), np.nan)), count
 
 
 def correct_measurement(
@@ -86,6 +88,33 @@ def correct_measurement(
         held = (rows == at) & np.isfinite(values[:, place])
         values[held, place] = scaled
         count += int(held.sum())
-    return replace(
+    state = replace(
         state, recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
-    ), count
+    )
+    chosen = np.arange(len(state.names)) == place
+    return _with_lag_inputs(state, np.array([at]), chosen, np.full(len(chosen), scaled)), count
+
+
+def _with_lag_inputs(
+    state: LearnerState, at: Steps, chosen: BoolArray, measured: Float64Array
+) -> LearnerState:
+    """The state in which later samples see other past measurements.
+
+    Args:
+        state: Of the learner.
+        at: Steps of the measurements.
+        chosen: Entities whose measurements they are, `e`.
+        measured: The measurement of each entity, `e`; NaN: none.
+    """
+    clock, recent, reservoir = state.frame.schedule.clock, state.recent, state.reservoir
+    values = lag_inputs(state.limits.limit_outliers(measured))
+    lagged = recent.lagged.copy(), reservoir.lagged.copy()
+    for steps, inputs in zip((recent.at, reservoir.at), lagged, strict=True):
+        for column, period in enumerate((clock.same_hour, clock.same_weekday)[: inputs.shape[2]]):
+            cells = np.ix_(np.isin(steps, at + period), chosen)
+            inputs[..., column][cells] = values[chosen]
+    return replace(
+        state,
+        recent=recent._replace(lagged=lagged[0]),
+        reservoir=replace(reservoir, lagged=lagged[1]),
+    )

@@ -28,10 +28,13 @@ class NetworkGroup:
         half_life: Days after which a sample counts half in an update; None: all count alike.
         season: Whether they see the time of year. Before a year has been seen it can mislead them,
             so only some should; after that it helps.
+        lags: Whether they see the measurements at the same hour of the last known day and week.
+            Such networks are experts of their own, and not part of the networks' mean forecast.
     """
 
     half_life: float | None = None
     season: bool = False
+    lags: bool = False
 
     def __post_init__(self) -> None:
         if self.half_life is not None and not 0 < self.half_life < float("inf"):
@@ -41,7 +44,8 @@ class NetworkGroup:
     def name(self) -> str:
         """Name in tables."""
         memory = "" if self.half_life is None else f", {self.half_life:g} d"
-        return f"networks{memory}{', season' if self.season else ''}"
+        season, lags = ", season" if self.season else "", ", lags" if self.lags else ""
+        return f"networks{memory}{season}{lags}"
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,9 @@ class NetworkSettings:
     dropout: float = 0.1
     members: int = 3
     groups: tuple[NetworkGroup, ...] = (
-        NetworkGroup(),
         NetworkGroup(half_life=60.0),
         NetworkGroup(season=True),
+        NetworkGroup(lags=True),
     )
     decay: float = 0.015
     windows: tuple[int, ...] = (3, 24)
@@ -78,6 +82,10 @@ class NetworkSettings:
         require_whole(members=self.members)
         if not self.groups:
             raise ConfigurationError("there are no groups; give at least one kind of network")
+        if all(group.lags for group in self.groups):
+            raise ConfigurationError(
+                "all groups see lags; give at least one that does not, to be corrected"
+            )
         if not 0 <= self.decay < 1:
             raise ConfigurationError(f"decay is {self.decay}; it must be at least 0 and below 1")
 
@@ -140,8 +148,8 @@ class FastSettings:
         every: Hours from one solution to the next.
         trust: Days after which an error counts half in the weighing.
         caution: Prior belief that all experts are equally good, in samples.
-        jump: Mean errors of the networks. If all readings between two solutions are further than
-            this from the mixture, on one side, the last known day is forecast; None: never.
+        jump: Usual errors of the mixture. If all readings between two solutions are further than
+            this from it, on one side, the last known day is forecast; None: never.
     """
 
     corrections: tuple[Correction, ...] = (
@@ -157,7 +165,7 @@ class FastSettings:
     every: int = 6
     trust: float = 60.0
     caution: float = 5.0
-    jump: float | None = 5.0
+    jump: float | None = 6.0
 
     def __post_init__(self) -> None:
         require_whole(every=self.every)

@@ -14,10 +14,10 @@ from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.learning import retire
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.recent import RecentRows
+from clearwatt.adaptive.recent import LagRows, RecentRows
 from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.state import LearnerState, UpdateCounts
-from clearwatt.adaptive.terms import TERMS
+from clearwatt.adaptive.terms import TERMS, lag_inputs, lags_of
 from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
 from clearwatt.arrays import Float32Array, Float64Array
@@ -32,18 +32,33 @@ def warm_up_networks(
     frame: Frame,
     names: Sequence[Name],
     seen: Float32Array,
+    lagged: Float32Array,
     y: Float32Array,
     *,
     rng: np.random.Generator,
 ) -> Stream[tuple[NetworkVersion, ...]]:
-    """Train the first networks of entities on their view, `n x v`, and power, `n x e`."""
+    """Train the first networks of entities.
+
+    Args:
+        frame: What stays the same.
+        names: Names of the entities, `e`.
+        seen: What all networks see, `n x v`.
+        lagged: Past measurements that some of them see, `n x e x l`.
+        y: Power, `n x e`.
+        rng: Source of randomness.
+    """
     shape = frame.architecture
     first = [shape.network.initialise(draw_seeds(rng, shape.size)) for _ in names]
     jobs = [
         job
         for place, params in enumerate(first)
         for job in shape.jobs(
-            params, seen, y[:, place], ages=None, seeds=draw_seeds(rng, shape.size)
+            params,
+            seen,
+            lagged[:, place],
+            y[:, place],
+            ages=None,
+            seeds=draw_seeds(rng, shape.size),
         )
     ]
     trained = yield tuple(jobs)
@@ -55,7 +70,7 @@ def warm_up_networks(
             raise DataError(f"training on the warm-up of {name} diverged; check its readings")
         version = NetworkVersion(name, 0, params, 0.0)
         known = np.isfinite(y[:, place])
-        forecast = Ensemble(shape, (version,)).forecast(seen[known])[:, 0].mean(axis=1)
+        forecast = Ensemble(shape, (version,)).mean_forecast(seen[known])[:, 0]
         error = float(np.abs(forecast - y[known, place]).mean())
         versions.append(replace(version, error=error))
     return tuple(versions)
@@ -76,7 +91,10 @@ def start_state(
     power = Standardisation.fit(y)
     measured = power.apply(y).astype(np.float64)
     limits, seen = PowerRange.of(measured), frame.view.see(x, at)
-    versions = yield from warm_up_networks(frame, names, seen, measured.astype(np.float32), rng=rng)
+    lagged = _lag_inputs_at(at, frame, at, measured, limits)
+    versions = yield from warm_up_networks(
+        frame, names, seen, lagged, measured.astype(np.float32), rng=rng
+    )
     entities, experts = len(names), len(settings.experts)
     boundary = schedule.period_start(int(at[-1])) + schedule.refresh
     blank = RecentRows.blank(
@@ -84,9 +102,13 @@ def start_state(
         inputs=frame.inputs,
         seen=frame.view.width,
         entities=entities,
+        lags=frame.architecture.lags,
     )
     recent = blank.fresh(at, x, measured)._replace(
-        seen=seen, learned=np.ones(measured.shape, np.bool_), recalled=np.ones(len(at), np.bool_)
+        seen=seen,
+        lagged=lagged,
+        learned=np.ones(measured.shape, np.bool_),
+        recalled=np.ones(len(at), np.bool_),
     )
     corrections = Corrections.empty(
         settings.fast.corrections, day=clock.day, ridge=settings.fast.ridge, entities=entities
@@ -108,11 +130,12 @@ def start_state(
             memory=settings.recency * clock.day,
             inputs=frame.view.width,
             entities=entities,
+            lags=frame.architecture.lags,
         ),
         corrections=corrections,
         trust=trust,
         limits=limits,
-        jumped=np.zeros(entities, np.bool_),
+        jumps=np.full(entities, np.nan),
         inputs=InputModel.fit(seen),
         progress=UpdateCounts.begin(entities, boundary),
         boundary=boundary,
@@ -146,8 +169,9 @@ def join_entity(
     frame, own = state.frame, Standardisation.fit(y)
     measured = own.apply(y).astype(np.float64)
     limits = PowerRange.of(measured)
+    lagged = _lag_inputs_at(at, frame, at, measured, limits)
     (version,) = yield from warm_up_networks(
-        frame, [name], frame.view.see(x, at), measured.astype(np.float32), rng=rng
+        frame, [name], frame.view.see(x, at), lagged, measured.astype(np.float32), rng=rng
     )
     corrections, trust = state.corrections.joined(1), state.trust.joined(1)
     past = tuple(
@@ -167,14 +191,19 @@ def join_entity(
             np.concatenate([state.power.mean, own.mean]),
             np.concatenate([state.power.scale, own.scale]),
         ),
-        recent=_with_entity(state.recent, _values_at(state.recent.at, at, measured[:, 0])),
+        recent=_with_entity(
+            state.recent,
+            _values_at(state.recent.at, at, measured[:, 0]),
+            _lag_inputs_at(state.recent.at, frame, at, measured, limits),
+        ),
         reservoir=state.reservoir.joined(
-            _values_at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0])
+            _values_at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0]),
+            _lag_inputs_at(state.reservoir.at, frame, at, measured, limits),
         ),
         corrections=corrections,
         trust=trust,
         limits=state.limits.joined(limits),
-        jumped=np.append(state.jumped, False),
+        jumps=np.append(state.jumps, np.nan),
         progress=state.progress.joined(UpdateCounts.begin(1, state.boundary)),
         past=past,
     )
@@ -198,15 +227,25 @@ def _values_at(wanted: Steps, at: Steps, values: Float64Array) -> Float64Array:
     return np.where(at[places] == wanted, values[places], np.nan)
 
 
-def _with_entity(recent: RecentRows, measured: Float64Array) -> RecentRows:
+def _lag_inputs_at(
+    wanted: Steps, frame: Frame, at: Steps, measured: Float64Array, limits: PowerRange
+) -> Float32Array:
+    """Past measurements that some networks see of some steps, `n x e x l`, from a warm-up."""
+    rows = LagRows(at, np.empty((len(at), 0)), np.full(measured.shape, np.nan), measured)
+    lags = lags_of(wanted, rows, limits, frame.schedule.clock)
+    return lag_inputs(lags.persistences[..., : frame.architecture.lags])
+
+
+def _with_entity(recent: RecentRows, measured: Float64Array, lagged: Float32Array) -> RecentRows:
     """One more entity, whose measurements the warm-up has learned already."""
     more = RecentRows.blank(
         recent.size,
         inputs=0,
         seen=0,
         entities=1,
-    )._replace(measured=measured[:, None], learned=np.isfinite(measured)[:, None])
-    wide = ("slow", "power", "measured", "learned", "novel")
+        lags=lagged.shape[2],
+    )._replace(measured=measured[:, None], learned=np.isfinite(measured)[:, None], lagged=lagged)
+    wide = ("lagged", "slow", "power", "measured", "learned", "novel")
     parts = {
         name: np.concatenate([getattr(recent, name), getattr(more, name)], axis=1) for name in wide
     }

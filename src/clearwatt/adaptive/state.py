@@ -18,7 +18,7 @@ from clearwatt.adaptive.recent import RecentRows
 from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
-from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.arrays import Float64Array
 from clearwatt.forecaster import Name
 from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
 from clearwatt.training.standardisation import Standardisation
@@ -85,7 +85,7 @@ class LearnerState:
         corrections: Sums of the corrections.
         trust: Sums and weights of the experts.
         limits: Range of each entity's power.
-        jumped: Whether the last readings of each entity were far from all that it had learned, `e`.
+        jumps: Distance from the mixture by which each entity has jumped; NaN: no jump, `e`.
         inputs: Detects novel inputs.
         progress: Counts since the last updates.
         boundary: Corrections and trust have learned from what was measured before this step.
@@ -104,7 +104,7 @@ class LearnerState:
     corrections: Corrections
     trust: Trust
     limits: PowerRange
-    jumped: BoolArray
+    jumps: Float64Array
     inputs: InputModel
     progress: UpdateCounts
     boundary: int

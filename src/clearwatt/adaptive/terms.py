@@ -10,7 +10,8 @@ import numpy as np
 
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows, places_of
-from clearwatt.arrays import Float64Array
+from clearwatt.adaptive.view import FAR
+from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import DAYS_PER_WEEK, Clock, Steps
 
 HARMONICS = 2
@@ -74,6 +75,12 @@ def lags_of(
         found.append(part)
     both = np.stack(found, axis=3)
     return Lags(both[0], both[1])
+
+
+def lag_inputs(persistences: Float64Array) -> Float32Array:
+    """Past measurements, `n x e x 2`, as networks see them; 0, the mean, where there is none."""
+    limited = np.clip(persistences, -FAR, FAR)
+    return np.where(np.isnan(limited), 0.0, limited).astype(np.float32)
 
 
 def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64Array:

@@ -28,18 +28,29 @@ class Trust:
         caution: Prior belief that all experts are equally good, in samples.
         products: Sums of products of errors, `e x k x k`.
         weights: Weight of each expert, `e x k`.
+        samples: Number of samples in the sums, forgotten alike, `e`.
     """
 
     half_life: float
     caution: float
     products: Float64Array
     weights: Float64Array
+    samples: Float64Array
 
     @classmethod
     def equal(cls, entities: int, experts: int, *, half_life: float, caution: float) -> Self:
         """All experts count alike."""
         products = np.zeros((entities, experts, experts))
-        return cls(half_life, caution, products, np.full((entities, experts), 1 / experts))
+        weights = np.full((entities, experts), 1 / experts)
+        return cls(half_life, caution, products, weights, np.zeros(entities))
+
+    @property
+    def usual_error(self) -> Float64Array:
+        """Root of the mean squared error of the mixture lately, `e`; before any sample, 1."""
+        column = self.weights[:, :, None]
+        squares = (column.swapaxes(1, 2) @ self.products @ column)[:, 0, 0]
+        usual: Float64Array = np.sqrt((squares + self.caution) / (self.samples + self.caution))
+        return usual
 
     def learn(
         self, experts: Float64Array, measured: Float64Array, *, ages: Float64Array, passed: float
@@ -53,13 +64,16 @@ class Trust:
             passed: Steps since the last call.
         """
         errors = (experts - measured[:, :, None]).swapaxes(0, 1)
-        errors = np.where(np.isfinite(errors), errors, 0.0)
-        errors *= (0.5 ** (ages / (2 * self.half_life)))[:, None]
+        known = np.isfinite(errors)
+        errors = np.where(known, errors, 0.0)
+        shares = 0.5 ** (ages / self.half_life)
+        errors *= np.sqrt(shares)[:, None]
         fade = 0.5 ** (passed / self.half_life)
+        samples = fade * self.samples + known[:, :, 0] @ shares
         products = fade * self.products + errors.swapaxes(1, 2) @ errors
         prior = self.caution * _identity(experts.shape[2])
         weights = least_on_simplex(products + prior, self.weights)
-        return replace(self, products=products, weights=weights)
+        return replace(self, products=products, weights=weights, samples=samples)
 
     def joined(self, entities: int) -> Self:
         """With further entities of which nothing is known."""
@@ -68,6 +82,7 @@ class Trust:
             self,
             products=np.concatenate([self.products, np.zeros((entities, experts, experts))]),
             weights=np.concatenate([self.weights, np.full((entities, experts), 1 / experts)]),
+            samples=np.concatenate([self.samples, np.zeros(entities)]),
         )
 
 

@@ -26,6 +26,8 @@ class HeldSamples:
     """Steps, `n`."""
     seen: Float32Array
     """What the networks see, `n x v`."""
+    lagged: Float32Array
+    """Past measurements that some networks see, `n x e x l`."""
     y: Float32Array
     """Measurements, `n x e`, outliers limited; NaN where there is none."""
     novel: BoolArray
@@ -89,6 +91,7 @@ class NetworkTraining:
         self.jobs: list[Job] = architecture.jobs(
             architecture.decayed(request.deployed.params),
             self._seen[used],
+            held.lagged[known, request.place][used],
             self._y[used],
             ages=ages,
             seeds=seeds,
@@ -134,7 +137,7 @@ class NetworkTraining:
         seen = self._seen[rows]
         if not len(seen):
             return np.empty(0)
-        forecast = Ensemble(self.architecture, (version,)).forecast(seen)[:, 0].mean(axis=1)
+        forecast = Ensemble(self.architecture, (version,)).mean_forecast(seen)[:, 0]
         errors: Float64Array = np.abs(forecast - self._y[rows])
         return errors
 
