@@ -62,6 +62,14 @@ def _check_time(time: int) -> int:
     return time
 
 
+def _stamp(time: object) -> object:
+    return text(time) if isinstance(time, int | float) else time
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
 def _check_printable(name: str) -> str:
     if not name.isprintable():
         raise ValueError("control characters do not belong here; send printable text")
@@ -80,6 +88,9 @@ DisplayName = Annotated[
 ]
 Time = Annotated[int, BeforeValidator(seconds), AfterValidator(_check_time), _DateTime()]
 Stamp = Annotated[str, _DateTime()]
+RecordedTime = Annotated[str, BeforeValidator(_stamp), _DateTime()]
+"""Like `Stamp`; also read from the seconds since 1970 that records have."""
+FiniteOrNone = Annotated[float | None, BeforeValidator(_finite)]
 Amount = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 
 

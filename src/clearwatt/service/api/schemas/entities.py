@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 from pydantic.config import JsonDict
@@ -148,7 +148,7 @@ class EntityRecord(Outgoing):
     @classmethod
     def of_entity(cls, entity: RegisteredEntity) -> EntityRecord:
         """The answer for an entity, without its number, which is internal."""
-        return cls(**_record(entity))
+        return cls.model_validate(entity, from_attributes=True)
 
 
 class EntityAnswer(EntityRecord):
@@ -178,7 +178,7 @@ class EntityAnswer(EntityRecord):
         """An entity and its status."""
         component = status.component
         return cls(
-            **_record(entity),
+            **EntityRecord.of_entity(entity).model_dump(),
             state=status.state,
             predictor=status.predictor,
             encoder=status.encoder,
@@ -200,18 +200,6 @@ class EntityAnswer(EntityRecord):
             skill=SkillAnswer(**asdict(status.skill), skill=status.skill.skill),
             interval=LiveIntervalAnswer(**asdict(status.interval)),
         )
-
-
-def _record(entity: RegisteredEntity) -> dict[str, Any]:
-    return {
-        "id": entity.id,
-        "name": entity.name,
-        "zone": entity.zone,
-        "kind": entity.kind,
-        "capacity": entity.capacity,
-        "unit": entity.unit,
-        "extra": dict(entity.extra),
-    }
 
 
 class EntityPage(Outgoing):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 from pydantic import Field
 
-from clearwatt.service.api.schemas.base import Id, Outgoing, Page, Query, Stamp, TimeRange
+from clearwatt.service.api.schemas.base import (
+    FiniteOrNone,
+    Id,
+    Outgoing,
+    Page,
+    Query,
+    RecordedTime,
+    TimeRange,
+)
 from clearwatt.service.records import ServiceEvent, StoredReading, StoredVersion, VersionStatus
-from clearwatt.service.times import optional_text, text
+from clearwatt.service.times import text
 from clearwatt.strategies import ComponentName
 
 
@@ -40,8 +47,8 @@ class EventAnswer(Outgoing):
     key: str
     kind: str
     message: str
-    at: Stamp
-    time: Stamp | None = Field(description="Time of the readings concerned")
+    at: RecordedTime
+    time: RecordedTime | None = Field(description="Time of the readings concerned")
     actor: str
     zone: str | None
     entity: str | None
@@ -50,18 +57,7 @@ class EventAnswer(Outgoing):
     @classmethod
     def of(cls, event: ServiceEvent) -> EventAnswer:
         """The answer for an event."""
-        return cls(
-            seq=event.seq,
-            key=event.key,
-            kind=event.kind,
-            message=event.message,
-            at=text(event.at),
-            time=optional_text(event.time),
-            actor=event.actor,
-            zone=event.zone,
-            entity=event.entity,
-            details=dict(event.details),
-        )
+        return cls.model_validate(event, from_attributes=True)
 
 
 class StreamQuery(Query):
@@ -94,26 +90,15 @@ class VersionAnswer(Outgoing):
     entity: str | None
     number: int
     status: VersionStatus
-    at: Stamp
-    time: Stamp | None = Field(description="Time of the last reading of its training")
-    threshold: float | None
+    at: RecordedTime
+    time: RecordedTime | None = Field(description="Time of the last reading of its training")
+    threshold: FiniteOrNone
     event: str | None = Field(description="Key of the event of its training")
 
     @classmethod
     def of(cls, version: StoredVersion) -> VersionAnswer:
         """The answer for a version, without its path, which is internal."""
-        return cls(
-            id=version.id,
-            component=version.component,
-            zone=version.zone,
-            entity=version.entity,
-            number=version.number,
-            status=version.status,
-            at=text(version.at),
-            time=optional_text(version.time),
-            threshold=version.threshold if math.isfinite(version.threshold) else None,
-            event=version.event,
-        )
+        return cls.model_validate(version, from_attributes=True)
 
 
 class VersionPage(Outgoing):
@@ -133,10 +118,10 @@ class QuarantinedReading(Outgoing):
     """A reading that failed a quality check."""
 
     entity: str
-    time: Stamp
-    value: float | None
+    time: RecordedTime
+    value: FiniteOrNone
     reason: str
-    received: Stamp
+    received: RecordedTime
 
     @classmethod
     def of(cls, reading: StoredReading, entity: str) -> QuarantinedReading:
@@ -144,7 +129,7 @@ class QuarantinedReading(Outgoing):
         return cls(
             entity=entity,
             time=text(reading.time),
-            value=reading.value if math.isfinite(reading.value) else None,
+            value=reading.value,
             reason=reading.reason,
             received=text(reading.received),
         )
