@@ -73,6 +73,14 @@ class Feed:
         """Whether no further listener is accepted."""
         return self._closed or len(self._listeners) >= self._most
 
+    async def newest(self) -> int | None:
+        """Number of the newest event; None if it cannot be read."""
+        try:
+            return await to_thread.run_sync(self._newest)
+        except ClearwattError as error:
+            _LOG.warning("log not read", extra={"reason": str(error)})
+            return None
+
     async def listen(self, after: int | None = None) -> AsyncGenerator[News]:
         """News from now on, or after an event's number; empty news as a heartbeat.
 

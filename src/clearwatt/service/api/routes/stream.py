@@ -58,6 +58,8 @@ async def stream(
 
 
 async def _messages(app: AppContext, caller: Caller, after: int | None) -> AsyncIterator[str]:
+    if after is None:  # read before the first message, so that no event after it is missed
+        after = await app.feed.newest()
     yield f"retry: {RETRY}\n" + _message("beat", {})
     clock = asyncio.get_running_loop().time
     until = clock() + LIFETIME
