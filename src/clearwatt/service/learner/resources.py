@@ -21,8 +21,7 @@ def limit_threads() -> None:
 def release_memory() -> None:
     """Return freed memory to the system.
 
-    The C library keeps it for the next arrays. With many zones that was 0.6 GB, because each has
-    arrays of its own sizes.
+    The C library keeps it for the next arrays: 43 of 147 MB after a day of five zones.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only the GNU C library has it
     if trim is not None:
