@@ -45,6 +45,13 @@ VARIANTS: Mapping[str, AdaptiveSettings] = {
     "novelty-3.5": replace(DEFAULT, novelty=NoveltySettings(capacity=3.5)),
     "novelty-7": replace(DEFAULT, novelty=NoveltySettings(capacity=7.0)),
     "one-kind": replace(DEFAULT, networks=NetworkSettings(groups=(NetworkGroup(),), members=9)),
+    "no-lags": replace(
+        DEFAULT,
+        networks=NetworkSettings(
+            groups=(NetworkGroup(), NetworkGroup(half_life=60.0), NetworkGroup(season=True))
+        ),
+    ),
+    "no-jump": replace(DEFAULT, fast=FastSettings(jump=None)),
     "no-windows": replace(DEFAULT, networks=NetworkSettings(windows=())),
     "no-decay": replace(DEFAULT, networks=NetworkSettings(decay=0.0)),
     "more-dropout": replace(DEFAULT, networks=NetworkSettings(dropout=0.3)),
