@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
@@ -88,7 +89,14 @@ class StreamRegressor(RegressorMixin, BaseEstimator):
         return inputs, targets
 
     def _check_inputs(self, X: npt.ArrayLike) -> Float64Array:
-        """Inputs (n x d) with the features of the warm-up."""
+        """Inputs (n x d) with the features of the warm-up.
+
+        A list of samples, as River passes it, cannot have names: its order is taken as it is,
+        without a warning for each sample.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        if isinstance(X, list) and names is not None and np.shape(X)[1:] == names.shape:
+            X = pd.DataFrame(X, columns=names)
         inputs: Float64Array = validate_data(self, X, dtype=np.float64, reset=False)
         return inputs
 
