@@ -7,12 +7,14 @@ import numpy as np
 from clearwatt.adaptive import FastSettings, TrustShift
 
 
-def follow(small, y_of, **fast):
+def follow(small, y_of, *, hours=range(24), **fast):
     """Errors and shifts of trust; a function changes the power after the warm-up."""
     x, y, at = small.stream(50)
     rest = slice(small.WARMUP, None)
+    used = (at < small.WARMUP) | np.isin(at % small.DAY, hours)
     y[rest] = y_of(y[rest])
     settings = replace(small.SETTINGS, fast=FastSettings(**fast))
+    x, y, at = x[used], y[used], at[used]
     forecaster = small.started(x, y, at, settings=settings)
     parts = list(forecaster.follow(x[rest], y[rest], at[rest]))
     events = [change.event for _, changes in parts for change in changes]
@@ -58,3 +60,23 @@ def test_usual_errors_are_no_jump(small):
     errors, _ = follow(small, lambda y: y)
     without, _ = follow(small, lambda y: y, jump=None)
     np.testing.assert_array_equal(errors, without)
+
+
+def test_a_jump_is_found_in_a_stream_with_gaps(small):
+    jump = lifted(small, 3 * small.DAY, None)
+    _, shifts = follow(small, jump, hours=range(6, 12))
+    assert ("the same hour of the day before", 1.0) in {
+        (event.expert, event.weight) for event in shifts
+    }
+
+
+def test_a_jump_ends_when_the_entity_falls_silent(small):
+    def lift(y):
+        y = lifted(small, 3 * small.DAY, None)(y)
+        y[3 * small.DAY + 6 :, 0] = np.nan
+        return y
+
+    _, shifts = follow(small, lift)
+    own = [event.expert for event in shifts if event.entity == 0]
+    assert "the same hour of the day before" in own
+    assert own[-1] != "the same hour of the day before"

@@ -41,3 +41,12 @@ def test_a_corrected_measurement_is_the_corrected_input_of_later_samples(forecas
     (day, week), second = lag_inputs(forecaster, last)
     assert (day, second) == (own[0], other)
     assert week == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_measurement_that_is_not_held_is_not_corrected_where_it_was_an_input(forecaster, small):
+    last = int(forecaster.state.recent.at[-8])
+    _, other = lag_inputs(forecaster, last)
+    forecaster.forget([last - small.DAY], [0])
+    assert forecaster.correct(last - small.DAY, 0, 1.0) == 0
+    assert lag_inputs(forecaster, last)[0][0] == 0.0
+    assert lag_inputs(forecaster, last)[1] == other

@@ -50,7 +50,7 @@ class NetworkVersion:
 
 
 class StackedLayers(NamedTuple):
-    """Weights of `e m` networks. All see the same inputs, so that their first layers are one."""
+    """Weights of `e m` networks. Most inputs are the same for all: their first layers are one."""
 
     first: Float32Array
     """Of the first layer, for what all networks see, `v x (e m out)`."""
@@ -83,7 +83,7 @@ class Architecture:
 
     @property
     def lags(self) -> int:
-        """Past measurements `l` of its own that some of an entity's networks see, too."""
+        """Number `l` of past measurements of the entity that some of its networks see."""
         return PERSISTENCES if any(group.lags for group in self.settings.groups) else 0
 
     @cached_property
@@ -158,6 +158,15 @@ class Architecture:
             )
             for place, seed in enumerate(seeds)
         ]
+
+    def fits(self, params: Params) -> bool:
+        """Whether weights have the shapes of an entity's networks."""
+        return {name: tuple(tensor.shape) for name, tensor in params.items()} == self._shapes
+
+    @cached_property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        blank = self.network.initialise(list(range(self.size)))
+        return {name: tuple(tensor.shape) for name, tensor in blank.items()}
 
     def decayed(self, params: Params) -> Params:
         """Weights before an update, a share of each lost."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.adaptive.settings import SAME_HOUR
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.clock import Steps
 
 
@@ -24,11 +24,12 @@ def find_jumps(
     """Distance from the mixture by which entities have jumped in a period, `e`; NaN: no jump.
 
     In a jump, all readings of the period lie on one side of the mixture, each by several times its
-    usual error before the jump. With fewer readings than half a period the answer is the last one.
+    usual error before the jump. With fewer readings than half a period the answer is the last one,
+    for at most a day.
 
     Args:
         state: Before these readings are learned.
-        boundary: First step after the period.
+        boundary: First step after the period, which began at the boundary before.
         at: Steps of readings, `n`.
         experts: Their forecasts as issued, `n x e x k`.
         measured: The readings, `n x e`; NaN where there is none.
@@ -36,7 +37,7 @@ def find_jumps(
     limit, refresh = state.frame.settings.fast.jump, state.frame.schedule.refresh
     if limit is None:
         return np.full(len(state.names), np.nan)
-    last = at >= boundary - refresh
+    last = at >= state.boundary
     errors = measured[last] - (experts[last] * state.trust.weights).sum(axis=2)
     known = np.isfinite(errors)
     # A jump's own errors must not end it, so its limit stays.
@@ -46,7 +47,13 @@ def find_jumps(
     below = (~known | (errors < -least)).all(axis=0)
     enough = 2 * known.sum(axis=0) >= refresh
     jumps: Float64Array = np.where(above | below, least, np.nan)
-    return np.where(enough, jumps, state.jumps)
+    return np.where(enough, jumps, np.where(_measured_lately(state, boundary), state.jumps, np.nan))
+
+
+def _measured_lately(state: LearnerState, boundary: int) -> BoolArray:
+    """Which entities have readings of the day before a step, `e`."""
+    rows = state.recent.at >= boundary - state.frame.schedule.clock.day
+    return np.asarray(np.isfinite(state.recent.measured[rows]).any(axis=0), np.bool_)
 
 
 def weights_in_force(state: LearnerState) -> Float64Array:

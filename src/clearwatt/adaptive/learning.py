@@ -65,11 +65,11 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     fresh, at = fresh[rows], recent.at[rows]
     measured = np.where(fresh, state.limits.limit_outliers(recent.measured[rows]), np.nan)
     ages, passed = (boundary - at).astype(np.float64), boundary - state.boundary
-    residuals = measured - recent.slow[rows]
-    novel = _novel(state, residuals)
     terms, experts = state.unlearned.of_steps(at, len(state.names))
     # A measurement that was learned, taken back and sent again is not learned twice.
-    residuals = np.where(np.isnan(terms[:, :, 0]), np.nan, residuals)
+    again = np.isnan(terms[:, :, 0])
+    residuals = np.where(again, np.nan, measured - recent.slow[rows])
+    novel = _novel(state, residuals)
     recent = recent.replaced(
         rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
     )
@@ -81,7 +81,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
         jumps=find_jumps(state, boundary, at, experts, measured),
-        progress=_count_samples(state, fresh, novel, rows),
+        progress=_count_samples(state, fresh & ~again, novel, rows),
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),
     )

@@ -138,12 +138,7 @@ def in_service(state: LearnerState, *, since: int) -> LearnerState:
 
 def with_version(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
     """Put networks of one entity into service from the next step on."""
-    deployed = state.ensemble.versions[place]
-    shapes = [
-        {name: tuple(tensor.shape) for name, tensor in each.params.items()}
-        for each in (version, deployed)
-    ]
-    if shapes[0] != shapes[1]:
+    if not state.frame.architecture.fits(version.params):
         raise StateError(
             f"version {version.number} of {version.entity} has weights of other shapes than the "
             "networks in service; activate one of the same settings"

@@ -98,7 +98,7 @@ def correct_measurement(
 def _with_lag_inputs(
     state: LearnerState, at: Steps, chosen: BoolArray, measured: Float64Array
 ) -> LearnerState:
-    """The state in which later samples see other past measurements.
+    """The state in which samples a period later see other past measurements, where they see one.
 
     Args:
         state: Of the learner.
@@ -112,7 +112,8 @@ def _with_lag_inputs(
     for steps, inputs in zip((recent.at, reservoir.at), lagged, strict=True):
         for column, period in enumerate((clock.same_hour, clock.same_weekday)[: inputs.shape[2]]):
             cells = np.ix_(np.isin(steps, at + period), chosen)
-            inputs[..., column][cells] = values[chosen]
+            seen = inputs[..., column][cells]
+            inputs[..., column][cells] = np.where(seen == 0, seen, values[chosen])
     return replace(
         state,
         recent=recent._replace(lagged=lagged[0]),

@@ -78,7 +78,7 @@ def lags_of(
 
 
 def lag_inputs(persistences: Float64Array) -> Float32Array:
-    """Past measurements, `n x e x 2`, as networks see them; 0, the mean, where there is none."""
+    """Past measurements, of any shape, as networks see them; 0, the mean, where there is none."""
     limited = np.clip(persistences, -FAR, FAR)
     return np.where(np.isnan(limited), 0.0, limited).astype(np.float32)
 

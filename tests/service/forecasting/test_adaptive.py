@@ -69,3 +69,24 @@ def test_an_entity_whose_networks_cannot_be_read_leaves_the_others_their_forecas
     assert "damaged" in found.reasons["north"]
     inputs = X[ahead].astype(np.float32), AT[ahead], ["south"]
     np.testing.assert_allclose(found.forecast(*inputs), whole.forecast(*inputs), rtol=1e-6)
+
+
+def test_networks_of_other_settings_leave_the_other_entities_their_forecasts(forecaster):
+    wide = NetworkSettings(width=16, members=1, warm_up=Training(epochs=1, patience=None))
+    days = slice(10 * DAY)
+    other = AdaptiveForecaster.fit(
+        X[days],
+        Y[days],
+        AT[days],
+        day=DAY,
+        settings=AdaptiveSettings(memory=600, networks=wide),
+        names=["north", "south"],
+    )
+    versions = {"north": other.versions[0], "south": forecaster.versions[1]}
+    found = AdaptiveForecasts.assemble(
+        publish(forecaster, 0),
+        lambda wanted: (wanted, versions[wanted.split(":")[1]]),
+        previous=None,
+    )
+    assert list(found.ids) == ["south"]
+    assert "other shapes" in found.reasons["north"]

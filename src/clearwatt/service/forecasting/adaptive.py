@@ -63,7 +63,7 @@ class AdaptiveForecasts:
             wanted = f"predictor:{name}:{number}"
             try:
                 kept = None if previous is None else previous.networks.get(wanted)
-                networks[wanted] = kept or find(wanted)
+                networks[wanted] = kept or _read_networks(wanted, find, base)
                 ids[str(name)] = networks[wanted][0]
             except StateError as error:
                 reasons[str(name)] = str(error)
@@ -96,6 +96,18 @@ class AdaptiveForecasts:
         """
         since = max(self.deployed.known + 1, step - self.deployed.frame.view.reach)
         return max(0, step - since)
+
+
+def _read_networks(
+    wanted: str, find: FindNetworks, base: DeployedBase
+) -> tuple[str, NetworkVersion]:
+    found, networks = find(wanted)
+    if not base.frame.architecture.fits(networks.params):
+        raise StateError(
+            f"version {found} has other shapes than the zone's networks; it was learned with other "
+            "settings, and is replaced when the learner has caught up"
+        )
+    return found, networks
 
 
 def _read_base(
