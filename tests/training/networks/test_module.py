@@ -108,6 +108,7 @@ def test_equal_by_factory_and_sizes():
             "dropout",
         ),
         (lambda: ModuleAutoencoder(encoder, encoder, inputs=6, latent=3), "does not accept b x 3"),
+        (lambda: ModulePredictor(lambda: None, inputs=6), "a factory returned None"),
     ],
 )
 def test_modules_that_cannot_be_stacked_are_refused(make, named):

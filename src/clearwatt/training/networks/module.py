@@ -186,6 +186,8 @@ def check_shape(skeleton: nn.Module, inputs: int, outputs: int) -> None:
 
 def _require_pure(module: nn.Module) -> None:
     name = type(module).__name__
+    if not isinstance(module, nn.Module):
+        raise ConfigurationError(f"a factory returned {module!r}; let it return a torch.nn.Module")
     if any(True for _ in module.buffers()):
         raise ConfigurationError(
             f"{name} has buffers, as batch normalisation does; models in a stack are functions of "
