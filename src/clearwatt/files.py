@@ -49,6 +49,14 @@ def write_text_atomically(path: str | Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8"))
 
 
+def read_versioned_json(path: Path, *, format_name: str, version: int) -> dict[str, Any]:
+    """The values of a JSON file; a ValueError if it has another format or version."""
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if (values["format"], values["version"]) != (format_name, version):
+        raise ValueError(f"{values['format']} version {values['version']}")
+    return values
+
+
 def lock_file(file: IO[str]) -> bool:
     """Lock an open file against other processes; False if it is locked already.
 

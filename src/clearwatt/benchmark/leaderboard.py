@@ -15,7 +15,7 @@ from typing import Any
 from clearwatt.benchmark.scores import PeerRecord
 from clearwatt.benchmark.significance import LEVEL, Difference, difference
 from clearwatt.errors import StateError
-from clearwatt.files import write_text_atomically
+from clearwatt.files import read_versioned_json, write_text_atomically
 
 RESULTS = "leaderboard.json"
 FORMAT, VERSION = "clearwatt-benchmark", 1
@@ -129,9 +129,7 @@ class Leaderboard:
         """Read what `write` wrote."""
         path = folder / RESULTS
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if (values["format"], values["version"]) != (FORMAT, VERSION):
-                raise ValueError(f"{values['format']} version {values['version']}")
+            values = read_versioned_json(path, format_name=FORMAT, version=VERSION)
             return cls(
                 about={key: values[key] for key in ABOUT},
                 records=tuple(PeerRecord.from_dict(each) for each in values["records"]),

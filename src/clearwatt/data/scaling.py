@@ -26,7 +26,7 @@ from clearwatt.data.inputs import (
 from clearwatt.data.schema import Entity
 from clearwatt.data.validation import name_list
 from clearwatt.errors import DataError, StateError
-from clearwatt.files import write_text_atomically
+from clearwatt.files import read_versioned_json, write_text_atomically
 
 _FORMAT = "clearwatt-scaling"
 _VERSION = 1
@@ -140,9 +140,7 @@ class Scaling:
     def load(cls, path: str | Path) -> Scaling:
         """The scaling that ``save`` wrote."""
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-            if (content["format"], content["version"]) != (_FORMAT, _VERSION):
-                raise ValueError(f"{content['format']} version {content['version']}")
+            content = read_versioned_json(Path(path), format_name=_FORMAT, version=_VERSION)
             return cls.from_dict({**content, "max_gap": content["max_gap_seconds"]})
         except FileNotFoundError:
             raise StateError(f"{path}: no such file; save a scaling there first") from None

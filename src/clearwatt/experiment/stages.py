@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from clearwatt.compute import Executor
 from clearwatt.errors import DataError
@@ -46,9 +46,8 @@ from clearwatt.runs.work import Progress, WorkItem, do_work
 
 WARMUP = "warmup"
 """Subfolder of trained networks."""
+K = TypeVar("K")
 TrainingTask = RepresentationTask | PredictorTask
-
-
 StageSteps = Generator[Progress, None, Context]
 TaskItem = WorkItem[Task[Any], Any]
 TrainedByTask = list[tuple[TrainingTask, list[TrainedNetwork]]]
@@ -150,29 +149,37 @@ class Stages:
 def _best_per_zone(
     context: Context, trained: TrainedByTask
 ) -> dict[tuple[int, NetworkRole], TrainedNetwork]:
-    found: dict[tuple[int, NetworkRole], list[TrainedNetwork]] = {}
-    for task, candidates in trained:
-        if isinstance(task, RepresentationTask):
-            for (_, zone), candidate in zip(task.trials, candidates, strict=True):
-                found.setdefault((zone, task.role), []).append(candidate)
-    return {
-        (zone, role): _best(candidates, f"autoencoder of zone {context.zones[zone].name!r}")
-        for (zone, role), candidates in found.items()
-    }
+    candidates = (
+        ((zone, task.role), network)
+        for task, networks in trained
+        if isinstance(task, RepresentationTask)
+        for (_, zone), network in zip(task.trials, networks, strict=True)
+    )
+    return _best_of_each(
+        candidates, lambda key: f"autoencoder of zone {context.zones[key[0]].name!r}"
+    )
 
 
 def _best_per_entity(
     context: Context, trained: TrainedByTask
 ) -> dict[tuple[Place, NetworkRole], TrainedNetwork]:
-    found: dict[tuple[Place, NetworkRole], list[TrainedNetwork]] = {}
-    for task, candidates in trained:
-        if isinstance(task, PredictorTask):
-            for place, candidate in zip(task.places, candidates, strict=True):
-                found.setdefault((place, task.role), []).append(candidate)
-    return {
-        (place, role): _best(candidates, f"predictor of {context.entity(place)!r}")
-        for (place, role), candidates in found.items()
-    }
+    candidates = (
+        ((place, task.role), network)
+        for task, networks in trained
+        if isinstance(task, PredictorTask)
+        for place, network in zip(task.places, networks, strict=True)
+    )
+    return _best_of_each(candidates, lambda key: f"predictor of {context.entity(key[0])!r}")
+
+
+def _best_of_each(
+    candidates: Iterable[tuple[K, TrainedNetwork]], describe: Callable[[K], str]
+) -> dict[K, TrainedNetwork]:
+    """The best network of each key; ``describe`` names a key in an error message."""
+    groups: dict[K, list[TrainedNetwork]] = {}
+    for key, network in candidates:
+        groups.setdefault(key, []).append(network)
+    return {key: _best(networks, describe(key)) for key, networks in groups.items()}
 
 
 def _best(candidates: Sequence[TrainedNetwork], what: str) -> TrainedNetwork:

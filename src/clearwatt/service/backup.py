@@ -15,12 +15,11 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clearwatt import __version__
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.files import MANIFEST as STATE_MANIFEST
-from clearwatt.files import load_state, write_text_atomically
+from clearwatt.files import load_state, read_versioned_json, write_text_atomically
 from clearwatt.service.store import Store
 from clearwatt.service.store.restore import restore_store
 from clearwatt.service.times import text
@@ -96,9 +95,7 @@ def restore(folder: Path, data_dir: Path, database: str) -> Backup:
 def read_backup(folder: Path) -> Backup:
     """The backup described by the manifest of a folder."""
     try:
-        content: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if (content["format"], content["version"]) != (FORMAT, VERSION):
-            raise ValueError(f"{content['format']} version {content['version']}")
+        content = read_versioned_json(folder / MANIFEST, format_name=FORMAT, version=VERSION)
         return Backup(
             folder=folder,
             created_at=content["created_at"],
