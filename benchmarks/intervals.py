@@ -49,7 +49,7 @@ from clearwatt.intervals import Calibrator, ModelSwap, physical_limits, replay_q
 from clearwatt.strategies import RecentReplay
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import Autoencoder, Predictor
-from clearwatt.training.streams import drive, together
+from clearwatt.training.streams import drive, run_together
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA = (
@@ -178,9 +178,9 @@ def stream_dataset(dataset: Dataset, *, entities: int | None) -> list[Trace]:
     warmup = WarmUp(Training(epochs=100, patience=30))
     networks = [Autoencoder(zone.inputs, 64, 3, min(14, zone.inputs)) for zone in zones]
     pairs = list(zip(networks, zones, strict=True))
-    encoders = drive(together([warmup.autoencoder(net, zone.warmup.x) for net, zone in pairs]))
+    encoders = drive(run_together([warmup.autoencoder(net, zone.warmup.x) for net, zone in pairs]))
     heads = drive(
-        together(
+        run_together(
             [
                 warmup.predictors(
                     Predictor(net.latent, 64, 3), encoder, zone.warmup.x, zone.warmup.y
@@ -193,7 +193,7 @@ def stream_dataset(dataset: Dataset, *, entities: int | None) -> list[Trace]:
     instances = [start_instance(*each, capacity=capacity) for each in models]
     streams = [i.stream(z.updating.x, z.updating.y) for i, z in zip(instances, zones, strict=True)]
     warm = [each.predict(zone.warmup.x) for each, zone in zip(instances, zones, strict=True)]
-    deployed = drive(together(streams))
+    deployed = drive(run_together(streams))
     return [
         trace(dataset, *each, day=day, warm_forecasts=said, deployed=updates)
         for each, said, updates in zip(models, warm, deployed, strict=True)

@@ -40,7 +40,7 @@ from clearwatt.strategies import OnlineEWC, RandomReplay, Strategy
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import Autoencoder, Predictor
 from clearwatt.training.networks.chain import Chain
-from clearwatt.training.streams import drive, together
+from clearwatt.training.streams import drive, run_together
 
 GOAL = 15
 STRATEGIES: tuple[Strategy, ...] = (OnlineEWC(), RandomReplay())
@@ -209,7 +209,7 @@ def run_project(work: Workload, strategy: Strategy) -> Outcome:
         )
         for settings in work.size.settings(strategy)
     ]
-    drive(together([each.stream(work.x[new], work.y[new]) for each in instances]))
+    drive(run_together([each.stream(work.x[new], work.y[new]) for each in instances]))
     # An update of the shared autoencoder replaces one update per entity.
     updates = sum(
         work.size.entities if event.component == "autoencoder" else 1

@@ -49,7 +49,7 @@ from clearwatt.strategies import (
 )
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
-from clearwatt.training.streams import Stream, drive, together
+from clearwatt.training.streams import Stream, drive, run_together
 
 ENTITIES = ("pv_01", "household_block_01", "residential_01")
 APPROACHES = {
@@ -182,7 +182,7 @@ def compare(entities: Sequence[str], *, quick: bool) -> list[Outcome]:
         for name, strategy in APPROACHES.items()
     ]
     # Together, so that updates that are due at the same time train stacked.
-    deployed = drive(together([each.stream() for each in runs]))
+    deployed = drive(run_together([each.stream() for each in runs]))
     pairs = zip(runs, deployed, strict=True)
     return [outcome for run, own in pairs for outcome in run.outcomes(own)]
 

@@ -62,12 +62,12 @@ def test_rows_are_cut_where_models_change(instance):
         (10, update_of(instance, "predictor", 0, accepted=True)),
         (30, update_of(instance, "predictor", 1, accepted=True)),
     ]
-    ranges = [(rows, columns.tolist()) for rows, columns in models.deploy_along(30, updates)]
+    ranges = [(rows, columns.tolist()) for rows, columns in models.row_ranges(30, updates)]
     assert ranges == [(slice(0, 10), []), (slice(10, 30), [0]), (slice(30, 30), [1])]
 
 
 def test_without_updates_there_is_one_range(instance):
-    ranges = [rows for rows, _ in DeployedModels(instance).deploy_along(7, [])]
+    ranges = [rows for rows, _ in DeployedModels(instance).row_ranges(7, [])]
     assert ranges == [slice(0, 7)]
 
 

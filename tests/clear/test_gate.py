@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clearwatt.clear.component import ClearSettings
-from clearwatt.clear.gate import FEWEST, Comparison, Gate, Side
+from clearwatt.clear.gate import FEWEST, BufferErrors, Comparison, Gate
 from clearwatt.clear.instance import Instance
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import FineTune, GenerativeReplay, OnlineEWC, Retrain
@@ -78,7 +78,7 @@ def test_familiar_samples_are_held_against_what_the_deployed_model_usually_gets_
 
 
 def test_a_refusal_names_both_numbers_and_the_margin():
-    found = Comparison(0.1, novel=None, familiar=Side(30, deployed=0.31, candidate=0.412))
+    found = Comparison(0.1, novel=None, familiar=BufferErrors(30, deployed=0.31, candidate=0.412))
     assert found.refusal == (
         "its mean error on 30 held-back familiar samples is 0.412 against 0.31 of the model in "
         "service, worse by more than the margin of 10 %"
@@ -86,7 +86,7 @@ def test_a_refusal_names_both_numbers_and_the_margin():
 
 
 def test_a_refusal_is_said_in_the_unit_of_the_event():
-    found = Comparison(0.1, novel=Side(20, deployed=1.0, candidate=2.0), familiar=None)
+    found = Comparison(0.1, novel=BufferErrors(20, deployed=1.0, candidate=2.0), familiar=None)
     assert "is 200 against 100 of" in found.in_unit(100).refusal
 
 

@@ -129,7 +129,7 @@ def test_pruning_never_loses_a_row_that_is_referred_to(strategy, monkeypatch):
     for step in range(0, STREAM, 16):
         for instance in (untouched, pruned):
             observe(instance, step, step + 16)
-        held = np.unique(np.concatenate([p.held.rows for p in components(pruned).values()]))
+        held = np.unique(np.concatenate([p.all_samples.rows for p in components(pruned).values()]))
         assert np.isin(held, pruned.inputs.rows).all()
         stream = np.concatenate([data.warm_x, data.x])
         assert np.array_equal(pruned.inputs.take(held), stream[held])
@@ -158,7 +158,7 @@ def test_saving_leaves_the_instance_alone(tmp_path):
 def test_a_strategy_without_access_leaves_no_past_on_disk(tmp_path):
     instance = observe(start(OnlineEWC()), last=STREAM)
     instance.save(tmp_path)
-    buffered = {int(row) for part in components(instance).values() for row in part.held.rows}
+    buffered = {int(row) for part in components(instance).values() for row in part.all_samples.rows}
     assert set(load_state(tmp_path).tensors["inputs.rows"].tolist()) == buffered
     assert len(buffered) < STREAM
 

@@ -58,12 +58,12 @@ def test_what_is_forgotten_is_in_no_file(strategy, tmp_path):
 def test_one_entity_forgets_and_the_others_do_not(strategy):
     instance, rows = marked(strategy, x=False, y=True)
     forgetful, other = instance.predictors
-    held = [np.isin(rows, part.held.rows).sum() for part in (forgetful, other)]
+    held = [np.isin(rows, part.all_samples.rows).sum() for part in (forgetful, other)]
     assert held[0] > 0
     assert instance.forget(rows, [0]) == held[0]
-    assert np.isin(rows, forgetful.held.rows).sum() == 0
-    assert np.isin(rows, other.held.rows).sum() == held[1]
-    assert np.isin(rows, instance.autoencoders[0].held.rows).all()
+    assert np.isin(rows, forgetful.all_samples.rows).sum() == 0
+    assert np.isin(rows, other.all_samples.rows).sum() == held[1]
+    assert np.isin(rows, instance.autoencoders[0].all_samples.rows).all()
     assert instance.forget(rows, [0]) == 0
 
 
@@ -78,7 +78,7 @@ def test_inputs_are_forgotten_on_request_only():
 def test_a_pairs_autoencoder_forgets_with_its_entity():
     instance, rows = marked(PAIRED, x=True, y=True)
     instance.forget(rows, [1], inputs=True)
-    mine, theirs = (part.held.rows for part in instance.autoencoders)
+    mine, theirs = (part.all_samples.rows for part in instance.autoencoders)
     assert np.isin(rows, mine).all()
     assert not np.isin(rows, theirs).any()
 
@@ -135,9 +135,9 @@ def test_a_correction_reaches_every_place():
     instance, rows = marked(RandomReplay(), x=False, y=True)
     row, (predictor, other) = int(rows[0]), instance.predictors
     assert instance.correct(row, 0, 0.25) == 2  # a buffer and the history
-    for part in (predictor.held, predictor.window):
+    for part in (predictor.all_samples, predictor.window):
         assert part.targets[part.rows == row].tolist() == [0.25]
-    assert other.held.targets[other.held.rows == row].tolist() == [SENTINEL]
+    assert other.all_samples.targets[other.all_samples.rows == row].tolist() == [SENTINEL]
 
 
 def test_a_corrected_value_is_the_one_that_is_learned_from():

@@ -41,14 +41,14 @@ def test_the_predictors_learn_and_the_autoencoder_does_not():
     instance = begun(RandomReplay())
     instance.observe(scenario().x[:SHORT], silent(SHORT))
     encoder, updates = instance.autoencoders[0], instance.autoencoders[0].updates
-    held, params = len(encoder.held.rows), encoder.params
+    held, params = len(encoder.all_samples.rows), encoder.params
     deployed = late(instance, 0, SHORT)
     assert {update.event.component for update in deployed} == {"predictor"}
     assert {update.event.entity for update in deployed} == {0, 1}
-    assert (encoder.updates, len(encoder.held.rows)) == (updates, held)
+    assert (encoder.updates, len(encoder.all_samples.rows)) == (updates, held)
     assert encoder.params is params
     measured = int((~np.isnan(scenario().y[:SHORT, 0])).sum())
-    assert (instance.predictors[0].held.rows >= WARM_UP + SHORT).sum() == measured
+    assert (instance.predictors[0].all_samples.rows >= WARM_UP + SHORT).sum() == measured
 
 
 def test_rows_are_new_and_the_step_stays():

@@ -102,14 +102,14 @@ def test_a_version_from_disk_forecasts_as_it_did(strategy, tmp_path):
         save_state(tmp_path / str(index), *pack_version(part))
     observe(instance, 90)
     assert not np.array_equal(instance.predict(data.x), before)
-    held = [len(part.held.rows) for part in parts]
+    held = [len(part.all_samples.rows) for part in parts]
     for index, part in enumerate(parts):
         found = unpack_version(load_state(tmp_path / str(index)), part)
         assert found.number < part.updates
         part.activate(found.params, found.threshold, found.state)
     assert np.array_equal(instance.predict(data.x), before)
     assert [part.threshold for part in parts] == thresholds
-    assert [len(part.held.rows) for part in parts] == held
+    assert [len(part.all_samples.rows) for part in parts] == held
     assert observe(instance, SHORT, STREAM).events
 
 

@@ -80,4 +80,4 @@ def test_given_capacities_are_not_scaled():
     assert demo.grid.capacity_scale is None
     assert replace_values(demo, {"grid": {"alpha": [1.0]}}, "file").grid.capacity_scale is None
     given = replace_values(demo, {"grid": {"novelty_capacity": [700]}}, "file")
-    assert given.grid.scaled_to(5_000).capacities == (700,)
+    assert given.grid.scale_to(5_000).capacities == (700,)

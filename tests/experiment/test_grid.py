@@ -28,18 +28,18 @@ def test_an_unknown_instance_is_refused():
 def test_capacities_shrink_with_the_updating_phase():
     """The paper's were chosen for 54,764 samples; a third of these gets buffers of a third."""
     grid = Grid(novelty_capacity=(3_000, 5_000), capacity_scale=None)
-    assert grid.scaled_to(54_764 // 2).capacities == (1_500, 2_500)
-    assert grid.scaled_to(10 * 54_764).capacities == (3_000, 5_000)
-    found = {each.novelty_capacity for each in grid.scaled_to(54_764 // 2).configurations("E")}
+    assert grid.scale_to(54_764 // 2).capacities == (1_500, 2_500)
+    assert grid.scale_to(10 * 54_764).capacities == (3_000, 5_000)
+    found = {each.novelty_capacity for each in grid.scale_to(54_764 // 2).configurations("E")}
     assert found == {1_500, 2_500}
 
 
 def test_scaled_capacities_have_a_floor_and_are_tried_once():
     grid = Grid(novelty_capacity=(3_000, 5_000, 100), capacity_scale=None)
-    assert grid.scaled_to(500).capacities == (200, 100)
+    assert grid.scale_to(500).capacities == (200, 100)
 
 
 def test_a_scale_that_is_given_is_kept():
-    assert Grid(novelty_capacity=(40,)).scaled_to(100).capacities == (40,)
+    assert Grid(novelty_capacity=(40,)).scale_to(100).capacities == (40,)
     with pytest.raises(ConfigurationError, match="capacity_scale is 2"):
         Grid(capacity_scale=2.0)

@@ -42,7 +42,7 @@ def test_places_are_by_entity_part_of_the_day_and_band():
 def test_of_many_steps_a_day_all_are_learned_from_in_turn():
     quarters = cells(day=96)
     assert (quarters.stride, quarters.slots) == (96 // SLOTS, SLOTS)
-    learned = [quarters.learned_rows(np.arange(d * 96, (d + 1) * 96)) for d in range(4)]
+    learned = [quarters.rows_to_learn(np.arange(d * 96, (d + 1) * 96)) for d in range(4)]
     assert [len(rows) for rows in learned] == [SLOTS] * 4
     assert sorted(np.concatenate(learned).tolist()) == list(range(96))
 
@@ -51,8 +51,8 @@ def test_rows_learned_from_are_counted_up_to_a_step():
     quarters = cells(day=96)
     for step in (0, 95, 96, 97, 300):
         first = step // 96 * 96
-        expected = len(quarters.learned_rows(np.arange(first, step + 1)))
-        assert quarters.learned_until(step) == expected
+        expected = len(quarters.rows_to_learn(np.arange(first, step + 1)))
+        assert quarters.count_until(step) == expected
 
 
 def test_selected_cells_are_those_of_the_entities():

@@ -62,11 +62,11 @@ def test_long_term_statistics_are_updated_when_the_pending_days_are_full():
     before = state.long_term
     for day in range(DAYS):
         assert state.long_term is before
-        assert state.room == DAYS - day
+        assert state.free_days == DAYS - day
         add(state, 20 + day)
         state.learn(1)
     assert state.long_term is not before
-    assert state.room == DAYS
+    assert state.free_days == DAYS
     assert np.isnan(state.pending.residuals).all()
 
 

@@ -10,7 +10,7 @@ from clearwatt.training.networks import Autoencoder, VariationalAutoencoder
 def test_epochs_of_update_and_warm_up_are_read_and_written_by_their_stored_names():
     given = {"epochs": 7, "warmup_epochs": 9, "warmup_patience": None}
     settings = ZoneSettings.read(given)
-    assert settings.core(900).update.epochs == 7
+    assert settings.clear_settings(900).update.epochs == 7
     training = settings.warm_up(0).training
     assert (training.epochs, training.patience) == (9, None)
     assert given.items() <= settings.plain().items()

@@ -4,7 +4,7 @@ import torch
 
 from clearwatt.training.fleet import Job, Trained, Training, train
 from clearwatt.training.networks import Predictor
-from clearwatt.training.streams import Stream, drive, together
+from clearwatt.training.streams import Stream, drive, run_together
 
 
 def countdown(name: str, rounds: int, log: list[str]) -> Stream[str]:
@@ -29,14 +29,14 @@ def answered(stream):
 def test_streams_wait_together_and_get_their_own_results():
     log: list[str] = []
     streams = [countdown("a", 1, log), countdown("b", 3, log), countdown("c", 0, log)]
-    rounds, results = answered(together(streams))
+    rounds, results = answered(run_together(streams))
     assert rounds == [("a0", "b0"), ("b1",), ("b2",)]
     assert log == ["a:A0", "b:B0", "b:B1", "b:B2"]
     assert results == ["a", "b", "c"]
 
 
 def test_nothing_to_run_gives_nothing():
-    assert answered(together([])) == ([], [])
+    assert answered(run_together([])) == ([], [])
 
 
 def test_a_stream_without_jobs_just_ends():

@@ -24,16 +24,16 @@ def cost_panels(board: Leaderboard) -> list[Panel]:
         Panel(
             "Live RMSE against past data held per entity; who holds none is at the left edge. "
             "Numbers are ranks",
-            _plane(board, lambda row: row.held_bytes, "past data held [bytes]"),
+            _scatter_figure(board, lambda row: row.held_bytes, "past data held [bytes]"),
         ),
         Panel(
             "Live RMSE against processor time for learning per entity. Numbers are ranks",
-            _plane(board, lambda row: row.seconds, "processor time for learning [s]"),
+            _scatter_figure(board, lambda row: row.seconds, "processor time for learning [s]"),
         ),
     ]
 
 
-def _plane(board: Leaderboard, cost: Callable[[PeerRow], float], title: str) -> Figure:
+def _scatter_figure(board: Leaderboard, cost: Callable[[PeerRow], float], title: str) -> Figure:
     rows = [row for row in board.rows if row.rmse is not None]
     least = min((cost(row) for row in rows if cost(row) > 0), default=1.0)
     dots = [_dot(row, max(cost(row), least / 3), rank) for rank, row in enumerate(rows, start=1)]

@@ -138,7 +138,7 @@ def run(
         found: list[PeerRecord] = []
         items = [_work_item(task, histories, folder, found) for task in peer_tasks(able, histories)]
         yield from do_work("peers", items, perform, histories, compute=compute)
-        Leaderboard(about, _in_order(found, able, histories), skipped).write(out)
+        Leaderboard(about, _sort_records(found, able, histories), skipped).write(out)
 
 
 def _work_item(
@@ -182,7 +182,7 @@ def peer_tasks(peers: Sequence[Peer], histories: Sequence[ZoneHistory]) -> list[
     ]
 
 
-def _in_order(
+def _sort_records(
     found: Sequence[PeerRecord], peers: Sequence[Peer], histories: Sequence[ZoneHistory]
 ) -> tuple[PeerRecord, ...]:
     """The records by peer, then by zone and entity in the order of the data set."""

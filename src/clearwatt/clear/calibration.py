@@ -79,7 +79,7 @@ class InstanceCalibration:
         """
         stream, first = self._stream.copy(), self._stream.next_step
         block = SampleWindow(x, y, np.arange(first, first + len(x), dtype=np.int64))
-        for rows, columns in models.deploy_along(len(x), updates):
+        for rows, columns in models.row_ranges(len(x), updates):
             stream.swap(columns, models.predict)
             if rows.stop > rows.start:
                 stream.observe(models.predict(x[rows]), block.rows(rows))

@@ -211,7 +211,7 @@ class Component:
 
     def deploy(self, request: Request, trained: Trained) -> UpdateEvent:
         """Deploy the trained model if it passes the gate; returns the event."""
-        return self.settle(self.assess(request, trained), waits=self.approval)
+        return self.decide(self.assess(request, trained), waits=self.approval)
 
     def assess(self, request: Request, trained: Trained) -> Assessment:
         """Compare the trained model with the deployed one."""
@@ -225,7 +225,7 @@ class Component:
         found = gate.compare(before, after, usual=self.threshold / self.settings.alpha)
         return Assessment(request, trained, params, before, after, found, found.refusal)
 
-    def settle(
+    def decide(
         self, found: Assessment, *, waits: bool = False, refused: str | None = None
     ) -> UpdateEvent:
         """Deploy a model unless there is a reason not to; returns the event.
@@ -314,7 +314,7 @@ class Component:
 
     def forget(self, rows: Int64Array) -> int:
         """Remove these rows from buffers and history; returns the number of samples."""
-        held = int(np.isin(self.held.rows, rows).sum())
+        held = int(np.isin(self.all_samples.rows, rows).sum())
         for part in self._buffers:
             part.drop(rows)
         return held
@@ -329,7 +329,7 @@ class Component:
         return _concatenate(self.novelty.samples, self.familiarity.samples)
 
     @property
-    def held(self) -> SampleRows:
+    def all_samples(self) -> SampleRows:
         """All samples of this component; a history contains those of the buffers."""
         return self.window if self.history is None else self.history.samples
 
@@ -340,7 +340,7 @@ class Component:
         An input row that several components share counts for each of them.
         """
         kept = sum(tensor.nbytes for tensor in self.state.values())
-        return 4 * self.sample_width * len(self.held.rows) + kept
+        return 4 * self.sample_width * len(self.all_samples.rows) + kept
 
     @property
     def parts(self) -> list[object]:

@@ -55,7 +55,7 @@ class DeployedModels:
                 changed.append(columns_of(self._instance, event.entity))
         return np.unique(np.concatenate(changed))
 
-    def deploy_along(
+    def row_ranges(
         self, rows: int, updates: Sequence[tuple[int, Deployment]]
     ) -> Iterator[tuple[slice, Int64Array]]:
         """Row ranges forecast by the same models, in order; the models are these while it is used.

@@ -278,7 +278,7 @@ class ClearForecaster(Forecaster):
     @property
     def held_samples(self) -> int:
         """Past samples held by the component that holds most."""
-        return max(len(part.held.rows) for part in self._parts)
+        return max(len(part.all_samples.rows) for part in self._parts)
 
     @property
     def memory(self) -> int:

@@ -20,7 +20,7 @@ FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BufferErrors:
     """Mean errors of both models on the held-back samples of one buffer.
 
     ``usual`` is the expected error of the deployed model. Its error on familiar samples is too
@@ -47,8 +47,8 @@ class Comparison:
     """Comparison of a candidate with the deployed model; a side with too few samples is None."""
 
     margin: float
-    novel: Side | None
-    familiar: Side | None
+    novel: BufferErrors | None
+    familiar: BufferErrors | None
 
     @property
     def refusal(self) -> str | None:
@@ -111,20 +111,22 @@ class Gate:
         ``usual`` is the mean error of the deployed model at its deployment.
         """
         sides = [
-            _side(before, after, self.held_back_mask(len(before)), usual=expected)
+            _buffer_errors(before, after, self.held_back_mask(len(before)), usual=expected)
             for before, after, expected in zip(deployed, candidate, (0.0, usual), strict=True)
         ]
         return Comparison(self.margin, *sides)
 
 
-def _side(deployed: Reals, candidate: Reals, held: BoolArray, *, usual: float) -> Side | None:
+def _buffer_errors(
+    deployed: Reals, candidate: Reals, held: BoolArray, *, usual: float
+) -> BufferErrors | None:
     if not held.any():
         return None
     before, after = (float(e[held].mean(dtype=np.float64)) for e in (deployed, candidate))
-    return Side(int(held.sum()), before, after, usual)
+    return BufferErrors(int(held.sum()), before, after, usual)
 
 
-def _scaled(side: Side | None, factor: float) -> Side | None:
+def _scaled(side: BufferErrors | None, factor: float) -> BufferErrors | None:
     if side is None:
         return None
     errors = {name: getattr(side, name) * factor for name in ("deployed", "candidate", "usual")}

@@ -388,7 +388,7 @@ class Instance:
     def _prune(self) -> None:
         """Remove input rows without references."""
         parts = (*self.autoencoders, *self.predictors)
-        self.inputs.keep(part.held.rows for part in parts)
+        self.inputs.keep(part.all_samples.rows for part in parts)
         self._prune_at = 2 * len(self.inputs) + PRUNE_SLACK
 
     def _check(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float32Array, Float32Array]:

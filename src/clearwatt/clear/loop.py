@@ -25,7 +25,7 @@ from clearwatt.clear.inputs import InputStore
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import Batch
 from clearwatt.training.networks import Network, Params, Reconstructor
-from clearwatt.training.streams import Stream, together
+from clearwatt.training.streams import Stream, run_together
 
 LOOK_AHEAD = 16_384
 """Maximum number of samples judged at once."""
@@ -220,7 +220,7 @@ def run_predictors(
         run(component, source, "prediction")
         for component, source in zip(predictors, sources, strict=True)
     ]
-    deployed = yield from together(streams)
+    deployed = yield from run_together(streams)
     return [*timeline.deployments, *(update for updates in deployed for update in updates)]
 
 

@@ -76,7 +76,7 @@ def pack_instance(instance: InstanceParts) -> Packed:
         events=instance.events,
         components={name: each.values for name, each in packed.items()},
         entities=[part.entity for part in instance.predictors],
-        inputs=InputRows(*instance.inputs.select(part.held.rows for part in parts.values())),
+        inputs=InputRows(*instance.inputs.select(part.all_samples.rows for part in parts.values())),
     )
     values, tensors = pack(state)
     for name, each in packed.items():

@@ -25,7 +25,7 @@ from clearwatt.clear.loop import (
 from clearwatt.clear.promotion import Assessment
 from clearwatt.strategies import Archive, Batch
 from clearwatt.training.networks import Params, Reconstructor
-from clearwatt.training.streams import Stream, together
+from clearwatt.training.streams import Stream, run_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +106,9 @@ class Pair:
             deployed=None if settings.gate is None else self._view(self.autoencoder.params),
         )
         (trained,) = yield (request.job,)
-        return self._settle(first, self.predictor.assess(request, trained))
+        return self._decide_both(first, self.predictor.assess(request, trained))
 
-    def _settle(self, first: Assessment, second: Assessment) -> list[Deployment]:
+    def _decide_both(self, first: Assessment, second: Assessment) -> list[Deployment]:
         """With a gate or approval, both new models are deployed or none.
 
         A predictor trained on the latents of an encoder is useless without it. If the encoder is
@@ -123,8 +123,8 @@ class Pair:
             for part in parts:  # earlier candidates belong together, too
                 part.candidate = None
         events = (
-            self.autoencoder.settle(first, waits=waits, refused=refused),
-            self.predictor.settle(second, waits=waits),
+            self.autoencoder.decide(first, waits=waits, refused=refused),
+            self.predictor.decide(second, waits=waits),
         )
         return [Deployment(event, part.params) for event, part in zip(events, parts, strict=True)]
 
@@ -153,5 +153,5 @@ def run_pairs(
 ) -> Stream[list[Deployment]]:
     """Run each pair over its block with its measurements."""
     parts = zip(pairs, blocks, columns, strict=True)
-    deployed = yield from together([pair.run(block, column) for pair, block, column in parts])
+    deployed = yield from run_together([pair.run(block, column) for pair, block, column in parts])
     return [update for updates in deployed for update in updates]

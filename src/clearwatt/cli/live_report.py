@@ -15,7 +15,7 @@ from clearwatt.service.client import Client
 from clearwatt.service.client.replay import POLL
 
 
-def wait_and_ask(client: Client, dataset: Dataset) -> list[EntityAnswer]:
+def wait_until_learned(client: Client, dataset: Dataset) -> list[EntityAnswer]:
     """The entities, when the service has learned everything it received."""
     with progress("waiting until all is learned"):
         for zone in dataset.zones:

@@ -101,7 +101,7 @@ def register(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the replay and print the counts of readings sent."""
     require_service()
-    from clearwatt.cli.live_report import live_facts, live_table, wait_and_ask
+    from clearwatt.cli.live_report import live_facts, live_table, wait_until_learned
     from clearwatt.service.client import Client
     from clearwatt.service.client.replay import Replay
 
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
         options.to, token_of(options), patience=options.patience, on_retry=_RetryNotice()
     ) as client:
         last = _show(Replay(client, dataset, plan).run())
-        entities = wait_and_ask(client, dataset) if options.report else []
+        entities = wait_until_learned(client, dataset) if options.report else []
     facts = {
         "sent": last.sent,
         "new": last.new,

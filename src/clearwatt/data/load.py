@@ -17,7 +17,7 @@ from clearwatt.data.catalogue import CATALOGUE, fetch
 from clearwatt.data.dataset import Dataset
 from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.time_table import check_unique, read_table, read_text
-from clearwatt.data.validation import Places, check_dataset, check_filled, data_error
+from clearwatt.data.validation import PartNames, check_dataset, check_filled, data_error
 from clearwatt.errors import DataError
 
 SIMULATED = "simulated"
@@ -61,7 +61,7 @@ def read_folder(path: Path) -> Dataset:
     if not path.is_dir():
         raise DataError(f"{path} is not a folder; give the folder that holds power and weather")
     files = {name: _table_file(path, name) for name in (folder.POWER, folder.WEATHER)}
-    places = Places(
+    places = PartNames(
         power=str(files[folder.POWER]),
         weather=str(files[folder.WEATHER]),
         entities=str(path / folder.ENTITIES),

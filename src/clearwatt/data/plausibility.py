@@ -191,7 +191,7 @@ def stuck_at_zero(readings: PowerReadings) -> BoolArray:
     outage = readings.steps(lambda _: rules.outage_hours)
     suspicious = zero & (length >= enough) & (position <= outage)
     running = _neighbours_mean(readings) >= readings.limit(lambda limits: limits.neighbours)
-    return suspicious & (running | _from_first(_never_zero(readings, zero), position))
+    return suspicious & (running | _verdict_of_run(_never_zero(readings, zero), position))
 
 
 def _never_zero(readings: PowerReadings, zero: BoolArray) -> BoolArray:
@@ -203,7 +203,7 @@ def _never_zero(readings: PowerReadings, zero: BoolArray) -> BoolArray:
     return never[:, readings.day]
 
 
-def _from_first(verdict: BoolArray, position: IntArray) -> BoolArray:
+def _verdict_of_run(verdict: BoolArray, position: IntArray) -> BoolArray:
     """The verdict on the first reading of each run, for all of its readings."""
     first = np.arange(verdict.shape[1], dtype=np.int32) - np.maximum(position - 1, 0)
     return np.take_along_axis(verdict, first, axis=1)

@@ -16,7 +16,7 @@ from clearwatt.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PartNames:
     """The names of the parts of a data set in messages; file names if it comes from a folder."""
 
     power: str = "power"
@@ -25,7 +25,7 @@ class Places:
     drifts: str = "drift"
 
 
-IN_MEMORY = Places()
+IN_MEMORY = PartNames()
 
 
 def check_dataset(
@@ -34,7 +34,7 @@ def check_dataset(
     weather: Mapping[str, pd.DataFrame],
     entities: Sequence[Entity],
     drifts: Sequence[Drift] = (),
-    places: Places = IN_MEMORY,
+    places: PartNames = IN_MEMORY,
 ) -> None:
     """Raise ``DataError`` for the first fault."""
     _check_entities(entities, places.entities)
@@ -51,7 +51,7 @@ def check_dataset(
 
 
 def check_filled(
-    power: pd.DataFrame, weather: Mapping[str, pd.DataFrame], *, places: Places = IN_MEMORY
+    power: pd.DataFrame, weather: Mapping[str, pd.DataFrame], *, places: PartNames = IN_MEMORY
 ) -> None:
     """Require at least one value per column, because nothing can be learned from an empty one."""
     _check_filled(power, place=places.power, spare="leave the entity out of power and entities")
@@ -193,7 +193,7 @@ def _check_zone_name(zone: str, place: str) -> None:
         )
 
 
-def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: Places) -> None:
+def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: PartNames) -> None:
     columns = [str(column) for column in power.columns]
     names = [entity.name for entity in entities]
     repeated = [column for column, count in Counter(columns).items() if count > 1]
@@ -217,7 +217,7 @@ def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: Plac
 
 
 def _check_zones(
-    weather: Mapping[str, pd.DataFrame], entities: Sequence[Entity], places: Places
+    weather: Mapping[str, pd.DataFrame], entities: Sequence[Entity], places: PartNames
 ) -> None:
     known = name_list(weather) or "none"
     for row, entity in enumerate(entities, start=1):
@@ -239,7 +239,7 @@ def _check_cover(
     *,
     weather: Mapping[str, pd.DataFrame],
     entities: Sequence[Entity],
-    places: Places,
+    places: PartNames,
 ) -> None:
     """Require weather at every time of measured power; single weather values may be missing.
 

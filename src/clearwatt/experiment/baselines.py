@@ -9,7 +9,7 @@ from clearwatt.experiment.final_model import forecast_phase
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.records import BaselineKey, BaselineRecord, ComponentScore
 from clearwatt.experiment.recovery import daily_rmse
-from clearwatt.experiment.tasks import Context, NetworkRole, Task, by_zone
+from clearwatt.experiment.tasks import Context, NetworkRole, Task, columns_by_zone
 from clearwatt.experiment.trial import measured_rmse, round_daily
 
 BASELINES: Mapping[BaselineKey, NetworkRole] = {"L": "plain", "U": "everything"}
@@ -26,14 +26,14 @@ class BaselineTask(Task[list[BaselineRecord]]):
         """One record per entity, without the test phase."""
         role = BASELINES[self.baseline]
         records = []
-        for zone, columns in by_zone(self.places):
+        for zone, columns in columns_by_zone(self.places):
             own = context.zones[zone]
             representation = context.representations[zone, role]
             heads = [context.predictors[Place(zone, column), role] for column in columns]
             autoencoder, forecasts = forecast_phase(representation, heads, own.updating)
             for column, head, forecast in zip(columns, heads, forecasts.T, strict=True):
                 name, measured = own.entities[column], own.updating.y[:, column]
-                errors = own.updating.on_clock(measured - forecast)
+                errors = own.updating.spread_over_clock(measured - forecast)
                 records.append(
                     BaselineRecord(
                         baseline=self.baseline,

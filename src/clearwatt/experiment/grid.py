@@ -119,7 +119,7 @@ class Grid:
                 f"capacity_scale is {self.capacity_scale}; it must be above 0 and at most 1"
             )
 
-    def scaled_to(self, updating: int) -> Grid:
+    def scale_to(self, updating: int) -> Grid:
         """The grid with a fixed scale, for this number of updating samples."""
         if self.capacity_scale is not None:
             return self

@@ -48,7 +48,7 @@ def score_live(context: Context, place: Place, forecast: LiveForecast) -> LiveSc
     """Score the live forecasts of the entity at a place."""
     zone, name = context.zones[place.zone], context.entity(place)
     measured: Float32Array = zone.updating.y[:, place.column]
-    errors = zone.updating.on_clock(measured - forecast.power)
+    errors = zone.updating.spread_over_clock(measured - forecast.power)
     drifts = [drift for drift in context.drifts if drift.entity in (None, name)]
     return LiveScores(
         live=live_error(measured, forecast.power),

@@ -85,7 +85,7 @@ def representation_tasks(context: Context) -> list[RepresentationTask]:
         RepresentationTask(role, networks, zones)
         for role in roles(context.experiment)
         for inputs, group in _zones_by_inputs(context.zones)
-        for networks in _stackable(
+        for networks in _group_by_stack(
             context.experiment.networks.representations(inputs, variational=role == "variational")
         )
         for zones in chunks(group, max(1, STACK // len(networks)))
@@ -194,7 +194,7 @@ def _zones_by_inputs(zones: Sequence[ZonePhases]) -> list[tuple[int, list[int]]]
     return [(width, [at for at, z in enumerate(zones) if z.inputs == width]) for width in widths]
 
 
-def _stackable(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, ...]]:
+def _group_by_stack(networks: Sequence[Reconstructor]) -> list[tuple[Reconstructor, ...]]:
     """Candidates, grouped by the stack that they can train in."""
     groups: dict[Network, list[Reconstructor]] = {}
     for network in networks:

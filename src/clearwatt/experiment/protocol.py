@@ -78,7 +78,7 @@ class PhaseSamples(NamedTuple):
             at=np.concatenate([self.at, later.at]),
         )
 
-    def on_clock(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
+    def spread_over_clock(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
         """Values of the samples (n) at every step from the first to the last; NaN in gaps."""
         spread = np.full(self.at[-1] - self.at[0] + 1, np.nan)
         spread[self.at - self.at[0]] = values
@@ -161,7 +161,7 @@ def _spans(part: Dataset, phases: Phases | None) -> tuple[PhaseSamples, PhaseSam
     (zone,) = part.zones
     weather = interpolate_weather(part.weather[zone], part.times)
     rows = np.flatnonzero(np.isfinite(weather).all(axis=1))
-    own = phases or _shares(len(rows), zone, part.name)
+    own = phases or _default_phases(len(rows), zone, part.name)
     if len(rows) < own.length:
         raise DataError(
             f"zone {zone!r} of {part.name!r} has complete inputs for {len(rows)} steps, fewer "
@@ -178,7 +178,7 @@ def _spans(part: Dataset, phases: Phases | None) -> tuple[PhaseSamples, PhaseSam
     return warmup, updating, test
 
 
-def _shares(length: int, zone: str, name: str) -> Phases:
+def _default_phases(length: int, zone: str, name: str) -> Phases:
     """The paper's shares of the steps of a zone."""
     try:
         return Phases.for_length(length)

@@ -47,7 +47,7 @@ def run(
         The progress after every task. At the end ``out/results.json`` is there.
     """
     division = divide(dataset, experiment.phases, choose_entities(dataset, experiment))
-    grid = experiment.grid.scaled_to(division.phases.updating)
+    grid = experiment.grid.scale_to(division.phases.updating)
     experiment = replace(experiment, grid=grid)
     context = _context(experiment, dataset, division)
     check_adaptive(context)

@@ -18,7 +18,7 @@ from clearwatt.experiment.models import Place, TrainedNetwork, weight_count
 from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 from clearwatt.training.fleet import Training, one_thread, stack_of
 from clearwatt.training.networks import Predictor, Reconstructor
-from clearwatt.training.streams import drive, together
+from clearwatt.training.streams import drive, run_together
 
 NetworkRole = Literal["plain", "variational", "everything"]
 """The autoencoder of a zone, its variational one, and that of Baseline_U."""
@@ -117,7 +117,7 @@ class RepresentationTask(Task[list[TrainedNetwork]]):
             warmup.autoencoder(network, context.span(zone, self.role).x)
             for network, zone in self.trials
         ]
-        return [TrainedNetwork.of(model) for model in drive(together(streams))]
+        return [TrainedNetwork.of(model) for model in drive(run_together(streams))]
 
     def cost(self, context: Context) -> float:
         """Cost of a stack of candidates."""
@@ -142,13 +142,13 @@ class PredictorTask(Task[list[TrainedNetwork]]):
         """One trained network per entity."""
         warmup = context.warmup(self.role)
         streams = []
-        for zone, columns in by_zone(self.places):
+        for zone, columns in columns_by_zone(self.places):
             span = context.span(zone, self.role)
             representation = context.representations[zone, self.role].model
             streams.append(
                 warmup.predictors(self.network, representation, span.x, span.y[:, columns])
             )
-        trained = drive(together(streams))
+        trained = drive(run_together(streams))
         return [TrainedNetwork.of(model) for models in trained for model in models]
 
     def cost(self, context: Context) -> float:
@@ -157,7 +157,7 @@ class PredictorTask(Task[list[TrainedNetwork]]):
         return predictors_cost(weight_count(self.network), counts, context.training(self.role))
 
 
-def by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
+def columns_by_zone(places: Sequence[Place]) -> list[tuple[int, list[int]]]:
     """Zones with the columns of their entities; places are ordered by zone."""
     groups = groupby(places, key=lambda place: place.zone)
     return [(zone, [place.column for place in group]) for zone, group in groups]

@@ -24,10 +24,10 @@ from clearwatt.experiment.records import (
     TrialTiming,
     UpdateRecord,
 )
-from clearwatt.experiment.tasks import Context, NetworkRole, Task, by_zone, training_cost
+from clearwatt.experiment.tasks import Context, NetworkRole, Task, columns_by_zone, training_cost
 from clearwatt.experiment.trial import score_component
 from clearwatt.intervals import calibrate_stream
-from clearwatt.training.streams import Stream, drive, together
+from clearwatt.training.streams import Stream, drive, run_together
 
 UPDATES = 10
 """A typical number of updates of a component, to estimate the time of a task."""
@@ -46,9 +46,9 @@ class UpdatingTask(Task[list[TrialResult]]):
         parts = [
             _ZoneStream(context, configuration, zone, tuple(columns))
             for configuration in self.configurations
-            for zone, columns in by_zone(self.places)
+            for zone, columns in columns_by_zone(self.places)
         ]
-        deployed = drive(together([part.stream() for part in parts]))
+        deployed = drive(run_together([part.stream() for part in parts]))
         results = [
             result
             for part, own in zip(parts, deployed, strict=True)
@@ -61,7 +61,7 @@ class UpdatingTask(Task[list[TrialResult]]):
         total = 0.0
         for configuration in self.configurations:
             role = role_of(configuration)
-            for zone, columns in by_zone(self.places):
+            for zone, columns in columns_by_zone(self.places):
                 encoder = weight_count(context.representations[zone, role].network)
                 heads = [
                     weight_count(context.predictors[Place(zone, c), role].network) for c in columns
@@ -195,7 +195,7 @@ class _ZoneStream:
                 event_seconds=tuple(each.event.seconds for each in own),
             ),
             intervals=live.intervals,
-            held_samples=max(len(each.held.rows) for each in (encoder, head)),
+            held_samples=max(len(each.all_samples.rows) for each in (encoder, head)),
             daily=live.daily,
         )
         model = InstanceModel(_candidate(encoder), _candidate(head))

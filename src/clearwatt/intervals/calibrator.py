@@ -116,7 +116,7 @@ class Calibrator:
         while first < len(cuts) - 1:
             if self._day not in (None, int(steps[cuts[first]]) // self.cells.day):
                 self._learn(1)
-            days = cuts[first : first + self._state.room + 1]
+            days = cuts[first : first + self._state.free_days + 1]
             models = self._advance(forecasts, y, steps, cuts=days)
             if quantiles is not None and wanted is not None:
                 for model, (start, stop) in zip(models, pairwise(days), strict=True):
@@ -146,7 +146,7 @@ class Calibrator:
         """
         if self._day is not None and self._last is not None:
             # Rows before the swap belong to the quantiles of before.
-            self._state.normalise_today(self.cells.learned_until(self._last))
+            self._state.normalise_today(self.cells.count_until(self._last))
         cells, model = self.cells.select(columns), self._state.models[-1]
         spread = CellSpread(model.location[columns], model.scale[columns])
         places = cells.places(cells.bands(forecasts), steps)
@@ -275,7 +275,7 @@ class Calibrator:
         self, forecasts: Float64Array, y: Float64Array, steps: Indices
     ) -> ResidualRows | None:
         """Those of some rows that are learned from; None if there are none."""
-        chosen = self.cells.learned_rows(steps)
+        chosen = self.cells.rows_to_learn(steps)
         if len(chosen) == 0:  # the case for most single rows
             return None
         forecasts, y, steps = forecasts[chosen], y[chosen], steps[chosen]

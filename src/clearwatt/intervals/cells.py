@@ -70,11 +70,11 @@ class ResidualCells:
         """Upper limit of the steps of a day that are learned from."""
         return -(-self.day // self.stride)
 
-    def learned_rows(self, steps: Indices) -> Indices:
+    def rows_to_learn(self, steps: Indices) -> Indices:
         """Indices of those of these steps (n) that are learned from."""
         return np.flatnonzero(steps % self.day % self.stride == steps // self.day % self.stride)
 
-    def learned_until(self, step: int) -> int:
+    def count_until(self, step: int) -> int:
         """Number of steps of the day, up to this one, that are learned from."""
         return (step % self.day - step // self.day % self.stride) // self.stride + 1
 

@@ -50,7 +50,7 @@ class CalibratorState:
         self.held = self.settled = 0
 
     @property
-    def room(self) -> int:
+    def free_days(self) -> int:
         """Number of days, including the current one, whose rows can be added."""
         return DAYS - self.held
 

@@ -122,7 +122,7 @@ class ZoneSettings(BaseModel):
             known = {name: value for name, value in known.items() if name not in own}
         return self.read({**known, **values})
 
-    def core(self, step: int) -> ClearSettings:
+    def clear_settings(self, step: int) -> ClearSettings:
         """The settings of the instance; with precise errors its state does not depend on timing."""
         month = 30 * 86_400 // step
         return ClearSettings(

@@ -54,7 +54,7 @@ def _check_gradient(where: str, job: Job, plain: Job) -> None:
             "gradient points where plain fine-tuning's does; check their weights"
         )
     if job.penalty is not None:
-        pull = _pull(job, moved.params)
+        pull = _penalty_gradient(job, moved.params)
         assert pull.norm() > _NOTHING * own.norm(), (
             f"{where}: the penalty's gradient is zero; check its strength and its importance"
         )
@@ -103,7 +103,7 @@ def _gradient(job: Job, params: Params) -> Tensor:
     return torch.cat([tensor.flatten() for tensor in gradient.values()])
 
 
-def _pull(job: Job, params: Params) -> Tensor:
+def _penalty_gradient(job: Job, params: Params) -> Tensor:
     """Gradient of a job's penalty as one vector."""
     penalty = job.penalty
     assert penalty is not None

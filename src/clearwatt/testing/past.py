@@ -36,7 +36,7 @@ from clearwatt.training.fleet import one_thread
 from clearwatt.training.networks import Reconstructor
 
 
-class _SealedPast(Past):
+class _ForbiddenPast(Past):
     """Past for strategies without access: any use is recorded and raises."""
 
     def __init__(self, touched: list[str]) -> None:
@@ -120,7 +120,7 @@ def _check_held(strategy: Strategy, instance: Instance, part: Component, name: s
         _check_everything(strategy, instance, part, name)
         return
     allowed = _oldest_allowed(strategy, instance, part)
-    oldest = min(part.held.rows, default=allowed)
+    oldest = min(part.all_samples.rows, default=allowed)
     assert oldest >= allowed, (
         f"{type(strategy).__name__}: after {part.updates} updates the {name} still holds sample "
         f"{oldest}, but access {strategy.access.value!r} ends at sample {allowed}"
@@ -146,9 +146,9 @@ def _check_everything(strategy: Strategy, instance: Instance, part: Component, n
     if part.name == "predictor":
         measured = ~np.isnan(np.concatenate([data.warm_y, data.y])[: len(rows), 0])
         rows = rows[measured]
-    assert np.array_equal(part.held.rows, rows), (
+    assert np.array_equal(part.all_samples.rows, rows), (
         f"{type(strategy).__name__} declares access 'all', but the {name} holds "
-        f"{len(part.held.rows)} of {len(rows)} samples"
+        f"{len(part.all_samples.rows)} of {len(rows)} samples"
     )
 
 
@@ -177,7 +177,7 @@ def _update_once(strategy: Strategy, component: ComponentName, touched: list[str
         state=state,
         novelty=component_samples(component, autoencoder, data.x[-CAPACITY:], data.y[-CAPACITY:]),
         familiarity=component_samples(component, autoencoder, data.x[:CAPACITY], data.y[:CAPACITY]),
-        past=_SealedPast(touched) if sealed else _RecentPast(touched, known),
+        past=_ForbiddenPast(touched) if sealed else _RecentPast(touched, known),
         capacity=CAPACITY,
         rng=rng,
         generated=_pseudo_samples(strategy, component, autoencoder, head),

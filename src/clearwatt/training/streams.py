@@ -34,7 +34,7 @@ def drive(stream: Stream[T], *, stacked: bool = True) -> T:
             return result
 
 
-def together(streams: Sequence[Stream[T]]) -> Stream[list[T]]:
+def run_together(streams: Sequence[Stream[T]]) -> Stream[list[T]]:
     """Run streams side by side: each round collects the jobs of all that wait."""
     results: dict[int, T] = {}
     waiting: dict[int, Jobs] = {}

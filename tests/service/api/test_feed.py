@@ -120,10 +120,10 @@ def test_no_more_listen_than_may_and_those_who_leave_make_room(store):
         feed = Feed(store, most=1)
         task = asyncio.create_task(heard(feed.listen(), 1))
         await asyncio.sleep(0.05)
-        crowded = feed.full, await heard(feed.listen(), 1)
+        crowded = feed.is_full, await heard(feed.listen(), 1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return crowded, feed.full
+        return crowded, feed.is_full
 
     assert asyncio.run(scene()) == ((True, []), False)
 

@@ -11,7 +11,7 @@ from tests.service.application import Web
 from tests.service.plant import NOW, STEP, Plant
 
 from clearwatt.clear.events import UpdateEvent
-from clearwatt.clear.gate import Comparison, Side
+from clearwatt.clear.gate import BufferErrors, Comparison
 from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.records import Flag, Outcome, RegisteredEntity, ServiceEvent, Verdict
 from clearwatt.service.status import ForecastSkill, IntervalQuality
@@ -201,7 +201,7 @@ def test_versions_that_are_not_in_service_can_be_activated(web, plant):
 
 
 def test_an_update_is_explained(web, plant):
-    gate = Comparison(0.5, Side(samples=30, deployed=6.0, candidate=2.0), None)
+    gate = Comparison(0.5, BufferErrors(samples=30, deployed=6.0, candidate=2.0), None)
     number = update(plant, held_back=gate)
     assert f"/entities/e0/events/{number}" in page(web)
     shown = page(web, f"/entities/e0/events/{number}")

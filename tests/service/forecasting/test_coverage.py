@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 
-from clearwatt.service.forecasting.coverage import UNISSUED, Coverage, cover
+from clearwatt.service.forecasting.coverage import UNISSUED, Coverage, find_inputs
 from clearwatt.service.records import WeatherIssue
 from clearwatt.service.store import StoreUnavailableError
 
@@ -24,7 +24,7 @@ def plant(tmp_path: Path):
 
 def test_the_latest_issue_wins_where_it_reaches(plant):
     long, short = plant.weather(NOW - DAY, seed=1), plant.weather(NOW, hours=6, seed=2)
-    found = cover(plant.zone, plant.scaling, [long, short], TIMES)
+    found = find_inputs(plant.zone, plant.scaling, [long, short], TIMES)
     early = TIMES <= NOW + 6 * HOUR
     assert set(found.issued[early]) == {NOW}
     assert set(found.issued[~early]) == {NOW - DAY}
@@ -34,8 +34,8 @@ def test_the_latest_issue_wins_where_it_reaches(plant):
 
 def test_the_order_of_arrival_does_not_matter(plant):
     issues = [plant.weather(NOW - h * HOUR, seed=h, hours=12 + h) for h in (0, 3, 9)]
-    one = cover(plant.zone, plant.scaling, issues, TIMES)
-    other = cover(plant.zone, plant.scaling, issues[::-1], TIMES)
+    one = find_inputs(plant.zone, plant.scaling, issues, TIMES)
+    other = find_inputs(plant.zone, plant.scaling, issues[::-1], TIMES)
     np.testing.assert_array_equal(one.x, other.x)
     np.testing.assert_array_equal(one.issued, other.issued)
 
@@ -45,7 +45,7 @@ def test_an_issue_with_a_hole_leaves_it_to_the_one_before(plant):
     values = holed.values.copy()
     values[4:16, 0] = np.nan
     holed = WeatherIssue("north", NOW, holed.times, values)
-    found = cover(plant.zone, plant.scaling, [whole, holed], TIMES)
+    found = find_inputs(plant.zone, plant.scaling, [whole, holed], TIMES)
     assert found.complete.all()
     assert found.issued[TIMES == NOW + 9 * HOUR] == NOW - DAY
 
@@ -53,12 +53,12 @@ def test_an_issue_with_a_hole_leaves_it_to_the_one_before(plant):
 def test_pieces_that_adjoin_are_read_as_one(plant):
     first = plant.weather(NOW - DAY, start=NOW, hours=5)
     second = plant.weather(NOW - HOUR, start=NOW + 6 * HOUR, hours=20)
-    found = cover(plant.zone, plant.scaling, [first, second], TIMES)
+    found = find_inputs(plant.zone, plant.scaling, [first, second], TIMES)
     assert found.complete.all()
 
 
 def test_times_no_issue_covers_are_marked(plant):
-    found = cover(plant.zone, plant.scaling, [plant.weather(hours=6)], TIMES)
+    found = find_inputs(plant.zone, plant.scaling, [plant.weather(hours=6)], TIMES)
     late = TIMES > NOW + 6 * HOUR
     assert set(found.issued[late]) == {UNISSUED}
     assert not found.complete[late].any()
@@ -66,7 +66,7 @@ def test_times_no_issue_covers_are_marked(plant):
 
 
 def test_without_issues_nothing_is_covered(plant):
-    assert not cover(plant.zone, plant.scaling, [], TIMES).complete.any()
+    assert not find_inputs(plant.zone, plant.scaling, [], TIMES).complete.any()
 
 
 def test_a_range_is_read_once_until_the_weather_changes(plant):

@@ -149,6 +149,6 @@ def test_more_than_one_batch_is_written_in_order(store):
 
 def test_events_are_recorded_too(store):
     recorder = Recorder(store)
-    recorder.note(ServiceEvent("fallback:north:weather:1", "fallback", "no weather", at=0.0))
+    recorder.queue_event(ServiceEvent("fallback:north:weather:1", "fallback", "no weather", at=0.0))
     recorder.close()
     assert [event.message for event in store.events(kinds=["fallback"])] == ["no weather"]

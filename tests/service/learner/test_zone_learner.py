@@ -79,9 +79,9 @@ class Station:
     def catch_up(self, turns: int = 200) -> None:
         """Let it do whatever it has to do by now, without waiting for the clock."""
         for _ in range(turns):
-            if self.learner.due(self.head) > time.monotonic() + pace.PAUSE:
+            if self.learner.next_due(self.head) > time.monotonic() + pace.PAUSE:
                 return
-            self.learner.turn(self.head)
+            self.learner.run_step(self.head)
         raise AssertionError("it did not come to rest")
 
     @property
@@ -135,8 +135,8 @@ def test_a_warm_up_waits_while_trainings_do_and_what_came_before_it_does_not(sta
     assert station.status.generation == 0
     assert station.learner.error is None
     station.trainer.waiting = 0
-    station.learner.turn(station.head)  # begins, before the second it would wait is over
-    station.learner.turn(station.head)
+    station.learner.run_step(station.head)  # begins, before the second it would wait is over
+    station.learner.run_step(station.head)
     station.catch_up()
     assert station.status.steps == 10
     assert station.status.generation == 1
@@ -211,7 +211,7 @@ def test_an_entry_that_cannot_be_applied_stops_its_zone_right_before_it(
     station.command("drop", unless=str(repaired))
     station.send(10, start=9)
     for _ in range(40):
-        station.learner.turn(station.head)
+        station.learner.run_step(station.head)
     assert station.status.position == 5
     assert station.status.steps == 5
     assert station.status.error == "KeyError: 'entry 6\\nTraceback and other noise'"
@@ -235,7 +235,7 @@ def test_trouble_on_the_way_back_is_forgotten_when_it_is_over(station, tmp_path,
     needed.unlink()
     station.restart()
     for _ in range(20):
-        station.learner.turn(station.head)
+        station.learner.run_step(station.head)
     assert station.status.error is not None
     assert station.status.position == 2, "what forecasts rely on does not go back"
     needed.touch()
@@ -282,7 +282,7 @@ def test_an_outcome_is_kept_until_it_can_be_written(tmp_path, monkeypatch, error
     station = Station(tmp_path, Stubborn(open_store(tmp_path / "clearwatt.db"), error))
     station.send(7)
     for _ in range(5):
-        station.learner.turn(station.head)
+        station.learner.run_step(station.head)
     assert station.outages.reason == kind
     assert station.store.statuses() == {}
     station.store.failing = False
@@ -297,9 +297,9 @@ def test_trouble_is_tried_again_later_and_later(station, tmp_path):
     station.command("drop", unless=str(tmp_path / "never"))
     waits = []
     for _ in range(3):
-        station.learner.turn(station.head)  # loads
-        station.learner.turn(station.head)  # folds, and fails
-        waits.append(station.learner.due(station.head) - time.monotonic())
+        station.learner.run_step(station.head)  # loads
+        station.learner.run_step(station.head)  # folds, and fails
+        waits.append(station.learner.next_due(station.head) - time.monotonic())
     assert waits == pytest.approx([1, 2, 4], abs=0.5)
 
 

@@ -120,7 +120,7 @@ class Clear(Peer):
         return experiment.settings(self._configuration(history))
 
     def _configuration(self, history: ZoneHistory) -> Configuration:
-        grid = self.experiment.grid.scaled_to(history.test - history.first)
+        grid = self.experiment.grid.scale_to(history.test - history.first)
         return grid.configurations(self.instance)[0]
 
 

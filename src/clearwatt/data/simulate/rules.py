@@ -35,7 +35,7 @@ class Rule:
     days: tuple[float, float] | None = None
 
 
-def _adoption(what: str, description: str, consumers: tuple[str, ...]) -> Rule:
+def _adoption_rule(what: str, description: str, consumers: tuple[str, ...]) -> Rule:
     """A new technology that consumers and residual loads adopt up to the end of the span."""
     return Rule(
         what,
@@ -76,12 +76,12 @@ RULES: tuple[Rule, ...] = (
         always=Kind.RESIDUAL,
         start=(0.3, 0.9),
     ),
-    _adoption(
+    _adoption_rule(
         "heat_pumps",
         "heat pumps add up to {percent} of the connected capacity on the coldest days",
         ("household_block", "school"),
     ),
-    _adoption(
+    _adoption_rule(
         "electric_vehicles",
         "charging electric vehicles adds up to {percent} of the connected capacity",
         ("household_block", "office", "supermarket"),

@@ -35,16 +35,18 @@ def stability_panels(results: Results, table: Table, component: ComponentName) -
     return [
         Panel(
             f"{across.heading} against {up.heading}",
-            _plane(results, table, component, across=across, up=up),
+            _scatter_figure(results, table, component, across=across, up=up),
         )
         for across, up in combinations(_AXES, 2)
     ]
 
 
-def _plane(
+def _scatter_figure(
     results: Results, table: Table, component: ComponentName, *, across: Metric, up: Metric
 ) -> Figure:
-    dots = [_dots(results.trials_of(row), component, across, up) for row in results.instances]
+    dots = [
+        _trial_points(results.trials_of(row), component, across, up) for row in results.instances
+    ]
     means = [
         _mean(table, row, across=across, up=up)
         for row in table.rows
@@ -67,7 +69,7 @@ def _scale(scores: Sequence[ComponentScore], metric: Metric) -> Figure:
     return {"type": "log"} if wide else {"type": "linear"}
 
 
-def _dots(
+def _trial_points(
     trials: Sequence[TrialRecord], component: ComponentName, across: Metric, up: Metric
 ) -> Figure:
     scores = [_score(trial, component) for trial in trials]

@@ -47,7 +47,7 @@ def component_table(results: Results, component: ComponentName) -> Table:
             [_component_score(trial, component) for trial in results.trials_of(key)]
         )
     note = " ".join(
-        filter(None, [_validation_note(results, component), _own_note(rows, component)])
+        filter(None, [_validation_note(results, component), _adaptive_note(rows, component)])
     )
     return Table(component, _TITLES[component], COMPONENT_METRICS, rows, note)
 
@@ -63,8 +63,8 @@ def operation_table(results: Results) -> Table:
         rows[key] = _operation_row(results.trials_of(key), day=_steps_per_day(results))
     note = (
         "Live: each forecast by the model in service when it was made, measurements arriving "
-        f"{_arrival(results)}. Days to recover: of the drifts recovered from. Update time depends "
-        "on the machine."
+        f"{_delay_text(results)}. Days to recover: of the drifts recovered from. Update time "
+        "depends on the machine."
     )
     if ADAPTIVE in rows:
         note += (
@@ -82,7 +82,7 @@ def interval_table(results: Results) -> Table | None:
         if own:
             rows[key] = _interval_row(own)
     note = (
-        f"Quantiles as they were given, measurements arriving {_arrival(results)}; after: the "
+        f"Quantiles as they were given, measurements arriving {_delay_text(results)}; after: the "
         "three days after an update or a drift; 80 % kept: entities whose 90 % interval held at "
         "least 80 % of the readings in the three days after each of their updates. Widths and "
         "losses in scaled power."
@@ -170,7 +170,7 @@ def _operation_row(trials: Sequence[TrialRecord], *, day: float) -> dict[str, Sp
 
 
 def _interval_row(own: Sequence[IntervalScores]) -> dict[str, Spread]:
-    def over(value: Callable[[QuantileScores], float], part: str = "overall") -> Spread:
+    def spread(value: Callable[[QuantileScores], float], part: str = "overall") -> Spread:
         scores: list[QuantileScores | None] = [getattr(each, part) for each in own]
         return Spread.of(None if score is None else value(score) for score in scores)
 
@@ -180,14 +180,14 @@ def _interval_row(own: Sequence[IntervalScores]) -> dict[str, Spread]:
     least = [each.least_after_update for each in own if each.least_after_update is not None]
     kept = 100 * sum(value >= KEPT for value in least) / len(least) if least else None
     return {
-        "coverage_90": over(coverage_percent),
-        "coverage_50": over(lambda score: 100 * score.coverage_50),
-        "after_updates": over(coverage_percent, "after_updates"),
-        "after_drifts": over(coverage_percent, "after_drifts"),
+        "coverage_90": spread(coverage_percent),
+        "coverage_50": spread(lambda score: 100 * score.coverage_50),
+        "after_updates": spread(coverage_percent, "after_updates"),
+        "after_drifts": spread(coverage_percent, "after_drifts"),
         "kept": Spread(kept, None, len(least)),
-        "width_90": over(lambda score: score.width_90),
-        "pinball": over(lambda score: score.pinball),
-        "crps": over(lambda score: score.crps),
+        "width_90": spread(lambda score: score.width_90),
+        "pinball": spread(lambda score: score.pinball),
+        "crps": spread(lambda score: score.crps),
     }
 
 
@@ -195,7 +195,7 @@ def _spread(trials: Sequence[TrialRecord], value: Callable[[TrialRecord], float 
     return Spread.of(map(value, trials))
 
 
-def _arrival(results: Results) -> str:
+def _delay_text(results: Results) -> str:
     return "late" if results.delay is None else f"{format_duration(results.delay)} late"
 
 
@@ -213,7 +213,7 @@ def _results_of_kind(results: Results, kind: str) -> Results:
     )
 
 
-def _own_note(rows: Mapping[str, Mapping[str, Spread]], component: ComponentName) -> str:
+def _adaptive_note(rows: Mapping[str, Mapping[str, Spread]], component: ComponentName) -> str:
     """What the row of the adaptive forecaster is, if there is one."""
     if ADAPTIVE not in rows:
         return ""

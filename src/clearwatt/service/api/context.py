@@ -51,9 +51,9 @@ class AppContext:
     clock: Callable[[], float] = time.time
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether no token is required: none exists and only this machine can connect."""
-        return self.tokens.open and is_local(self.config.host)
+        return self.tokens.is_open and is_local(self.config.host)
 
 
 def _app_context(request: Request) -> AppContext:

@@ -69,7 +69,7 @@ class Feed:
         self._call(self._end)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether no further listener is accepted."""
         return self._closed or len(self._listeners) >= self._most
 
@@ -86,9 +86,9 @@ class Feed:
 
         Ends when the feed is closed, full or cannot be read, or the listener is too slow.
         """
-        if self.full:
+        if self.is_full:
             return
-        listener = self._enter()
+        listener = self._add_listener()
         try:
             last = -1
             if after is not None:
@@ -103,7 +103,7 @@ class Feed:
         finally:
             self._listeners.discard(listener)
 
-    def _enter(self) -> _Listener:
+    def _add_listener(self) -> _Listener:
         listener = _Listener()
         self._listeners.add(listener)
         self._loop = asyncio.get_running_loop()
@@ -122,13 +122,13 @@ class Feed:
             except ClearwattError as error:
                 _LOG.warning("log not read", extra={"reason": str(error)})
                 events = ()
-            self._hand_out(events)
+            self._send_to_listeners(events)
             last = events[-1].seq if events else last
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), POLL)
             await asyncio.sleep(GATHER)
 
-    def _hand_out(self, events: tuple[ServiceEvent, ...]) -> None:
+    def _send_to_listeners(self, events: tuple[ServiceEvent, ...]) -> None:
         self._woken.clear()
         with self._lock:
             zones, self._zones = tuple(sorted(self._zones)), set()

@@ -32,9 +32,11 @@ class ServiceApp(FastAPI):
         """The description; ``state.context`` and ``state.descriptions`` must be there."""
         app: AppContext = self.state.context
         cache: dict[bool, dict[str, Any]] = self.state.descriptions
-        if app.open not in cache:
-            cache[app.open] = _complete_schema(deepcopy(super().openapi()), guarded=not app.open)
-        return cache[app.open]
+        if app.is_open not in cache:
+            cache[app.is_open] = _complete_schema(
+                deepcopy(super().openapi()), guarded=not app.is_open
+            )
+        return cache[app.is_open]
 
 
 def _complete_schema(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def readiness(app: AppContext) -> ReadinessAnswer:
         status="not ready" if reasons else "ok",
         reasons=reasons,
         notes=_notes(app),
-        open=app.open,
+        open=app.is_open,
     )
 
 
@@ -45,7 +45,7 @@ def _notes(app: AppContext) -> list[str]:
     notes = [f"zone {zone} cannot learn: {why}" for zone, why in health.degraded.items()]
     if health.outage is not None:
         notes.append(f"the learner cannot write: the store is {health.outage}")
-    if app.open:
+    if app.is_open:
         notes.append(
             "no token exists: everyone on this machine has full access; create one with "
             "'clearwatt token create'"

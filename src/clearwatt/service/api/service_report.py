@@ -12,8 +12,8 @@ from clearwatt.service.api.readiness import readiness
 from clearwatt.service.api.schemas.operations import (
     HealthReport,
     ModelCounts,
-    ZoneGlance,
     ZoneReport,
+    ZoneSummary,
 )
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.times import optional_text, text
@@ -56,10 +56,10 @@ def _zone(
     health: Health,
 ) -> ZoneReport:
     name = view.zone.id
-    glance = ZoneGlance.of(view.status, heads.get(name, 0))
+    summary = ZoneSummary.of(view.status, heads.get(name, 0))
     forecast, weather = last or (None, None)
     return ZoneReport(
-        **glance.model_dump(),
+        **summary.model_dump(),
         updating=name in health.updating,
         forecast_at=None if forecast is None else text(int(forecast)),
         weather_at=optional_text(weather),

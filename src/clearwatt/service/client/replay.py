@@ -121,9 +121,9 @@ class Replay:
         self._register()
         first = self._first_step()
         self._skip_weather(first)
-        yield from self._play("history", first, self._history)
+        yield from self._send_steps("history", first, self._history)
         yield from self._warm_up()
-        yield from self._play("live", max(first, self._history), len(self._times))
+        yield from self._send_steps("live", max(first, self._history), len(self._times))
         yield self._progress("live", len(self._times) - 1)
 
     def _register(self) -> None:
@@ -168,7 +168,7 @@ class Replay:
         while first and self._issues and self._issues[0].issued_at < since:
             self._issues.popleft()
 
-    def _play(self, stage: ReplayStage, first: int, stop: int) -> Iterator[ReplayProgress]:
+    def _send_steps(self, stage: ReplayStage, first: int, stop: int) -> Iterator[ReplayProgress]:
         together = self._steps_at_once(stage)
         began, start = time.monotonic(), first
         while first < stop:

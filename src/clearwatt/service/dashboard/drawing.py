@@ -65,7 +65,7 @@ def bar(part: float, whole: float | None) -> Markup:
     ).format(width)
 
 
-def first_look(signals: Signals, *, start: int, end: int) -> Markup:
+def preview(signals: Signals, *, start: int, end: int) -> Markup:
     """Measurements and forecasts with start <= time < end, shown until the plot is loaded."""
     label = "Measurements and forecasts of the last days; the interactive plot is loading"
     lines = Markup("").join(

@@ -12,7 +12,7 @@ from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.schemas.base import Id
 from clearwatt.service.api.schemas.entities import EntityAnswer
 from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
-from clearwatt.service.dashboard.drawing import first_look
+from clearwatt.service.dashboard.drawing import preview
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.registry import UnknownIdError
@@ -37,8 +37,8 @@ def show_entity(app: App, request: Request, entity: Id) -> HTMLResponse:
     context = _context(app, record)
     # An open page fetches its parts repeatedly and already has its plot.
     is_navigation = request.headers.get("sec-fetch-dest") != "empty"
-    look = _first_look(app, record, context) if is_navigation else ""
-    return page(request, "entity.html", {**context, "first_look": look})
+    look = _preview(app, record, context) if is_navigation else ""
+    return page(request, "entity.html", {**context, "preview": look})
 
 
 @router.get("/entities/{entity}/events/{number}")
@@ -77,10 +77,10 @@ def _context(app: AppContext, entity: RegisteredEntity) -> dict[str, Any]:
     }
 
 
-def _first_look(app: AppContext, entity: RegisteredEntity, context: dict[str, Any]) -> Markup:
+def _preview(app: AppContext, entity: RegisteredEntity, context: dict[str, Any]) -> Markup:
     if context["span"] is None:
         return Markup("")
     end = context["span"][1] + context["zone"].step
     start = end - SHOWN
     signals = app.signals.signals(entity, start=start, end=end)
-    return first_look(signals, start=start, end=end + AHEAD)
+    return preview(signals, start=start, end=end + AHEAD)

@@ -41,7 +41,7 @@ class Viewer:
     role: Role | None
     session: bool
 
-    def may(self, role: Role) -> bool:
+    def has_role(self, role: Role) -> bool:
         """Whether the viewer has a role, or one that includes it."""
         return self.role is not None and role in ALLOWS[self.role]
 
@@ -50,7 +50,7 @@ def viewer(request: Request) -> Viewer:
     """The viewer of a page; without tokens, everyone has the role operate."""
     app: AppContext = request.app.state.context
     caller: Caller = request.state.caller
-    role: Role | None = "operate" if app.open else caller.role
+    role: Role | None = "operate" if app.is_open else caller.role
     return Viewer(caller.name, role, session=caller.session)
 
 

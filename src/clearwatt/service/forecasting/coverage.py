@@ -65,7 +65,7 @@ class Coverage:
             return kept[1]
         try:
             issues = self._store.weather(zone.id, start=key[0], end=key[1] + 1)
-            found = cover(zone, scaling, issues, times)
+            found = find_inputs(zone, scaling, issues, times)
         except ClearwattError as error:
             return Inputs(times, *_missing_inputs(zone, times), trouble=str(error))
         with self._lock:
@@ -85,7 +85,9 @@ class Coverage:
             self._kept.pop(zone, None)
 
 
-def cover(zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: Times) -> Inputs:
+def find_inputs(
+    zone: Zone, scaling: Scaling, issues: Sequence[WeatherIssue], times: Times
+) -> Inputs:
     """Inputs for times (n) from any number of issues.
 
     Each time is interpolated within one issue, the latest that covers it, so that no value mixes

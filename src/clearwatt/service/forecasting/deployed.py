@@ -39,7 +39,7 @@ class Versions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bank:
+class VersionStack:
     """Versions (m) of one shape, their weights stacked (m x ...)."""
 
     ids: tuple[str, ...]
@@ -63,8 +63,8 @@ class Block:
     """Entities (m) computed together; they share one encoder or have one each."""
 
     entities: tuple[str, ...]
-    encoders: Bank
-    predictors: Bank
+    encoders: VersionStack
+    predictors: VersionStack
 
     @property
     def shares_encoder(self) -> bool:
@@ -82,7 +82,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Widths:
+class ZoneQuantiles:
     """The quantiles of a zone at one revision; ``columns`` maps entity numbers to columns."""
 
     revision: int
@@ -90,7 +90,7 @@ class Widths:
     columns: Mapping[int, int]
 
     @classmethod
-    def of(cls, stored: IntervalSnapshot) -> Widths:
+    def of(cls, stored: IntervalSnapshot) -> ZoneQuantiles:
         """Unpack stored quantiles; StateError if they are damaged."""
         columns = {number: column for column, number in enumerate(stored.entities)}
         return cls(
@@ -112,7 +112,7 @@ class DeployedZone:
     reasons: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     trouble: str | None = None
-    widths: Widths | None = None
+    widths: ZoneQuantiles | None = None
     adaptive: AdaptiveForecasts | None = None
 
     def reason_without_model(self, entity: str) -> str:
@@ -128,8 +128,8 @@ class DeployedZone:
         if entity not in self.places:
             return None
         block, member = self.places[entity]
-        banks = self.blocks[block].encoders, self.blocks[block].predictors
-        encoder, predictor = (bank.ids[member % len(bank.ids)] for bank in banks)
+        stacks = self.blocks[block].encoders, self.blocks[block].predictors
+        encoder, predictor = (each.ids[member % len(each.ids)] for each in stacks)
         return Versions(encoder, predictor)
 
     def lead_in(self, step: int) -> int:
@@ -162,8 +162,8 @@ class DeployedZone:
 
     def models(self) -> dict[str, LoadedModel]:
         """Every version in use by its id; the next generation reuses them."""
-        banks = (bank for block in self.blocks for bank in (block.encoders, block.predictors))
-        return {version: found for bank in banks for version, found in bank.members()}
+        stacks = (each for block in self.blocks for each in (block.encoders, block.predictors))
+        return {version: found for each in stacks for version, found in each.members()}
 
 
 class _Member(NamedTuple):
@@ -205,8 +205,8 @@ class _Builder:
     ) -> None:
         self._find, self._width = find, width
         self._known = previous.models()
-        banks = [bank for block in previous.blocks for bank in (block.encoders, block.predictors)]
-        self._banks = {bank.ids: bank for bank in banks}
+        stacks = [each for block in previous.blocks for each in (block.encoders, block.predictors)]
+        self._stacks = {each.ids: each for each in stacks}
         self._blocks: list[Block] = []
         self._reasons: dict[str, str] = {}
 
@@ -233,8 +233,8 @@ class _Builder:
             self._blocks.append(
                 Block(
                     tuple(each.entity for each in group),
-                    self._bank(encoders if len(encoders) == 1 else [e.encoder for e in group]),
-                    self._bank([each.predictor for each in group]),
+                    self._stack(encoders if len(encoders) == 1 else [e.encoder for e in group]),
+                    self._stack([each.predictor for each in group]),
                 )
             )
 
@@ -253,12 +253,12 @@ class _Builder:
             self._known[version] = self._find(version)
         return self._known[version]
 
-    def _bank(self, members: Sequence[LoadedModel]) -> Bank:
+    def _stack(self, members: Sequence[LoadedModel]) -> VersionStack:
         ids = tuple(member.version for member in members)
-        if ids not in self._banks:
+        if ids not in self._stacks:
             params = stack([member.model.params for member in members])
-            self._banks[ids] = Bank(ids, members[0].model.network, params)
-        return self._banks[ids]
+            self._stacks[ids] = VersionStack(ids, members[0].model.network, params)
+        return self._stacks[ids]
 
 
 def _check(member: _Member, width: int) -> None:

@@ -10,7 +10,7 @@ from threading import Lock
 
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
-from clearwatt.service.forecasting.deployed import DeployedZone, Widths, deploy
+from clearwatt.service.forecasting.deployed import DeployedZone, ZoneQuantiles, deploy
 from clearwatt.service.forecasting.library import Files, Library
 from clearwatt.service.scaling import read_scaling
 from clearwatt.service.status import ZoneStatus
@@ -113,7 +113,7 @@ class Deployments:
             return replace(deployed, widths=known)
         try:
             stored = self._store.intervals(status.zone)
-            known = None if stored is None else Widths.of(stored)
+            known = None if stored is None else ZoneQuantiles.of(stored)
         except StateError as error:
             _log.error("intervals not loaded", extra={"zone": status.zone, "reason": str(error)})
         return replace(deployed, widths=known)

@@ -146,7 +146,7 @@ class ForecastService:
                     time=missing.start,
                     details={"cause": missing.cause, "start": missing.start, "end": missing.end},
                 )
-                self.recorder.note(event)
+                self.recorder.queue_event(event)
 
 
 def _steps(zone: Zone, start: int, end: int) -> npt.NDArray[np.int64]:

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class VintageCounts:
     """Number of vintages written, pending, and lost because the store did not accept them."""
 
     written: int = 0
@@ -56,17 +56,17 @@ class Recorder:
                 self._take(vintage)
             self._changed.notify()
 
-    def note(self, event: ServiceEvent) -> None:
+    def queue_event(self, event: ServiceEvent) -> None:
         """Queue an event; returns at once."""
         with self._changed:
             self._events.append(event)
             self._changed.notify()
 
     @property
-    def counts(self) -> Recorded:
+    def counts(self) -> VintageCounts:
         """Number of vintages written, pending and lost so far."""
         with self._changed:
-            return Recorded(self._written, len(self._vintages), self._lost)
+            return VintageCounts(self._written, len(self._vintages), self._lost)
 
     def close(self) -> None:
         """Write pending records once more and end; those that fail are lost."""
@@ -76,7 +76,7 @@ class Recorder:
         self._thread.join()
 
     def _take(self, vintage: Vintage) -> None:
-        mark = _mark(vintage)
+        mark = _digest(vintage)
         if self._last.get(vintage.entity) == mark:
             return
         if self._closing or self._steps + len(vintage.values) > self._capacity:
@@ -137,7 +137,7 @@ class Recorder:
         return bool(vintages)
 
 
-def _mark(vintage: Vintage) -> bytes:
+def _digest(vintage: Vintage) -> bytes:
     """Digest of an answer without its issue time."""
     identity = (
         vintage.encoder,

@@ -32,7 +32,7 @@ class Outages:
         """The kind of the current outage; None: there is none."""
         return None if self._now is None else self._now.kind
 
-    def notice(self, error: ClearwattError) -> None:
+    def record(self, error: ClearwattError) -> None:
         """Note that the store could not be written or read."""
         kind = "full" if isinstance(error, StoreFullError) else "unavailable"
         if self._now is None:

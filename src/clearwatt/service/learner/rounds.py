@@ -72,7 +72,7 @@ class Rounds:
                 self._read_at = 0.0
             self._read_heads()
             self._work()
-            self._beat()
+            self._send_heartbeat()
 
     def finish(self) -> None:
         """Write as many checkpoints as fit into GRACE seconds."""
@@ -89,7 +89,7 @@ class Rounds:
     def _pause(self) -> float:
         """Seconds until the next step is due."""
         now = time.monotonic()
-        due = [zone.due(self._heads[name]) for name, zone in self._zones.items()]
+        due = [zone.next_due(self._heads[name]) for name, zone in self._zones.items()]
         return max(0.0, min([self._read_at, self._beat_at, *due]) - now)
 
     def _read_heads(self) -> None:
@@ -103,7 +103,7 @@ class Rounds:
                 self._add_zones()
             self._wait = POLL
         except (StoreFullError, StoreUnavailableError) as error:
-            self._context.outages.notice(error)
+            self._context.outages.record(error)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
         self._read_at = now + self._wait
 
@@ -116,10 +116,10 @@ class Rounds:
     def _work(self) -> None:
         """Run one step of each zone that is due."""
         for name, zone in self._zones.items():
-            if zone.due(self._heads[name]) <= time.monotonic():
-                zone.turn(self._heads[name])
+            if zone.next_due(self._heads[name]) <= time.monotonic():
+                zone.run_step(self._heads[name])
                 self._release()
-                self._beat()
+                self._send_heartbeat()
                 if self._inbox.stopped:
                     return
 
@@ -129,7 +129,7 @@ class Rounds:
             release_memory()
             self._release_at = now + RELEASE
 
-    def _beat(self) -> None:
+    def _send_heartbeat(self) -> None:
         now = time.monotonic()
         if now < self._beat_at:
             return

@@ -99,7 +99,7 @@ class Updater:
             if self._closing.is_set():
                 future.set_exception(UpdaterClosedError("the updater was closed"))
             elif future.set_running_or_notify_cancel():
-                _settle(future, backend, jobs)
+                _train_and_answer(future, backend, jobs)
         backend.end()
 
 
@@ -118,7 +118,7 @@ def check_updater(name: str, workers: int | None = None, address: str | None = N
     return workers
 
 
-def _settle(
+def _train_and_answer(
     future: Future[TrainingResults], backend: _TrainingBackend, jobs: tuple[Job, ...]
 ) -> None:
     try:

@@ -52,7 +52,7 @@ class Upkeep:
             return math.inf
         return self._at if self.due else self._at + IDLE_CHECKPOINT
 
-    def note(self, outcome: Outcome, *, due: bool) -> None:
+    def record(self, outcome: Outcome, *, due: bool) -> None:
         """Note a committed outcome."""
         self.due = self.due or due
         self._new_versions = self._new_versions or bool(outcome.versions)

@@ -125,7 +125,7 @@ class ZoneLearner:
         """Why learning fails; None: it does not."""
         return None if self._status is None else self._status.error
 
-    def due(self, head: int) -> float:
+    def next_due(self, head: int) -> float:
         """When the next step is due, by `time.monotonic`; infinity: never."""
         if self._training is not None and not self._training.done():
             return math.inf  # the training's end wakes the learner
@@ -135,13 +135,13 @@ class ZoneLearner:
             return self._pace.not_before
         return max(self._pace.not_before, self._upkeep.next_checkpoint(self._learning.position))
 
-    def turn(self, head: int) -> None:
+    def run_step(self, head: int) -> None:
         """Run the next step; an error stays within this zone, and the step is tried again later."""
         try:
             self._step(head)
         except (StoreFullError, StoreUnavailableError) as error:
             self._pace.fail()
-            self.context.outages.notice(error)
+            self.context.outages.record(error)
         except Exception as error:
             self._degrade(error)
 
@@ -243,10 +243,10 @@ class ZoneLearner:
             self._forget()
             raise
         except Exception as error:
-            self._tell_failed_training(error)
+            self._record_failed_training(error)
             return [_failed_training(job) for job in jobs]
 
-    def _tell_failed_training(self, error: Exception) -> None:
+    def _record_failed_training(self, error: Exception) -> None:
         _LOG.error("training given up", extra={"zone": self.zone.id}, exc_info=error)
         event = self._event(
             f"training failed:{self.zone.id}:{self.position}:{_digest(error)}",
@@ -257,7 +257,7 @@ class ZoneLearner:
         try:
             self.context.store.add_event(event)
         except (StoreFullError, StoreUnavailableError) as trouble:
-            self.context.outages.notice(trouble)
+            self.context.outages.record(trouble)
 
     def _commit(self, outcome: Outcome, *, head: int) -> None:
         """Commit an outcome, unless it was committed before the process was restarted."""
@@ -266,7 +266,9 @@ class ZoneLearner:
             self._status = outcome.status
             self.context.publish(outcome.status)
         self._outcome = None
-        self._upkeep.note(outcome, due=self._learning is not None and self._learning.due_checkpoint)
+        self._upkeep.record(
+            outcome, due=self._learning is not None and self._learning.due_checkpoint
+        )
         if self._pace.is_reduced:
             self._upkeep.due = True  # save what succeeded, because the next entries failed before
         else:
@@ -301,13 +303,13 @@ class ZoneLearner:
         )
         events = () if message == self._complaint else (event,)
         self._complaint = message
-        self._mark(Outcome(replace(before, error=message), events=events))
+        self._commit_status(Outcome(replace(before, error=message), events=events))
 
-    def _mark(self, outcome: Outcome) -> None:
+    def _commit_status(self, outcome: Outcome) -> None:
         try:
             self.context.store.commit(outcome)
         except (StoreFullError, StoreUnavailableError) as trouble:
-            self.context.outages.notice(trouble)
+            self.context.outages.record(trouble)
         except Exception as trouble:
             _LOG.error("status not written", extra={"zone": self.zone.id}, exc_info=trouble)
         else:

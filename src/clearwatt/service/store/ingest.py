@@ -15,7 +15,7 @@ from clearwatt.service.store.content import dump_readings
 from clearwatt.service.store.readings import (
     Extent,
     extend,
-    keep,
+    insert,
     last_of_each,
     replace,
     stored_values,
@@ -62,7 +62,7 @@ def add(
     grown: dict[int, Extent] = {}
     if len(changed):
         new = batch[~found]
-        keep(session, new, at=at)
+        insert(session, new, at=at)
         if len(corrected):
             replace(session, corrected, at=at)
         grown = extend(session, new, directory.extents)

@@ -61,7 +61,7 @@ def stored_values(
     return found, values
 
 
-def keep(session: Session, readings: Readings, *, at: float) -> None:
+def insert(session: Session, readings: Readings, *, at: float) -> None:
     """Insert new readings; each is flagged as accepted until it is checked."""
     session.fill("readings", zip(*_columns(readings, at), strict=True))
 

@@ -107,49 +107,49 @@ class StatusGauges:
 
     def text(self) -> str:
         """Current values in the text format of Prometheus."""
-        sheet = _Sheet()
-        self._read_process(sheet)
+        samples = _Samples()
+        self._read_process(samples)
         try:
-            self._read_store(sheet)
-            sheet.add("clearwatt_store_up", 1)
+            self._read_store(samples)
+            samples.add("clearwatt_store_up", 1)
         except ClearwattError as error:
             _log.warning("store not read for metrics", extra={"reason": str(error)})
-            sheet.add("clearwatt_store_up", 0)
-        return sheet.text()
+            samples.add("clearwatt_store_up", 0)
+        return samples.text()
 
-    def _read_process(self, sheet: _Sheet) -> None:
+    def _read_process(self, samples: _Samples) -> None:
         if self._recorder is not None:
             counts = self._recorder.counts
-            sheet.add("clearwatt_vintages_waiting", counts.waiting)
-            sheet.add("clearwatt_vintages_written_total", counts.written)
-            sheet.add("clearwatt_vintages_lost_total", counts.lost)
+            samples.add("clearwatt_vintages_waiting", counts.waiting)
+            samples.add("clearwatt_vintages_written_total", counts.written)
+            samples.add("clearwatt_vintages_lost_total", counts.lost)
         if self._health is not None:
             health = self._health()
-            sheet.add("clearwatt_learner_up", int(health.alive))
-            sheet.add("clearwatt_learner_restarts_total", health.restarts)
-            sheet.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
+            samples.add("clearwatt_learner_up", int(health.alive))
+            samples.add("clearwatt_learner_restarts_total", health.restarts)
+            samples.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
 
-    def _read_store(self, sheet: _Sheet) -> None:
-        sheet.add("clearwatt_store_bytes", self._store.size())
+    def _read_store(self, samples: _Samples) -> None:
+        samples.add("clearwatt_store_bytes", self._store.size())
         for table, rows in self._store.counts().items():
-            sheet.add("clearwatt_store_rows", rows, _label("table", table))
-        self._read_events(sheet)
+            samples.add("clearwatt_store_rows", rows, _label("table", table))
+        self._read_events(samples)
         statuses, heads = self._store.statuses(), self._store.heads()
         for zone, head in heads.items():
             position = statuses[zone].position if zone in statuses else 0
             waiting = max(0, head - position)
-            sheet.add("clearwatt_journal_waiting_entries", waiting, _label("zone", zone))
+            samples.add("clearwatt_journal_waiting_entries", waiting, _label("zone", zone))
         for status in statuses.values():
-            _add_zone(sheet, status)
+            _add_zone(samples, status)
 
-    def _read_events(self, sheet: _Sheet) -> None:
+    def _read_events(self, samples: _Samples) -> None:
         with self._reading:
             while self._count(self._store.events(after=self._last_event, limit=_PAGE)) == _PAGE:
                 pass
         for kind, count in self._events.items():
-            sheet.add("clearwatt_events_total", count, _label("kind", kind))
+            samples.add("clearwatt_events_total", count, _label("kind", kind))
         for zone, count in self._refused.items():
-            sheet.add("clearwatt_promotions_refused_total", count, _label("zone", zone))
+            samples.add("clearwatt_promotions_refused_total", count, _label("zone", zone))
 
     def _count(self, events: Sequence[ServiceEvent]) -> int:
         self._events.update(event.kind for event in events)
@@ -158,7 +158,7 @@ class StatusGauges:
         return len(events)
 
 
-class _Sheet:
+class _Samples:
     """Samples of one scrape by metric name."""
 
     def __init__(self) -> None:
@@ -182,49 +182,49 @@ def _label(name: str, value: str) -> str:
     return f'{name}="{escaped}"'
 
 
-def _add_zone(sheet: _Sheet, status: ZoneStatus) -> None:
+def _add_zone(samples: _Samples, status: ZoneStatus) -> None:
     zone = _label("zone", status.zone)
-    sheet.add("clearwatt_zone_state", 1, f"{zone},{_label('state', status.state)}")
-    sheet.add("clearwatt_zone_degraded", int(bool(status.error)), zone)
-    sheet.add("clearwatt_zone_newest_reading_timestamp_seconds", status.watermark, zone)
-    sheet.add("clearwatt_zone_closed_until_timestamp_seconds", status.until, zone)
-    sheet.add("clearwatt_zone_pending_rows", status.pending_rows, zone)
-    sheet.add("clearwatt_zone_retained_bytes", status.retained_bytes, zone)
+    samples.add("clearwatt_zone_state", 1, f"{zone},{_label('state', status.state)}")
+    samples.add("clearwatt_zone_degraded", int(bool(status.error)), zone)
+    samples.add("clearwatt_zone_newest_reading_timestamp_seconds", status.watermark, zone)
+    samples.add("clearwatt_zone_closed_until_timestamp_seconds", status.until, zone)
+    samples.add("clearwatt_zone_pending_rows", status.pending_rows, zone)
+    samples.add("clearwatt_zone_retained_bytes", status.retained_bytes, zone)
     states = Tally(entity.state for entity in status.entities.values())
     for state, count in states.items():
-        sheet.add("clearwatt_zone_entities", count, f"{zone},{_label('state', state)}")
+        samples.add("clearwatt_zone_entities", count, f"{zone},{_label('state', state)}")
     if (shared := status.reconstruction) is not None:
-        sheet.add("clearwatt_reconstruction_threshold", shared.component.threshold, zone)
-        sheet.add("clearwatt_reconstruction_error", shared.error_day, zone)
-        _add_component(sheet, shared.component, f'component="autoencoder",{zone},entity=""')
+        samples.add("clearwatt_reconstruction_threshold", shared.component.threshold, zone)
+        samples.add("clearwatt_reconstruction_error", shared.error_day, zone)
+        _add_component(samples, shared.component, f'component="autoencoder",{zone},entity=""')
     for name, entity in status.entities.items():
-        _add_entity(sheet, entity, f"{zone},{_label('entity', name)}")
+        _add_entity(samples, entity, f"{zone},{_label('entity', name)}")
 
 
-def _add_entity(sheet: _Sheet, status: EntityStatus, labels: str) -> None:
-    sheet.add("clearwatt_quarantined_readings", status.quarantined, labels)
+def _add_entity(samples: _Samples, status: EntityStatus, labels: str) -> None:
+    samples.add("clearwatt_quarantined_readings", status.quarantined, labels)
     if status.predictor is None:
         return
-    sheet.add("clearwatt_prediction_threshold_power", status.component.threshold, labels)
-    sheet.add("clearwatt_judged_readings_total", status.judged, labels)
-    _add_component(sheet, status.component, f'component="predictor",{labels}')
+    samples.add("clearwatt_prediction_threshold_power", status.component.threshold, labels)
+    samples.add("clearwatt_judged_readings_total", status.judged, labels)
+    _add_component(samples, status.component, f'component="predictor",{labels}')
     day, week, live = f'{labels},window="day"', f'{labels},window="week"', status.live
-    sheet.add("clearwatt_live_rmse_power", live.rmse_day, day)
-    sheet.add("clearwatt_live_mae_power", live.mae_day, day)
-    sheet.add("clearwatt_live_rmse_power", live.rmse_week, week)
-    sheet.add("clearwatt_live_mae_power", live.mae_week, week)
+    samples.add("clearwatt_live_rmse_power", live.rmse_day, day)
+    samples.add("clearwatt_live_mae_power", live.mae_day, day)
+    samples.add("clearwatt_live_rmse_power", live.rmse_week, week)
+    samples.add("clearwatt_live_mae_power", live.mae_week, week)
     skill, interval = status.skill, status.interval
-    sheet.add("clearwatt_persistence_rmse_power", skill.rmse_persistence, labels)
-    sheet.add("clearwatt_skill_ratio", skill.skill, labels)
-    sheet.add("clearwatt_worse_than_persistence", int(skill.worse), labels)
-    sheet.add("clearwatt_interval_coverage_ratio", interval.coverage_week, labels)
-    sheet.add("clearwatt_interval_width_power", interval.width_week, labels)
+    samples.add("clearwatt_persistence_rmse_power", skill.rmse_persistence, labels)
+    samples.add("clearwatt_skill_ratio", skill.skill, labels)
+    samples.add("clearwatt_worse_than_persistence", int(skill.worse), labels)
+    samples.add("clearwatt_interval_coverage_ratio", interval.coverage_week, labels)
+    samples.add("clearwatt_interval_width_power", interval.width_week, labels)
     two_weeks = interval.coverage_two_weeks
-    sheet.add("clearwatt_interval_coverage_two_weeks_ratio", two_weeks, labels)
-    sheet.add("clearwatt_interval_too_narrow", int(interval.too_narrow), labels)
+    samples.add("clearwatt_interval_coverage_two_weeks_ratio", two_weeks, labels)
+    samples.add("clearwatt_interval_too_narrow", int(interval.too_narrow), labels)
 
 
-def _add_component(sheet: _Sheet, component: ComponentStatus, labels: str) -> None:
-    sheet.add("clearwatt_novelty_fill_ratio", component.fill, labels)
-    sheet.add("clearwatt_familiar_samples", component.familiar, labels)
-    sheet.add("clearwatt_updates_total", component.updates, labels)
+def _add_component(samples: _Samples, component: ComponentStatus, labels: str) -> None:
+    samples.add("clearwatt_novelty_fill_ratio", component.fill, labels)
+    samples.add("clearwatt_familiar_samples", component.familiar, labels)
+    samples.add("clearwatt_updates_total", component.updates, labels)

@@ -112,7 +112,7 @@ class _Stack:
     def _train(self, steps: int) -> None:
         """Take `steps` steps; no member may pass the end of its epoch."""
         started = time.perf_counter()
-        plan = _side_by_side([member.advance(steps) for member in self._active])
+        plan = _stack_plans([member.advance(steps) for member in self._active])
         losses = torch.stack([self._step(plan, step) for step in range(steps)])
         sums = (losses * plan.coefficients).sum(dim=2).mul_(plan.sizes).sum(dim=0)
         share = (time.perf_counter() - started) / len(self._active)
@@ -160,6 +160,6 @@ class _Stack:
         return finished
 
 
-def _side_by_side(plans: Sequence[EpochPlan]) -> EpochPlan:
+def _stack_plans(plans: Sequence[EpochPlan]) -> EpochPlan:
     """Plans of `m` members as one: `steps x m x ...`."""
     return EpochPlan(*(torch.stack(parts, dim=1) for parts in zip(*plans, strict=True)))

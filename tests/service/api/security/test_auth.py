@@ -64,7 +64,7 @@ def test_a_revoked_token_stops_working_and_does_not_open_the_service(store):
     assert book.is_stale
     book.refresh()
     assert book.caller(made.text) is None
-    assert not book.open
+    assert not book.is_open
 
 
 def test_tokens_known_last_hold_while_the_store_is_away(store, monkeypatch):

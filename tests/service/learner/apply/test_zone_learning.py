@@ -164,7 +164,7 @@ def test_an_excluded_window_is_forgotten_and_stays_out(tmp_path, world):
     service.command("exclude", "e0", start=start, end=end, reason="meter swapped")
     service.catch_up()
     predictor = state.models.instance.predictors[0]
-    times = state.models.row_times[predictor.held.rows]
+    times = state.models.row_times[predictor.all_samples.rows]
     assert not ((times >= start) & (times < end)).any()
     event = service.store.events(kinds=["exclude"])[0]
     assert event.details["forgotten"] > 0
@@ -229,12 +229,12 @@ def test_a_correction_replaces_what_was_learned(tmp_path, world):
     service = played(tmp_path / "a", world)
     state = service.learning.state
     predictor = state.models.instance.predictors[0]
-    row = int(predictor.held.rows[-1])
+    row = int(predictor.all_samples.rows[-1])
     correction = np.array([(service.numbers[0], state.models.row_times[row], 55.5)], READING)
     receipt = service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert receipt.corrections == 1
-    held = predictor.held
+    held = predictor.all_samples
     assert held.targets[held.rows == row] == pytest.approx(0.555)
     assert "correction" in service.kinds()
 

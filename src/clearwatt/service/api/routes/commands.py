@@ -9,13 +9,13 @@ from fastapi import APIRouter, Body
 from clearwatt.service.api.commands import command_entity, command_zone
 from clearwatt.service.api.context import App, RequestCaller
 from clearwatt.service.api.routes.errors import error_responses
-from clearwatt.service.api.schemas.base import Accepted, Id, Nothing
+from clearwatt.service.api.schemas.base import Accepted, EmptyBody, Id
 from clearwatt.service.api.schemas.commands import Approval, Exclusion, Warmup
 from clearwatt.service.api.schemas.entities import EntityAnswer, WindowList
 
 router = APIRouter(tags=["commands"], responses=error_responses(404, 507))
 
-MaybeNothing = Annotated[Nothing | None, Body()]
+MaybeEmptyBody = Annotated[EmptyBody | None, Body()]
 MaybeWarmup = Annotated[Warmup | None, Body()]
 
 
@@ -34,25 +34,27 @@ def warm_up_zone(app: App, caller: RequestCaller, zone: Id, span: MaybeWarmup = 
 
 
 @router.post("/v1/entities/{entity}/hold", status_code=202)
-def hold_entity(app: App, caller: RequestCaller, entity: Id, _: MaybeNothing = None) -> Accepted:
+def hold_entity(app: App, caller: RequestCaller, entity: Id, _: MaybeEmptyBody = None) -> Accepted:
     """Pause learning; forecasts continue."""
     return command_entity(app, caller, "hold", entity=entity, arguments={})
 
 
 @router.post("/v1/zones/{zone}/hold", status_code=202)
-def hold_zone(app: App, caller: RequestCaller, zone: Id, _: MaybeNothing = None) -> Accepted:
+def hold_zone(app: App, caller: RequestCaller, zone: Id, _: MaybeEmptyBody = None) -> Accepted:
     """Pause learning in a whole zone; forecasts continue."""
     return command_zone(app, caller, "hold", zone=zone, arguments={})
 
 
 @router.post("/v1/entities/{entity}/resume", status_code=202)
-def resume_entity(app: App, caller: RequestCaller, entity: Id, _: MaybeNothing = None) -> Accepted:
+def resume_entity(
+    app: App, caller: RequestCaller, entity: Id, _: MaybeEmptyBody = None
+) -> Accepted:
     """Resume learning."""
     return command_entity(app, caller, "resume", entity=entity, arguments={})
 
 
 @router.post("/v1/zones/{zone}/resume", status_code=202)
-def resume_zone(app: App, caller: RequestCaller, zone: Id, _: MaybeNothing = None) -> Accepted:
+def resume_zone(app: App, caller: RequestCaller, zone: Id, _: MaybeEmptyBody = None) -> Accepted:
     """Resume learning in a whole zone."""
     return command_zone(app, caller, "resume", zone=zone, arguments={})
 

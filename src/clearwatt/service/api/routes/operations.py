@@ -15,7 +15,7 @@ from clearwatt.service.api.schemas.operations import (
     HealthReport,
     ReadinessAnswer,
     StatusAnswer,
-    ZoneGlance,
+    ZoneSummary,
 )
 from clearwatt.service.api.service_report import report
 from clearwatt.service.metrics import CONTENT_TYPE
@@ -65,9 +65,9 @@ def status(app: App) -> StatusAnswer:
     unseen = len(roster.entities) - states.total()
     return StatusAnswer(
         version=__version__,
-        open=app.open,
+        open=app.is_open,
         zones=[
-            ZoneGlance.of(statuses.get(name) or ZoneStatus(name), heads.get(name, 0))
+            ZoneSummary.of(statuses.get(name) or ZoneStatus(name), heads.get(name, 0))
             for name in sorted(roster.zones)
         ],
         entities=dict(states + Counter({"waiting": unseen})),

@@ -48,7 +48,7 @@ async def stream(
     `change` names a zone whose status changed, `log` is an event with its number as id, `beat` is a
     heartbeat every ten seconds without news. The header Last-Event-ID, or `after`, resumes.
     """
-    if app.feed.full:
+    if app.feed.is_full:
         message = "too many open streams; close pages that are not in use"
         return problem(503, message, headers={"Retry-After": str(RETRY_AFTER)})
     after = query.after if last_event_id is None else last_event_id
@@ -74,7 +74,7 @@ async def _is_authorised(app: AppContext, caller: Caller) -> bool:
     """Whether the caller may still listen; its token may be revoked, or the first one created."""
     if app.tokens.is_stale:
         await to_thread.run_sync(app.tokens.refresh)
-    return app.open if caller.role is None else app.tokens.holds(caller)
+    return app.is_open if caller.role is None else app.tokens.is_valid(caller)
 
 
 def _format_news(news: News) -> str:

@@ -121,7 +121,7 @@ class Accepted(Outgoing):
     event: str
 
 
-class Nothing(Incoming):
+class EmptyBody(Incoming):
     """An optional, empty body."""
 
 

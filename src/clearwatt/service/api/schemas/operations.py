@@ -11,7 +11,7 @@ from clearwatt.service.status import ZoneStatus
 from clearwatt.service.times import optional_text
 
 
-class ZoneGlance(Outgoing):
+class ZoneSummary(Outgoing):
     """Summary of a zone."""
 
     id: str
@@ -23,7 +23,7 @@ class ZoneGlance(Outgoing):
     error: str | None
 
     @classmethod
-    def of(cls, status: ZoneStatus, journal: int) -> ZoneGlance:
+    def of(cls, status: ZoneStatus, journal: int) -> ZoneSummary:
         """Summary from a zone's status and the head of its journal."""
         return cls(
             id=status.zone,
@@ -41,7 +41,7 @@ class StatusAnswer(Outgoing):
 
     version: str
     open: bool = Field(description="Whether no token is required")
-    zones: list[ZoneGlance]
+    zones: list[ZoneSummary]
     entities: dict[str, int] = Field(description="Number of entities by state")
     counts: dict[str, int] = Field(description="Rows of the store")
     size_bytes: int
@@ -57,7 +57,7 @@ class ReadinessAnswer(Outgoing):
     open: bool = Field(description="Whether no token is required, because none exists")
 
 
-class ZoneReport(ZoneGlance):
+class ZoneReport(ZoneSummary):
     """Summary of a zone, and its last forecast."""
 
     updating: bool = Field(description="Whether its models are being trained")

@@ -75,7 +75,7 @@ class RoleMiddleware:
         needed = required_role(scope["method"], scope["path"])
         if needed is None:
             return None
-        if self.book.open and self.local:
+        if self.book.is_open and self.local:
             return _reject_foreign_page(scope)
         caller: Caller = scope["state"]["caller"]
         if caller.role is None:

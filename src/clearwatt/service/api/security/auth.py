@@ -139,7 +139,7 @@ class TokenBook:
         return self._read_at is None or self._clock() - self._read_at > REFRESH
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether no token was ever seen; revoking the last one does not open the service."""
         return not self._guarded
 
@@ -173,7 +173,7 @@ class TokenBook:
         token = self.token(text)
         return None if token is None else Caller.of_token(token)
 
-    def holds(self, caller: Caller) -> bool:
+    def is_valid(self, caller: Caller) -> bool:
         """Whether a caller's token still exists."""
         return caller.key.removeprefix("token ") in self._tokens
 

@@ -23,7 +23,7 @@ from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, 
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
-    Learned,
+    LearningResult,
     LiveRows,
     ModelChange,
     ModelSnapshot,
@@ -138,7 +138,9 @@ class AdaptiveModels(ZoneModels):
         self._count_change()
         return {}
 
-    def learn(self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits) -> Stream[Learned]:
+    def learn(
+        self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits
+    ) -> Stream[LearningResult]:
         """Learn from closed rows; see `ZoneModels.learn`."""
         covered, own = rows.covered, self._progress
         pending, live, changes = own.pending.add(rows), [], []
@@ -161,7 +163,7 @@ class AdaptiveModels(ZoneModels):
             base=own.base + len(periods),
             pending=pending,
         )
-        return Learned(tuple(live), tuple(changes))
+        return LearningResult(tuple(live), tuple(changes))
 
     def _end_of(self, period: EndedPeriod) -> int:
         """The time of the first row after a period's forecasts."""
@@ -189,11 +191,11 @@ class AdaptiveModels(ZoneModels):
 
     def learn_late(
         self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
-    ) -> Stream[Learned]:
+    ) -> Stream[LearningResult]:
         """Complete the rows of the last days; see `ZoneModels.learn_late`."""
         changes = yield from self.forecaster.learn(late.x, late.targets, late.times // self.step)
         self._count_change()
-        return Learned(changes=tuple(self._change(each, units) for each in changes))
+        return LearningResult(changes=tuple(self._change(each, units) for each in changes))
 
     def was_learned(self, times: Times) -> BoolArray:
         """None: the forecaster completes rows by itself."""

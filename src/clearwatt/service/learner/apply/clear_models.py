@@ -31,7 +31,7 @@ from clearwatt.service.learner.apply.clear_training import (
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
-    Learned,
+    LearningResult,
     LiveRows,
     ModelChange,
     ModelSnapshot,
@@ -84,7 +84,7 @@ class ClearModels(ZoneModels):
         """Train the first models, or start with imported ones."""
         trained = imported or (yield from train_first_models(zone.settings, samples))
         instance = trained.start(
-            zone.settings.core(zone.step), samples.x, samples.y, names=list(names)
+            zone.settings.clear_settings(zone.step), samples.x, samples.y, names=list(names)
         )
         models = cls(zone, instance, samples.times.copy())
         intervals.begin(
@@ -160,7 +160,9 @@ class ClearModels(ZoneModels):
         shared = self.instance.autoencoders[0]
         return Model(shared.network, shared.params)
 
-    def learn(self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits) -> Stream[Learned]:
+    def learn(
+        self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits
+    ) -> Stream[LearningResult]:
         """Learn from closed rows; see `ZoneModels.learn`."""
         instance, covered = self.instance, rows.covered
         times, x, known = rows.times[covered], rows.x[covered], rows.known[covered]
@@ -173,7 +175,7 @@ class ClearModels(ZoneModels):
         forecasts = np.full(rows.known.shape, np.nan)
         errors = np.full(len(rows.times), np.nan, np.float32)
         where = np.flatnonzero(covered)
-        for piece, fresh in models.deploy_along(len(x), list(zip(places, deployed, strict=True))):
+        for piece, fresh in models.row_ranges(len(x), list(zip(places, deployed, strict=True))):
             intervals.swap(fresh, models.predict)
             found = models.predict(x[piece])
             forecasts[where[piece]] = found
@@ -182,13 +184,13 @@ class ClearModels(ZoneModels):
             )
             intervals.observe(found, known[piece], x=x[piece], times=times[piece])
         live = LiveRows(rows.times, forecasts, errors, rows.readings)
-        return Learned(
+        return LearningResult(
             (live,), self._changes(deployed, [int(times[place - 1]) for place in places], units)
         )
 
     def learn_late(
         self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
-    ) -> Stream[Learned]:
+    ) -> Stream[LearningResult]:
         """Learn beside the stream, with the errors of the current models."""
         instance, before = self.instance, self.instance.inputs.next_row
         changes: list[ModelChange] = []
@@ -200,7 +202,7 @@ class ClearModels(ZoneModels):
             intervals.swap(models.deploy(deployed), models.predict)
             changes += self._changes(deployed, [late.moment] * len(deployed), units)
         self._add_row_times(late.times, since=before)
-        return Learned(changes=tuple(changes))
+        return LearningResult(changes=tuple(changes))
 
     def was_learned(self, times: Times) -> BoolArray:
         """Which times (n) are those of rows."""
@@ -256,7 +258,7 @@ class ClearModels(ZoneModels):
     def change_settings(self, settings: ZoneSettings) -> None:
         """Learn with other settings from now on."""
         self.zone = self.zone._replace(settings=settings)
-        self.instance.settings = settings.core(self.zone.step)
+        self.instance.settings = settings.clear_settings(self.zone.step)
         for component in self.components:
             component.settings = self.instance.settings
 

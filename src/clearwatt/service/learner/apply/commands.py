@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.learner.apply.intake import LateReadings
-from clearwatt.service.learner.apply.learning import learn_beside
+from clearwatt.service.learner.apply.learning import learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.warm_up import warm_up
 from clearwatt.service.learner.apply.zone_models import ZoneModels
@@ -206,7 +206,7 @@ def _forget(context: CommandContext, names: Sequence[str], start: int, end: int)
     count, moments = state.models.forget(None if whole else names, start, end)
     for name in names:
         for moment in moments:
-            context.builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
+            context.builder.add_flag(name, int(moment), Flag.EXCLUDED, "in an excluded window")
     columns = np.array([state.columns.index(name) for name in names], np.int64)
     state.intervals.forget(columns, start, end)
     return count
@@ -225,7 +225,7 @@ def _release(context: CommandContext) -> Stream[CommandResult]:
             np.array(list(taken), np.int64),
             np.array(list(taken.values()), np.float32),
         )
-        yield from learn_beside(context.state, context.builder, late)
+        yield from learn_past_readings(context.state, context.builder, late)
     return CommandResult(
         f"{len(taken)} readings of {context.entity} were released and learned from",
         {"times": list(taken)},
@@ -246,7 +246,7 @@ def _from_quarantine(context: CommandContext, flag: Flag) -> dict[int, float]:
     if unknown:
         raise DataError(f"{context.entity} has no quarantined reading at {written(unknown[0])}")
     for moment in wanted:
-        context.builder.verdict(context.entity, moment, flag, _reason(context)["reason"])
+        context.builder.add_flag(context.entity, moment, flag, _reason(context)["reason"])
     return {moment: held.pop(moment) for moment in sorted(set(wanted))}
 
 

@@ -42,7 +42,7 @@ class Intake:
         self._has_reading = np.zeros(len(self._times), np.bool_)
         self._mended = np.zeros(len(self._times), np.bool_)
         if state.rows is not None:
-            self._late = state.rows.too_late(self._times, state.settings.lateness)
+            self._late = state.rows.overdue_mask(self._times, state.settings.lateness)
             self._has_reading = state.rows.has_reading(self._columns, self._times)
 
     @property
@@ -70,13 +70,13 @@ class Intake:
         if rows is None:
             return
         closed = self._times < rows.next
-        self._mend_quarantine(closed)
+        self._release_corrected(closed)
         fits = ~self._late & ~(closed & ~self._has_reading)
         for place in np.flatnonzero(self._has_reading & closed & ~self._mended):
             self._correct(int(place))
         rows.put(self._columns[fits], self._times[fits], self._values[fits])
 
-    def late(self) -> LateReadings:
+    def late_readings(self) -> LateReadings:
         """Readings to learn beside the rows."""
         rows = self.state.rows
         if rows is None:
@@ -91,7 +91,7 @@ class Intake:
         beside &= np.isfinite(self._values)
         return LateReadings(self._columns[beside], self._times[beside], self._values[beside])
 
-    def _mend_quarantine(self, closed: npt.NDArray[np.bool_]) -> None:
+    def _release_corrected(self, closed: npt.NDArray[np.bool_]) -> None:
         """Release corrected readings from quarantine; they were not learned and count as late."""
         for place in np.flatnonzero(self._has_reading & closed):
             name = self.state.columns[int(self._columns[place])]

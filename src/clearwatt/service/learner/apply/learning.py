@@ -16,7 +16,12 @@ from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.weather import instants
-from clearwatt.service.learner.apply.zone_models import LateBlock, Learned, LiveRows, RowBlock
+from clearwatt.service.learner.apply.zone_models import (
+    LateBlock,
+    LearningResult,
+    LiveRows,
+    RowBlock,
+)
 from clearwatt.service.learner.apply.zone_state import RULES, WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Flag
 from clearwatt.service.times import Times
@@ -44,7 +49,7 @@ def advance(state: ZoneState, builder: OutcomeBuilder) -> Stream[None]:
         return
     for start, stop in _pieces(closed.times, state.models.rows_at_once):
         yield from _learn(state, builder, closed.part(start, stop))
-    state.rows.close(len(closed.times), keep=state.keep)
+    state.rows.close(len(closed.times), keep=state.rows_to_keep)
     state.weather.forget_before(state.rows.start)
 
 
@@ -65,7 +70,7 @@ def learn_late(
     ):
         name = state.columns[int(column)]
         if good:
-            builder.verdict(name, int(moment), Flag.LATE, "came after its row had closed")
+            builder.add_flag(name, int(moment), Flag.LATE, "came after its row had closed")
         else:
             _quarantine(
                 state,
@@ -87,10 +92,12 @@ def learn_late(
             details={"readings": count},
         )
     kept = LateReadings(late.columns[plausible], late.times[plausible], late.values[plausible])
-    yield from learn_beside(state, builder, kept)
+    yield from learn_past_readings(state, builder, kept)
 
 
-def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) -> Stream[None]:
+def learn_past_readings(
+    state: ZoneState, builder: OutcomeBuilder, late: LateReadings
+) -> Stream[None]:
     """Learn from readings of closed rows, with the errors of the current models."""
     if state.models is None or state.scaling is None or len(late.times) == 0:
         return
@@ -99,7 +106,7 @@ def learn_beside(state: ZoneState, builder: OutcomeBuilder, late: LateReadings) 
     readings[np.searchsorted(times, late.times), late.columns] = late.values
     x = inputs_at(state, times)
     y = _mask_held(state, _targets(state, times, readings))
-    usable = covers(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
+    usable = has_inputs(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
     moment = int(times[-1]) if state.rows is None else state.rows.next - state.rows.step
@@ -118,7 +125,7 @@ def inputs_at(state: ZoneState, times: Times) -> Float32Array:
     return state.scaling.inputs(state.zone.id, frame, instants(times))
 
 
-def covers(x: Float32Array) -> npt.NDArray[np.bool_]:
+def has_inputs(x: Float32Array) -> npt.NDArray[np.bool_]:
     """Which rows (n) have all their inputs (n x d)."""
     return np.asarray(np.isfinite(x).all(axis=1), np.bool_)
 
@@ -129,8 +136,8 @@ def _closed_rows(state: ZoneState) -> ClosedRows | None:
         return None
     times = rows.open_times
     x = inputs_at(state, times)
-    settled = rows.count_settled(covers(x), state.settings.lateness)
-    count = settled - state.settle
+    settled = rows.count_settled(has_inputs(x), state.settings.lateness)
+    count = settled - state.rows_to_settle
     if count <= 0:
         return None
     first = len(rows.values) - len(times)
@@ -159,7 +166,7 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
     rows = RowBlock(
         closed.times,
         closed.x,
-        covered=covers(closed.x),
+        covered=has_inputs(closed.x),
         known=known,
         targets=_mask_held(state, known),
         readings=readings,
@@ -169,7 +176,7 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
     _record(state, builder, learned)
 
 
-def _record(state: ZoneState, builder: OutcomeBuilder, learned: Learned) -> None:
+def _record(state: ZoneState, builder: OutcomeBuilder, learned: LearningResult) -> None:
     for rows in learned.live:
         _record_live(state, rows)
         check_accuracy(state, builder)
@@ -205,7 +212,7 @@ def _quarantine(
     reason: Reason,
 ) -> None:
     state.quarantined.setdefault(name, {})[moment] = value
-    builder.verdict(name, moment, Flag.QUARANTINED, reason.label)
+    builder.add_flag(name, moment, Flag.QUARANTINED, reason.label)
     if name not in state.flagged:  # one event at the beginning, not one per reading
         state.flagged.add(name)
         builder.event(
@@ -250,7 +257,7 @@ def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> N
         return
     for name in state.columns:
         for moment in times[state.exclusion_mask(name, times)]:
-            builder.verdict(name, int(moment), Flag.EXCLUDED, "in an excluded window")
+            builder.add_flag(name, int(moment), Flag.EXCLUDED, "in an excluded window")
 
 
 def _in_range(state: ZoneState, column: int, value: float) -> bool:

@@ -71,7 +71,7 @@ class OutcomeBuilder:
             )
         )
 
-    def verdict(self, entity: str, time: int, flag: Flag, reason: str = "") -> None:
+    def add_flag(self, entity: str, time: int, flag: Flag, reason: str = "") -> None:
         """Add the flag of a reading."""
         self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
 

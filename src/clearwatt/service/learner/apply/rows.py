@@ -36,7 +36,7 @@ class Rows:
         """The row numbers of these times; they may lie outside."""
         return (times - self.start) // self.step
 
-    def too_late(self, times: Times, lateness: int) -> BoolArray:
+    def overdue_mask(self, times: Times, lateness: int) -> BoolArray:
         """Which of these times are overdue."""
         if self.watermark is None:
             return np.zeros(len(times), np.bool_)

@@ -15,7 +15,7 @@ from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
 from clearwatt.service.learner.apply.clear_models import ClearModels
 from clearwatt.service.learner.apply.imported_models import ImportedModels
 from clearwatt.service.learner.apply.intake import LateReadings
-from clearwatt.service.learner.apply.learning import learn_beside
+from clearwatt.service.learner.apply.learning import learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.rows import Rows
 from clearwatt.service.learner.apply.warm_up_data import (
@@ -23,7 +23,7 @@ from clearwatt.service.learner.apply.warm_up_data import (
     EntityReadings,
     WarmUpData,
     arrange_history,
-    on_clock,
+    sort_readings,
 )
 from clearwatt.service.learner.apply.weather import LatestWeather
 from clearwatt.service.learner.apply.zone_models import ValidationErrors, WarmUpSamples
@@ -63,7 +63,7 @@ def warm_up(
     validation = yield from _begin(state, names, data, trained)
     late = _enter(state, names, data)
     _record_start(state, builder, names, data)
-    yield from learn_beside(state, builder, late)
+    yield from learn_past_readings(state, builder, late)
     others = " and others" if len(names) > NAMED else ""
     message = (
         f"{', '.join(names[:NAMED])}{others} learned from {len(data.times)} rows, "
@@ -110,7 +110,7 @@ def _warm_up_data(
         latest = state.rows.next - state.rows.step
         end = latest if end is None else min(int(end), latest)
     series = [
-        on_clock(_waiting_readings(state, name), step=state.zone.step, start=start, end=end)
+        sort_readings(_waiting_readings(state, name), step=state.zone.step, start=start, end=end)
         for name in names
     ]
     return arrange_history(
@@ -182,12 +182,13 @@ def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateRead
     """Set the clock to the end of history; enter later readings, return those of closed rows."""
     end, step = int(data.clock[-1]), state.zone.step
     readings = [
-        on_clock(_waiting_readings(state, name), step=step, start=None, end=None) for name in names
+        sort_readings(_waiting_readings(state, name), step=step, start=None, end=None)
+        for name in names
     ]
     known = len(state.columns)
     state.columns += list(names)
     if state.rows is None:
-        start = end + step - min(state.keep, len(data.clock)) * step
+        start = end + step - min(state.rows_to_keep, len(data.clock)) * step
         state.rows = Rows(step=step, start=start, columns=0)
         state.rows.next = end + step
     for _ in names:
@@ -221,5 +222,5 @@ def _record_start(
     for place, column in np.argwhere(data.codes > Reason.GAP):
         reason = Reason(int(data.codes[place, column])).label
         name, time = names[int(column)], int(data.clock[place])
-        builder.verdict(name, time, Flag.QUARANTINED, reason)
+        builder.add_flag(name, time, Flag.QUARANTINED, reason)
         state.quarantined.setdefault(name, {})[time] = float(data.power[place, column])

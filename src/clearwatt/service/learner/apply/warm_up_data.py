@@ -45,7 +45,7 @@ class WarmUpData:
     codes: npt.NDArray[np.uint8]
 
 
-def on_clock(
+def sort_readings(
     readings: Readings, *, step: int, start: int | None, end: int | None
 ) -> EntityReadings:
     """Readings of one entity in order of time, the last of each time, within start <= t <= end."""
@@ -81,7 +81,7 @@ def arrange_history(
         scaling: scaling of the zone or of the imported models, if any.
         extend: whether to add the sizes of these entities, from their history, to the scaling.
     """
-    clock, power = _on_one_clock(entities, series, zone.step)
+    clock, power = _align_entities(entities, series, zone.step)
     _check_lengths(clock, weather)
     described = tuple(describe(entity) for entity in entities)
     frame = pd.DataFrame(power, index=instants(clock), columns=[e.id for e in entities])
@@ -99,7 +99,7 @@ def arrange_history(
     return WarmUpData(scaling, clock[usable], x[usable], y[usable], clock, power, report.codes)
 
 
-def _on_one_clock(
+def _align_entities(
     entities: Sequence[RegisteredEntity], series: Sequence[EntityReadings], step: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     filled = [times for times, _ in series if len(times)]

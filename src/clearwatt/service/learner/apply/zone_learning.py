@@ -89,9 +89,11 @@ class ZoneLearning:
             if intake.reorders:
                 yield from advance(self.state, self.builder)
             for name, time in intake.corrections:  # the flag applied to the old value
-                self.builder.verdict(name, time, Flag.ACCEPTED)
+                self.builder.add_flag(name, time, Flag.ACCEPTED)
             intake.enter()
-            yield from learn_late(self.state, self.builder, intake.late(), key=f"{entry.seq}")
+            yield from learn_late(
+                self.state, self.builder, intake.late_readings(), key=f"{entry.seq}"
+            )
             return
         yield from advance(self.state, self.builder)
         if isinstance(entry.content, WeatherIssue):

@@ -117,7 +117,7 @@ class ModelChange(NamedTuple):
     version: TrainedVersion | None = None
 
 
-class Learned(NamedTuple):
+class LearningResult(NamedTuple):
     """Result of learning from rows: forecasts that were compared, and changes of models."""
 
     live: tuple[LiveRows, ...] = ()
@@ -159,13 +159,15 @@ class ZoneModels(ABC):
         """Add entities with their warm-up."""
 
     @abstractmethod
-    def learn(self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits) -> Stream[Learned]:
+    def learn(
+        self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits
+    ) -> Stream[LearningResult]:
         """Learn from closed rows."""
 
     @abstractmethod
     def learn_late(
         self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
-    ) -> Stream[Learned]:
+    ) -> Stream[LearningResult]:
         """Learn from readings of closed rows."""
 
     @abstractmethod

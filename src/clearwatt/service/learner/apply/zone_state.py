@@ -76,13 +76,13 @@ class ZoneState:
         return tuple(describe(self.entities[name]) for name in self.columns)
 
     @property
-    def keep(self) -> int:
+    def rows_to_keep(self) -> int:
         """Number of closed rows to keep for quality checks and late readings."""
         past = int(RULES.lookback.total_seconds()) + self.settings.lateness
-        return past // self.zone.step + self.settle + 1
+        return past // self.zone.step + self.rows_to_settle + 1
 
     @property
-    def settle(self) -> int:
+    def rows_to_settle(self) -> int:
         """Number of further rows until the quality verdict on a reading is final."""
         step = pd.Timedelta(seconds=self.zone.step)
         longest = max(
