@@ -14,13 +14,19 @@ def draw(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+def draw_gains(*shape, network=NETWORK, seed=0, dtype=torch.float64):
+    gains = torch.empty(*shape, network.noise_width, dtype=dtype)
+    network.draw_noise(gains, torch.Generator().manual_seed(seed))
+    return gains
+
+
 def doubled(params):
     return {name: tensor.double() for name, tensor in params.items()}
 
 
 def test_gradients_equal_autograd_with_the_same_neurons_dropped():
     params = doubled(NETWORK.initialise([1, 2]))
-    x, target, noise = draw(2, 12, 5), draw(2, 12, 1, seed=1), draw(2, 12, 16, seed=2)
+    x, target, noise = draw(2, 12, 5), draw(2, 12, 1, seed=1), draw_gains(2, 12, seed=2)
     coefficients = torch.rand(2, 12, dtype=torch.float64)
     losses, found = NETWORK.gradients(params, x, target, coefficients=coefficients, noise=noise)
 
@@ -37,7 +43,8 @@ def test_dropping_changes_the_loss_but_not_a_forecast():
     params = NETWORK.initialise([1])
     x, target = draw(1, 50, 5).float(), draw(1, 50, 1, seed=1).float()
     whole = NETWORK.losses(params, x, target)
-    assert not torch.equal(NETWORK.losses(params, x, target, draw(1, 50, 16).float()), whole)
+    gains = draw_gains(1, 50, dtype=torch.float32)
+    assert not torch.equal(NETWORK.losses(params, x, target, gains), whole)
     torch.testing.assert_close((NETWORK.forward(params, x) - target).square()[..., 0], whole)
 
 
@@ -46,8 +53,15 @@ def test_what_is_left_is_scaled_so_that_a_neuron_counts_the_same_on_average():
     params = {name: torch.ones_like(tensor) for name, tensor in linear.initialise([0]).items()}
     x, target = torch.ones(1, 20_000, 1), torch.zeros(1, 20_000, 1)
     # 1 + (1 + 1) * kept / 0.7 with 5.6 kept on average; never negative, so the root gives it back.
-    forecasts = linear.losses(params, x, target, draw(1, 20_000, 8).float()).sqrt()
+    gains = draw_gains(1, 20_000, network=linear, dtype=torch.float32)
+    forecasts = linear.losses(params, x, target, gains).sqrt()
     assert float(forecasts.mean()) == pytest.approx(17, rel=0.01)
+
+
+def test_a_gain_is_0_for_the_share_of_neurons_that_is_dropped():
+    gains = draw_gains(1, 20_000)
+    assert gains.unique().tolist() == pytest.approx([0, 1 / 0.7])
+    assert float((gains == 0).double().mean()) == pytest.approx(0.3, abs=0.01)
 
 
 def test_a_width_that_trains_slowly_is_refused():

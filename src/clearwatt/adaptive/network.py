@@ -26,7 +26,8 @@ class DropoutPredictor(DenseNetwork):
     """`layers` hidden layers of `width` neurons with ReLU and dropout, a linear output.
 
     Which neurons are dropped follows from the noise the fleet draws by a job's seed, so training
-    is as repeatable, and as stackable, as without. A forecast uses all of them.
+    is as repeatable, and as stackable, as without. A forecast uses all of them. The noise is the
+    gain of each neuron: 0 where it is dropped, otherwise what makes up for those that are.
 
     Args:
         inputs: Width of the inputs.
@@ -65,6 +66,11 @@ class DropoutPredictor(DenseNetwork):
         """One row of draws per `SHARED` samples, or per fewer if the batch cannot be divided so."""
         return batch // math.gcd(batch, SHARED)
 
+    def draw_noise(self, out: Tensor, generator: torch.Generator) -> None:
+        """Fill a tensor `... x noise_width` with gains."""
+        out.normal_(generator=generator)
+        torch.gt(out, NormalDist().inv_cdf(self.dropout), out=out).mul_(self._gain)
+
     @cached_property
     def _chains(self) -> tuple[Chain, ...]:
         widths = (self.inputs, *[self.width] * self.layers, self.outputs)
@@ -88,18 +94,17 @@ class DropoutPredictor(DenseNetwork):
     def _forward(self, params: Params, x: Tensor, noise: Tensor | None) -> Tensor:
         for position, chain in enumerate(self.chains[:-1]):
             value = chain.forward(params, x).relu()
-            x = value if noise is None else self._drop(value.clone(), self._gains(noise), position)
+            x = value if noise is None else self._drop(value.clone(), noise, position)
         return self.chains[-1].forward(params, x)
 
     def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
         x, target, coefficients, noise = batch
         values: list[Tensor] = []
-        gains = None if noise is None else self._gains(noise)
         for position, layer in enumerate(passes[:-1]):
             x = layer.forward(x).relu_()
-            if gains is not None:
-                self._drop(x, gains, position)
+            if noise is not None:
+                self._drop(x, noise, position)
             values.append(x)
         losses, delta = weigh_errors(
             passes[-1].forward(x), target, coefficients, outputs=self.outputs
@@ -116,11 +121,6 @@ class DropoutPredictor(DenseNetwork):
     def _gain(self) -> float:
         """By what the neurons that are left make up for those that are dropped."""
         return 1 / (1 - self.dropout)
-
-    def _gains(self, noise: Tensor) -> Tensor:
-        """The gain where a neuron is kept, 0 where it is dropped, `m x r x noise_width`."""
-        kept = noise > NormalDist().inv_cdf(self.dropout)
-        return kept.to(noise.dtype).mul_(self._gain)
 
     def _drop(self, values: Tensor, gains: Tensor, position: int) -> Tensor:
         """Multiply the values of a hidden layer by their gains, in place.

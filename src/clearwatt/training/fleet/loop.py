@@ -7,9 +7,9 @@ rounding, whichever members it is stacked with.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import torch
 from torch import Tensor
@@ -113,19 +113,33 @@ class _Stack:
         """Take `steps` steps; no member may pass the end of its epoch."""
         started = time.perf_counter()
         plan = _stack_plans([member.advance(steps) for member in self._active])
-        losses = torch.stack([self._step(plan, step) for step in range(steps)])
+        positions = self._inputs.positions(plan.order)
+        targets = self._gather_targets(plan.order)
+        noise = plan.noise if self._network.noise_width else repeat(None)
+        batches = zip(positions, targets, plan.coefficients, noise, strict=False)
+        losses = torch.stack([self._step(*batch) for batch in batches])
         sums = (losses * plan.coefficients).sum(dim=2).mul_(plan.sizes).sum(dim=0)
         share = (time.perf_counter() - started) / len(self._active)
         for member, loss in zip(self._active, sums.tolist(), strict=True):
             member.record(loss, share)
 
-    def _step(self, plan: EpochPlan, step: int) -> Tensor:
+    def _gather_targets(self, order: Tensor) -> Iterable[Tensor | None]:
+        """Targets of each step, `m x b x o`; None: the inputs.
+
+        Targets are narrow, so those of all steps are gathered at once.
+        """
+        if self._targets is None:
+            return repeat(None)
+        return self._targets.gather(self._targets.positions(order))
+
+    def _step(
+        self, positions: Tensor, target: Tensor | None, coefficients: Tensor, noise: Tensor | None
+    ) -> Tensor:
         """One batch per member; returns its losses, `m x b`."""
-        order = plan.order[step]
-        x = self._inputs.gather(order)
-        target = x if self._targets is None else self._targets.gather(order)
-        noise = plan.noise[step] if self._network.noise_width else None
-        losses = self._differentiate(x, target, coefficients=plan.coefficients[step], noise=noise)
+        x = self._inputs.gather(positions)
+        losses = self._differentiate(
+            x, x if target is None else target, coefficients=coefficients, noise=noise
+        )
         if self._penalty is not None:
             self._penalty.add_to(self._weights)
         self._weights.step()

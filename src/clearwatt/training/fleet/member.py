@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from clearwatt.training.fleet.job import Job, Trained
+from clearwatt.training.fleet.job import Job, Trained, all_finite
 from clearwatt.training.networks import Params
 
 
@@ -24,7 +24,7 @@ class EpochPlan(NamedTuple):
     sizes: Tensor
     """True sizes of the batches, `steps`."""
     noise: Tensor
-    """Standard normal draws, `steps x noise_rows(b) x noise_width`."""
+    """Random values for the loss, `steps x noise_rows(b) x noise_width`."""
 
     def cut(self, start: int, stop: int) -> "EpochPlan":
         """Some of the steps."""
@@ -41,7 +41,7 @@ class EpochPlanner:
     def __init__(self, job: Job) -> None:
         self.samples = len(job.inputs)
         self._generator = torch.Generator().manual_seed(job.seed)
-        self._weights = job.weights
+        self._weights, self._network = job.weights, job.network
         batch, network = job.training.batch, job.network
         steps = math.ceil(self.samples / batch)
         self._order = torch.zeros(steps, batch, dtype=torch.int64)
@@ -64,7 +64,7 @@ class EpochPlanner:
             weights.view(-1)[: self.samples] = self._weights[order]
             coefficients = weights / self._sizes.unsqueeze(1)
         if self._noise.numel():
-            self._noise.normal_(generator=self._generator)
+            self._network.draw_noise(self._noise, self._generator)
         return EpochPlan(self._order, coefficients, self._sizes, self._noise)
 
 
@@ -125,7 +125,7 @@ class FleetMember:
             self._keep(params, loss)
 
     def _keep(self, params: Params, loss: float) -> None:
-        if all(bool(tensor.isfinite().all()) for tensor in params.values()):
+        if all(map(all_finite, params.values())):
             self._best_params = {name: tensor.clone() for name, tensor in params.items()}
             self._best_epoch, self._best_loss = self.epochs, loss
 

@@ -31,14 +31,17 @@ class SamplePool:
         """Continue with some of the members."""
         self._first = self._first[torch.tensor(positions)]
 
-    def gather(self, order: Tensor) -> Tensor:
-        """The samples numbered `m x b`, each member's own, as `m x b x d`.
+    def positions(self, order: Tensor) -> Tensor:
+        """Positions of the samples numbered `... x m x b`, each member's own."""
+        return order + self._first
+
+    def gather(self, positions: Tensor) -> Tensor:
+        """The samples at positions `m x b`, as `m x b x d`.
 
         The result is overwritten by the next call.
         """
-        shape = (*order.shape, self._rows.shape[1])
+        shape = (*positions.shape, self._rows.shape[1])
         if self._batch.shape != shape:
             self._batch = self._rows.new_empty(shape)
-        rows = (order + self._first).view(-1)
-        torch.index_select(self._rows, 0, rows, out=self._batch.view(-1, shape[2]))
+        torch.index_select(self._rows, 0, positions.view(-1), out=self._batch.view(-1, shape[-1]))
         return self._batch

@@ -20,10 +20,9 @@ class Weights:
     """
 
     def __init__(self, params: Params, training: Training) -> None:
-        zeros = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
         self._flat, self.params = flatten(params)
-        self._gradient, self.gradients = flatten(zeros)
-        self._mean, self._square = flatten(zeros)[0], flatten(zeros)[0]
+        self._gradient, self._mean, self._square = (torch.zeros_like(self._flat) for _ in range(3))
+        self.gradients = flat_views(self._gradient, params)
         self._steps = torch.tensor(0.0)
         self._training = training
 

@@ -119,5 +119,8 @@ def weigh_errors(
 ) -> tuple[Tensor, Tensor]:
     """Squared errors averaged over `outputs`, `m x b`, and their weighted delta (in `output`)."""
     residual = output.sub_(target)
-    losses = torch.linalg.vector_norm(residual, dim=2).square_().div_(outputs)
+    if residual.shape[2] == 1:
+        losses = residual.square().squeeze(2)
+    else:
+        losses = torch.linalg.vector_norm(residual, dim=2).square_().div_(outputs)
     return losses, residual.mul_(coefficients.mul(2 / outputs).unsqueeze(2))

@@ -33,8 +33,8 @@ class Differentiator(Protocol):
             x: Inputs, `m x b x d`.
             target: Targets, `m x b x o`.
             coefficients: What each sample's loss counts, `m x b`.
-            noise: Standard normal draws, `m x noise_rows(b) x noise_width`, where the loss needs
-                them.
+            noise: Random values by `draw_noise`, `m x noise_rows(b) x noise_width`, where the loss
+                needs them.
 
         Returns:
             The per-sample losses, `m x b`.
@@ -60,12 +60,16 @@ class Network(ABC):
 
     @property
     def noise_width(self) -> int:
-        """Standard normal draws a training sample needs; 0 unless the loss is stochastic."""
+        """Random values a training sample needs; 0 unless the loss is stochastic."""
         return 0
 
     def noise_rows(self, batch: int) -> int:
-        """Rows of draws for a batch: one per sample, or fewer if samples share them."""
+        """Rows of random values for a batch: one per sample, or fewer if samples share them."""
         return batch
+
+    def draw_noise(self, out: Tensor, generator: torch.Generator) -> None:
+        """Fill a tensor `... x noise_width` with random values; standard normal by default."""
+        out.normal_(generator=generator)
 
     @property
     def stack_key(self) -> "Network":
