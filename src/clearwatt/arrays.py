@@ -15,6 +15,13 @@ Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 
+def nan_array(*shape: int) -> Float64Array:
+    """An array of NaN."""
+    array = np.empty(shape)
+    array.fill(np.nan)
+    return array
+
+
 def checked_inputs(x: npt.ArrayLike, width: int) -> Float32Array:
     """Inputs (n x d) in single precision; a DataError names what is wrong."""
     inputs = _single_precision(x)

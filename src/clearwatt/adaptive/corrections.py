@@ -77,8 +77,8 @@ class Corrections:
         """Coefficients, `c x e x p`; 0 for terms that a correction does not use."""
         _, rates, used = _layout(self.kinds, self.day)
         systems = np.where(used, self.moments[rates], 0.0)
-        diagonal = np.arange(TERMS)
-        systems[..., diagonal, diagonal] += self.ridge
+        diagonals = systems.reshape(*systems.shape[:2], -1)[..., :: TERMS + 1]
+        diagonals += self.ridge
         # Every set has the level, term 0, so its row of pairs shows which terms are used.
         wanted = np.where(used[:, :, 0], self.products[rates], 0.0)
         solved = np.linalg.solve(systems, wanted[..., None])[..., 0]

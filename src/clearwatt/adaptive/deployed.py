@@ -89,7 +89,7 @@ class AdaptiveDeployed(Deployed):
         low, high = np.searchsorted(held.at, [steps[0] - view.reach, steps[0]])
         x = np.concatenate([held.x[low:high], rows])
         at = np.concatenate([held.at[low:high], steps])
-        return view.see(x, at)[high - low :]
+        return view.see(x, at, first=int(high - low))
 
 
 def undo_experts(power: Standardisation, experts: Float64Array) -> Float64Array:

@@ -193,39 +193,52 @@ class Ensemble:
             seen: What all networks see, `n x v`.
             lagged: Past measurements of each entity, `n x e x l`.
         """
-        own = self.architecture.settings
-        forward = self._forward_few if len(seen) < MANY_ROWS else self._forward_many
-        output = forward(seen, lagged.swapaxes(0, 1))
-        shape = (len(self.versions), len(own.groups), own.members, len(seen))
-        means: Float64Array = output.reshape(shape).sum(axis=2, dtype=np.float64) / own.members
-        return means.transpose(2, 0, 1)
+        return self._group_means(self._layers(), seen, lagged)
 
     def mean_forecast(self, seen: Float32Array) -> Float64Array:
         """Mean forecast, `n x e`, of the networks that see no past measurements."""
-        shape = self.architecture
-        none = np.zeros((len(seen), len(self.versions), shape.lags), np.float32)
-        mean: Float64Array = self.forecast(seen, none)[..., shape.without_lags].mean(axis=2)
-        return mean
+        none = np.empty((len(seen), len(self.versions), 0), np.float32)
+        layers = self.stack_layers(self.architecture.without_lags)
+        return mean_of_groups(self._group_means(layers, seen, none))
 
-    def _forward_few(self, seen: Float32Array, lagged: Float32Array) -> Float32Array:
+    def _group_means(
+        self, layers: StackedLayers, seen: Float32Array, lagged: Float32Array
+    ) -> Float64Array:
+        """Mean output of each group of networks, `n x e x g`."""
+        forward = self._forward_few if len(seen) < MANY_ROWS else self._forward_many
+        output = forward(layers, seen, lagged.swapaxes(0, 1))
+        members = self.architecture.settings.members
+        shape = (len(self.versions), -1, members, len(seen))
+        means: Float64Array = output.reshape(shape).sum(axis=2, dtype=np.float64) / members
+        return means.transpose(2, 0, 1)
+
+    @staticmethod
+    def _forward_few(
+        layers: StackedLayers, seen: Float32Array, lagged: Float32Array
+    ) -> Float32Array:
         """Output of all networks, `e m x n`; in numpy, which starts faster than torch."""
-        layers = self._layers()
-        x: Float32Array = (seen @ layers.first + layers.offset).reshape(len(seen), layers.size, -1)
-        x = x.swapaxes(0, 1)
+        first = seen @ layers.first
+        first += layers.offset
+        x: Float32Array = first.reshape(len(seen), layers.size, -1).swapaxes(0, 1)
         if lagged.shape[2]:
             x = x + (lagged[:, None] @ layers.lagged).reshape(x.shape)
-        x = np.maximum(x, np.float32(0))
+        np.maximum(x, 0, out=x)
         *hidden, (weight, bias) = layers.others
         for matrix, shift in hidden:
-            x = np.maximum(x @ matrix + shift, np.float32(0))
-        output: Float32Array = (x @ weight + bias)[..., 0]
-        return output
+            x = x @ matrix
+            x += shift
+            np.maximum(x, 0, out=x)
+        x = x @ weight
+        x += bias
+        return x[..., 0]
 
+    @staticmethod
     @one_thread()
     @torch.inference_mode()
-    def _forward_many(self, seen: Float32Array, lagged: Float32Array) -> Float32Array:
+    def _forward_many(
+        layers: StackedLayers, seen: Float32Array, lagged: Float32Array
+    ) -> Float32Array:
         """Output of all networks, `e m x n`; block by block, so that a block fits the cache."""
-        layers = self._layers()
         first, offset, own = map(torch.from_numpy, (layers.first, layers.offset, layers.lagged))
         others = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in layers.others]
         *hidden, (weight, bias) = others
@@ -254,19 +267,24 @@ class Ensemble:
     def _layers(self) -> StackedLayers:
         return _kept_layers(self) if len(self.versions) <= FEW_ENTITIES else self.stack_layers()
 
-    def stack_layers(self) -> StackedLayers:
-        """The weights of all networks."""
+    def stack_layers(self, groups: Sequence[int] | None = None) -> StackedLayers:
+        """The weights of all networks, or of those of some groups."""
+        shape, entities = self.architecture, len(self.versions)
+        groups = range(len(shape.settings.groups)) if groups is None else groups
+        chosen = np.arange(entities * shape.size).reshape(entities, -1, shape.settings.members)
+        rows = torch.from_numpy(chosen[:, list(groups)].reshape(-1))
         stacked = stack([version.params for version in self.versions])
         (first, offset), *others = [
-            layer for chain in self.architecture.network.chains for layer in chain.layers(stacked)
+            (weight[rows], bias[rows])
+            for chain in shape.network.chains
+            for weight, bias in chain.layers(stacked)
         ]
-        shape, entities = self.architecture, len(self.versions)
-        own = np.repeat(shape.shown, shape.settings.members, axis=0)
+        own = np.repeat(shape.shown[list(groups)], shape.settings.members, axis=0)
         shown = np.tile(own, (entities, 1))[..., None] * first.numpy()
         seen, lagged = shown[:, : shape.inputs], shown[:, shape.inputs :]
         return StackedLayers(
             first=np.ascontiguousarray(seen.swapaxes(0, 1)).reshape(shape.inputs, -1),
-            lagged=np.ascontiguousarray(lagged).reshape(entities, shape.size, *lagged.shape[1:]),
+            lagged=np.ascontiguousarray(lagged).reshape(entities, len(own), *lagged.shape[1:]),
             offset=offset.numpy().reshape(-1),
             others=[(weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in others],
         )
@@ -275,6 +293,12 @@ class Ensemble:
 @lru_cache(KEPT)
 def _kept_layers(ensemble: Ensemble) -> StackedLayers:
     return ensemble.stack_layers()
+
+
+def mean_of_groups(groups: Float64Array) -> Float64Array:
+    """Mean forecast, `n x e`, of groups, `n x e x g`."""
+    mean: Float64Array = np.add.reduce(groups, axis=2) / groups.shape[2]
+    return mean
 
 
 def joined_weights(trained: Sequence[Trained]) -> Params | None:

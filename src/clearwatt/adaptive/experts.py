@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from clearwatt.adaptive.ensemble import Ensemble
+from clearwatt.adaptive.ensemble import Ensemble, mean_of_groups
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows
 from clearwatt.adaptive.terms import lag_inputs, lags_of, terms_of
@@ -29,6 +29,13 @@ class Opinions(NamedTuple):
     """Forecast of each expert, `n x e x k`."""
     power: Float64Array
     """Their mixture, `n x e`."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Opinions]) -> Opinions:
+        """The forecasts of several parts, at least one, in their order."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls._make(np.concatenate(each) for each in zip(*parts, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,7 @@ class Experts:
         shape = self.ensemble.architecture
         lagged = lag_inputs(lags.persistences[..., : shape.lags])
         groups = self.ensemble.forecast(seen, lagged)
-        slow = groups[..., shape.without_lags].mean(axis=2)
+        slow = mean_of_groups(groups[..., shape.without_lags])
         terms = terms_of(slow, at, lags, clock)
         corrected = (terms.swapaxes(0, 1) @ self.coefficients.transpose(1, 2, 0)).swapaxes(0, 1)
         corrected += slow[:, :, None]

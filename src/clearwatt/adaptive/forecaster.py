@@ -21,6 +21,7 @@ from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import EntityJoined
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.learning import recall
+from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
 from clearwatt.adaptive.samples import (
     SampleBlock,
@@ -33,7 +34,13 @@ from clearwatt.adaptive.start import join_entity, start_state
 from clearwatt.adaptive.state import LearnerState, pack_state, unpack_state
 from clearwatt.adaptive.steps import checked_steps, columns_of
 from clearwatt.adaptive.view import View
-from clearwatt.arrays import Float64Array, checked_inputs, checked_targets
+from clearwatt.arrays import (
+    Float32Array,
+    Float64Array,
+    Int64Array,
+    checked_inputs,
+    checked_targets,
+)
 from clearwatt.clear.gate import Gate
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import digest_of
@@ -49,9 +56,16 @@ class EndedPeriod(NamedTuple):
     """
 
     forecast: Forecast
-    input_errors: Float64Array
-    """Reconstruction error of the inputs of each step, `n`."""
+    seen: Float32Array
+    """Inputs of each step, as the networks see them, `n x v`."""
+    inputs: InputModel
+    """What they were novel to."""
     changes: tuple[Change, ...]
+
+    @property
+    def input_errors(self) -> Float64Array:
+        """Reconstruction error of the inputs of each step, `n`."""
+        return self.inputs.errors(self.seen)
 
     def last(self, otherwise: int) -> int:
         """Step of the last forecast; another value if there is none."""
@@ -193,7 +207,8 @@ class AdaptiveForecaster(Forecaster):
             last = ended.last(last)
             yield ended.forecast, ended.changes
         if last >= 0:
-            yield self._issued(recall(self.state), last), ()
+            state = recall(self.state)
+            yield self._issued(state, _recalled_after(state, last)), ()
 
     def learn_periods(
         self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike, *, after: int
@@ -218,14 +233,13 @@ class AdaptiveForecaster(Forecaster):
         """Learn from samples; returns the forecasts of the ended periods, as issued."""
         if self._ends_period(block):  # its rows may be retired once it is learned
             self.state = recall(self.state)
-        issued = self._issued(self.state, last)
-        errors = self.state.inputs.errors(self.state.recent.seen[_recalled_after(self.state, last)])
+        rows, inputs = _recalled_after(self.state, last), self.state.inputs
+        issued, seen = self._issued(self.state, rows), self.state.recent.seen[rows]
         changes = yield from self._take(block)
-        return EndedPeriod(issued, errors, changes)
+        return EndedPeriod(issued, seen, inputs, changes)
 
-    def _issued(self, state: LearnerState, last: int) -> Forecast:
-        """Forecasts as issued of the recalled rows after a step."""
-        rows = _recalled_after(state, last)
+    def _issued(self, state: LearnerState, rows: Int64Array) -> Forecast:
+        """Forecasts as issued of rows that were recalled."""
         at, power = state.recent.at[rows], state.power.undo(state.recent.power[rows])
         _, experts = state.unlearned.of_steps(at, len(state.names))
         return Forecast(at, power, undo_experts(state.power, experts))
@@ -389,7 +403,7 @@ class AdaptiveForecaster(Forecaster):
         return [self.names.index(name) for name in entities]
 
 
-def _recalled_after(state: LearnerState, last: int) -> npt.NDArray[np.int64]:
+def _recalled_after(state: LearnerState, last: int) -> Int64Array:
     """Positions of the recalled rows after a step."""
     start = int(np.searchsorted(state.recent.at, last, side="right"))
     return start + np.flatnonzero(state.recent.recalled[start:])

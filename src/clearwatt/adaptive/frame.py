@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from clearwatt.adaptive.ensemble import Architecture
+from clearwatt.adaptive.kinds import membership
 from clearwatt.adaptive.schedule import Schedule
 from clearwatt.adaptive.settings import AdaptiveSettings
 from clearwatt.adaptive.view import View
+from clearwatt.arrays import Float64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,3 +33,8 @@ class Frame:
     def architecture(self) -> Architecture:
         """Shape of the networks of an entity."""
         return Architecture(self.settings.networks, self.view.width, self.view.season)
+
+    @cached_property
+    def membership(self) -> Float64Array:
+        """1 where an expert is of a kind, `k x kinds`."""
+        return membership(self.settings)

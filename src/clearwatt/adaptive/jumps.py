@@ -37,7 +37,7 @@ def find_jumps(
     limit, refresh = state.frame.settings.fast.jump, state.frame.schedule.refresh
     if limit is None:
         return np.full(len(state.names), np.nan)
-    last = at >= state.boundary
+    last = slice(int(np.searchsorted(at, state.boundary)), None)
     errors = measured[last] - (experts[last] * state.trust.weights).sum(axis=2)
     known = np.isfinite(errors)
     # A jump's own errors must not end it, so its limit stays.
@@ -47,6 +47,8 @@ def find_jumps(
     below = (~known | (errors < -least)).all(axis=0)
     enough = 2 * known.sum(axis=0) >= refresh
     jumps: Float64Array = np.where(above | below, least, np.nan)
+    if enough.all():
+        return jumps
     return np.where(enough, jumps, np.where(_measured_lately(state, boundary), state.jumps, np.nan))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.experts import Experts, Opinions
 from clearwatt.adaptive.jumps import find_jumps
 from clearwatt.adaptive.state import LearnerState, UpdateCounts
 from clearwatt.arrays import BoolArray, Float64Array, Int64Array
@@ -28,16 +28,15 @@ def recall(state: LearnerState) -> LearnerState:
     at, clock = recent.at[rows], frame.schedule.clock
     start = int(np.searchsorted(recent.at, at[0] - frame.view.reach))
     part = slice(start, int(rows[-1]) + 1)
-    seen = frame.view.see(recent.x[part], recent.at[part])[rows - start]
+    first = int(rows[0])
+    seen = frame.view.see(recent.x[part], recent.at[part], first=first - start)[rows - first]
     cutoffs = clock.cutoff(at)
     known = recent.at[np.maximum(np.searchsorted(recent.at, cutoffs, side="right") - 1, 0)]
     found = [
         experts.forecast(seen[own], at[own], recent.lags, clock, known=known[own])
         for experts, own in in_force(state.past, cutoffs)
     ]
-    lagged, slow, terms, experts, power = (
-        np.concatenate(each) for each in zip(*found, strict=True)
-    )
+    lagged, slow, terms, experts, power = Opinions.joined(found)
     recent = recent.replaced(
         rows,
         seen=seen,

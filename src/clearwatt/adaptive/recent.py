@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array, nan_array
 from clearwatt.clock import Steps
 
 
@@ -108,14 +108,21 @@ class RecentRows(NamedTuple):
 
     def fresh(self, at: Steps, x: Float64Array, measured: Float64Array) -> RecentRows:
         """New rows of the same widths, not recalled yet."""
-        blank = self.blank(
-            len(at),
-            inputs=self.x.shape[1],
-            seen=self.seen.shape[1],
-            entities=self.slow.shape[1],
-            lags=self.lagged.shape[2],
+        rows, entities = measured.shape
+        slow, seen = nan_array(rows, entities), nan_array(rows, self.seen.shape[1])
+        none = np.zeros((rows, entities), np.bool_)
+        return RecentRows(
+            at=at,
+            x=x,
+            seen=seen.astype(np.float32),
+            lagged=np.zeros((rows, entities, self.lagged.shape[2]), np.float32),
+            slow=slow,
+            power=slow,
+            measured=measured,
+            learned=none,
+            novel=none,
+            recalled=np.zeros(rows, np.bool_),
         )
-        return blank._replace(at=at, x=x, measured=measured)
 
     @property
     def lags(self) -> LagRows:
@@ -146,6 +153,6 @@ class RecentRows(NamedTuple):
 def places_of(at: Steps, held: Steps) -> tuple[Int64Array, BoolArray]:
     """Position of each step, `n`, among those held, ascending, and whether it is there, `n`."""
     if not len(held):
-        return np.zeros(len(at), np.int64), np.zeros(len(at), np.bool_)
+        return np.zeros(at.shape, np.int64), np.zeros(at.shape, np.bool_)
     places = np.minimum(np.searchsorted(held, at), len(held) - 1)
     return places, held[places] == at

@@ -32,6 +32,9 @@ def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
     in the reservoir, or is ignored if the reservoir does not hold that row.
     """
     recent = state.recent
+    if not recent.size or block.at[0] > recent.at[-1]:
+        later = recent.fresh(block.at, block.x, block.measured)
+        return replace(state, recent=recent.joined(later))
     places, there = recent.places(block.at)
     if there.any():
         rows = places[there]

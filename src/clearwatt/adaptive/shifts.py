@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
 from clearwatt.adaptive.events import TrustShift
-from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.adaptive.kinds import KINDS
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY
@@ -17,33 +16,11 @@ MARGIN = 0.1
 """Lead in trust that a new kind needs; avoids frequent changes."""
 LEAST_BIAS = 0.05
 """Smallest bias that is reported as a cause, as a share of the measurements."""
-KINDS = (
-    "the networks",
-    "the networks corrected by level and hour",
-    "the networks corrected by the errors and readings of the days before",
-    "the same hour of the day before",
-    "the same hour of the week before",
-)
-
-
-def kinds_of(settings: AdaptiveSettings) -> list[int]:
-    """Kind of each expert, `k`."""
-    slow = [0] * len(settings.networks.groups)
-    fast = [1 if each.terms in ("level", "calendar") else 2 for each in settings.fast.corrections]
-    return [*slow, *fast, 3, 4]
-
-
-@cache
-def _membership(settings: AdaptiveSettings) -> Float64Array:
-    """1 where an expert is of a kind, `k x kinds`."""
-    kinds = np.array(kinds_of(settings))
-    members: Float64Array = np.equal(kinds[:, None], np.arange(len(KINDS))).astype(np.float64)
-    return members
 
 
 def shifts_of_trust(state: LearnerState) -> tuple[LearnerState, list[TrustShift]]:
     """The state with the kinds of experts that lead now, and an event for each that is new."""
-    weights = state.past[-1].weights @ _membership(state.frame.settings)
+    weights = state.past[-1].weights @ state.frame.membership
     places = np.arange(len(weights))
     before, best = state.progress.leader, weights.argmax(axis=1)
     moved = weights[places, best] > weights[places, before] + MARGIN

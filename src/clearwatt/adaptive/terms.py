@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows, places_of
 from clearwatt.adaptive.view import FAR
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.arrays import Float32Array, Float64Array, nan_array
 from clearwatt.clock import DAYS_PER_WEEK, Clock, Steps
 
 HARMONICS = 2
@@ -64,23 +65,22 @@ def lags_of(
         known: Last step known, of all forecasts or of each. A step too far ahead for its lag to be
             known looks back by another period; None: every lag is known.
     """
-    found = []
-    for period in (clock.same_hour, clock.same_weekday):
-        ahead = 1 if known is None else np.maximum(1, -(-(at - known) // period))
-        places, there = places_of(at - period * ahead, recent.at)
-        part = np.full((2, len(at), recent.slow.shape[1]), np.nan)
-        held = places[there]
-        measured = limits.limit_outliers(recent.measured[held])
-        part[0, there], part[1, there] = measured, measured - recent.slow[held]
-        found.append(part)
-    both = np.stack(found, axis=3)
-    return Lags(both[0], both[1])
+    periods = np.array([[clock.same_hour], [clock.same_weekday]])
+    ahead = 1 if known is None else np.maximum(1, -(-(at - known) // periods))
+    places, there = places_of(at - periods * ahead, recent.at)
+    measured = nan_array(PERSISTENCES, len(at), recent.slow.shape[1])
+    errors = measured.copy()
+    held = places[there]
+    measured[there] = limits.limit_outliers(recent.measured[held])
+    errors[there] = measured[there] - recent.slow[held]
+    return Lags(measured.transpose(1, 2, 0), errors.transpose(1, 2, 0))
 
 
 def lag_inputs(persistences: Float64Array) -> Float32Array:
     """Past measurements, of any shape, as networks see them; 0, the mean, where there is none."""
-    limited = np.clip(persistences, -FAR, FAR)
-    return np.where(np.isnan(limited), 0.0, limited).astype(np.float32)
+    limited = np.minimum(np.maximum(persistences, -FAR), FAR)
+    limited[np.isnan(limited)] = 0.0
+    return limited.astype(np.float32)
 
 
 def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64Array:
@@ -92,7 +92,7 @@ def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64
     terms = np.empty((*slow.shape, TERMS))
     terms[..., 0] = 1.0
     terms[..., 1] = slow
-    terms[..., _WAVES[0] : _WAVES[-1] + 1] = waves(at, clock)[:, None]
+    terms[..., _WAVES[0] : _WAVES[-1] + 1] = waves(clock)[at % (DAYS_PER_WEEK * clock.day), None]
     terms[..., _ERRORS[0] : _ERRORS[-1] + 1] = lags.errors
     terms[..., _LAGS[0] :] = lags.persistences - slow[:, :, None]
     tail = terms[..., _ERRORS[0] :]
@@ -100,9 +100,10 @@ def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64
     return terms
 
 
-def waves(at: Steps, clock: Clock) -> Float64Array:
-    """Day and week as points on circles, whatever hour or weekday step 0 is, `n x 6`."""
+@cache
+def waves(clock: Clock) -> Float64Array:
+    """Each step of a week as points on circles, whatever hour or weekday step 0 is, `n x 6`."""
+    at, week = np.arange(DAYS_PER_WEEK * clock.day), DAYS_PER_WEEK * clock.day
     day = 2 * np.pi * (at % clock.day) / clock.day
-    week = DAYS_PER_WEEK * clock.day
-    angles = [day * wave for wave in range(1, HARMONICS + 1)] + [2 * np.pi * (at % week) / week]
+    angles = [day * wave for wave in range(1, HARMONICS + 1)] + [2 * np.pi * at / week]
     return np.stack([turn(angle) for angle in angles for turn in (np.sin, np.cos)], axis=1)

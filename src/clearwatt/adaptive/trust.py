@@ -104,11 +104,10 @@ def least_on_simplex(matrices: Float64Array, start: Float64Array) -> Float64Arra
     weights /= weights.sum(axis=1, keepdims=True)
     rate = 2 / np.abs(matrices).max(axis=(1, 2))
     scaled = matrices * -rate[:, None, None]
-    column = weights[:, :, None]
+    column, gain = weights[:, :, None], np.empty((*weights.shape, 1))
     for _ in range(ITERATIONS):
         # Weights sum to 1, so a gain lies within 2 of 0 and its exponential cannot overflow.
-        gain = scaled @ column
-        column = column * np.exp(gain, out=gain)
+        np.matmul(scaled, column, out=gain)
+        column *= np.exp(gain, out=gain)
         column /= np.add.reduce(column, axis=1, keepdims=True)
-    solved: Float64Array = column[:, :, 0]
-    return solved
+    return weights

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.adaptive.recent import RecentRows, places_of
-from clearwatt.arrays import Float64Array, Int64Array
+from clearwatt.arrays import Float64Array, Int64Array, nan_array
 from clearwatt.clock import Steps
 
 
@@ -38,7 +38,7 @@ class UnlearnedForecasts(NamedTuple):
         rows, entities = terms.shape[:2]
         return UnlearnedForecasts(
             np.concatenate([self.at, np.repeat(at, entities)]),
-            np.concatenate([self.place, np.tile(np.arange(entities), rows)]),
+            np.concatenate([self.place, np.arange(rows * entities) % entities]),
             np.concatenate([self.terms, terms.reshape(-1, terms.shape[2])]),
             np.concatenate([self.experts, experts.reshape(-1, experts.shape[2])]),
         )
@@ -47,8 +47,8 @@ class UnlearnedForecasts(NamedTuple):
         """Terms, `n x e x p`, and experts, `n x e x k`, of steps; NaN where there are none."""
         rows, own = places_of(self.at, at)
         cells = rows[own], self.place[own]
-        terms = np.full((len(at), entities, self.terms.shape[1]), np.nan)
-        experts = np.full((len(at), entities, self.experts.shape[1]), np.nan)
+        terms = nan_array(len(at), entities, self.terms.shape[1])
+        experts = nan_array(len(at), entities, self.experts.shape[1])
         terms[cells], experts[cells] = self.terms[own], self.experts[own]
         return terms, experts
 

@@ -90,22 +90,24 @@ class View:
         """How many steps back a row's view goes."""
         return max(self.windows, default=1) - 1
 
-    def see(self, x: Float64Array, at: Steps) -> npt.NDArray[np.float32]:
-        """View of rows `n x d`; means at the first rows use only the rows given."""
-        scaled = self.scale.apply(self._columns(x, at))
-        return np.clip(scaled, -FAR, FAR)
+    def see(self, x: Float64Array, at: Steps, *, first: int = 0) -> npt.NDArray[np.float32]:
+        """View of rows `n x d` from a first one on; means use only the rows given."""
+        scaled = self.scale.apply(self._columns(x, at, first))
+        np.maximum(scaled, -FAR, out=scaled)
+        return np.minimum(scaled, FAR, out=scaled)
 
-    def _columns(self, x: Float64Array, at: Steps) -> Float64Array:
+    def _columns(self, x: Float64Array, at: Steps, first: int = 0) -> Float64Array:
+        weather, rows = x[:, self.weather], x[first:]
         if self.time_of_day:
-            x = x.copy()
-            x[:, self.time_of_day[:2]] = _time_of_day(x[:, self.time_of_day])
-        weather = x[:, self.weather]
-        sums = np.concatenate([np.zeros((1, weather.shape[1])), np.cumsum(weather, axis=0)])
-        ends = np.arange(1, len(x) + 1)
-        parts = [x[:, self.kept]]
+            rows = rows.copy()
+            rows[:, self.time_of_day[:2]] = _time_of_day(rows[:, self.time_of_day])
+        sums = np.zeros((len(x) + 1, weather.shape[1]))
+        np.cumsum(weather, axis=0, out=sums[1:])
+        ends, now = np.arange(first + 1, len(x) + 1), weather[first:]
+        parts = [rows[:, self.kept]]
         for window in self.windows:
-            starts = np.searchsorted(at, at - window, side="right")
-            parts.append((sums[ends] - sums[starts]) / (ends - starts)[:, None] - weather)
+            starts = np.searchsorted(at, at[first:] - window, side="right")
+            parts.append((sums[first + 1 :] - sums[starts]) / (ends - starts)[:, None] - now)
         return np.concatenate(parts, axis=1)
 
 
@@ -114,10 +116,8 @@ def _time_of_day(x: Float64Array) -> Float64Array:
     sine, cosine, *minute = x.T
     # Rounding must not turn the full hour into the end of the hour.
     past = np.mod(np.arctan2(*minute) + ROUNDING, 2 * np.pi) / HOURS_PER_DAY
-    turned = [
-        sine * np.cos(past) + cosine * np.sin(past),
-        cosine * np.cos(past) - sine * np.sin(past),
-    ]
+    along, across = np.cos(past), np.sin(past)
+    turned = [sine * along + cosine * across, cosine * along - sine * across]
     return np.stack(turned, axis=1)
 
 
