@@ -21,7 +21,6 @@ def test_scores_look_at_three_days_after_updates_and_drifts():
     assert found.after_updates.coverage_90 == pytest.approx(5 / 6)
     assert found.least_after_update == pytest.approx(2 / 3)
     assert found.after_drifts.coverage_90 == pytest.approx(2 / 3)
-    assert IntervalScores.from_dict(found.to_dict()) == found
 
 
 def test_what_was_never_measured_has_no_score():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,19 +38,6 @@ class IntervalScores:
     after_updates: QuantileScores | None
     after_drifts: QuantileScores | None
     least_after_update: float | None
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> IntervalScores:
-        """The opposite of `to_dict`."""
-        parts = {
-            name: None if values[name] is None else QuantileScores(**values[name])
-            for name in ("overall", "after_updates", "after_drifts")
-        }
-        return cls(**parts, least_after_update=values["least_after_update"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The scores as plain values."""
-        return asdict(self)
 
 
 def score_intervals(

@@ -74,8 +74,7 @@ def test_a_forecast_names_its_versions_weather_and_time(plant, forecaster):
     assert forecast.weather == (NOW - 6 * HOUR, NOW - HOUR)
     assert forecast.issued_at == NOW + 7.5
     assert forecast.unit == "kW"
-    step = next(forecast.steps())
-    assert step == (NOW, float(forecast.values[0]), "model")
+    assert (forecast.times[0], forecast.sources[0]) == (NOW, Source.MODEL)
 
 
 def test_the_order_asked_for_is_kept_and_repeats_are_allowed(plant, forecaster):
@@ -180,8 +179,8 @@ def test_without_a_model_a_fallback_answers(plant, forecaster):
 
 def test_without_anything_the_answer_says_so(plant, forecaster):
     (forecast,) = ask(forecaster, "e0")
-    assert {step.value for step in forecast.steps()} == {None}
-    assert {step.source for step in forecast.steps()} == {"none"}
+    assert np.isnan(forecast.values).all()
+    assert set(forecast.sources) == {Source.NONE}
     assert [missing.cause for missing in forecast.missing] == ["model", "readings"]
 
 

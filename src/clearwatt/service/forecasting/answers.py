@@ -29,14 +29,6 @@ LevelQuantiles = Mapping[float, Float64Array]
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
 
-class ForecastStep(NamedTuple):
-    """One step of a forecast; ``value`` is None if even the fallback has none."""
-
-    time: int
-    value: float | None
-    source: str
-
-
 class Missing(NamedTuple):
     """Why the model (or the fallback) has no value, and for which times.
 
@@ -72,13 +64,6 @@ class EntityForecast:
     missing: tuple[Missing, ...] = ()
     levels: tuple[float, ...] = ()
     quantiles: npt.NDArray[np.float32] | None = None
-
-    def steps(self) -> Iterator[ForecastStep]:
-        """The steps, one by one."""
-        labels = [source.label for source in Source]
-        rows = zip(self.times.tolist(), self.values.tolist(), self.sources.tolist(), strict=True)
-        for moment, value, source in rows:
-            yield ForecastStep(moment, None if source == Source.NONE else value, labels[source])
 
     @property
     def vintage(self) -> Vintage:

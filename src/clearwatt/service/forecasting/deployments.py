@@ -57,11 +57,6 @@ class Deployments:
         if current is not None and current.generation != generation:
             self._load(zone)
 
-    def refresh(self) -> None:
-        """Reload every zone in use."""
-        for zone in list(self._current):
-            self._load(zone)
-
     def _load(self, zone: str, *, unless_done: bool = False) -> None:
         with self._lock(zone):
             if unless_done and time.monotonic() <= self._due.get(zone, 0.0):

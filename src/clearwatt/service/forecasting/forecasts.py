@@ -84,10 +84,6 @@ class ForecastService:
         """Put the committed models of a zone into service, unless they are already."""
         self._deployments.reload(zone, generation=generation)
 
-    def refresh(self) -> None:
-        """Reload every requested zone, such as after an outage of the learner."""
-        self._deployments.refresh()
-
     def forget_weather(self, zone: str) -> None:
         """Delete the cached inputs of a zone, because its weather changed."""
         self._coverage.forget(zone)

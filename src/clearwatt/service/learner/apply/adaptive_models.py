@@ -35,7 +35,7 @@ from clearwatt.service.learner.apply.zone_models import (
     WarmUpSamples,
     ZoneModels,
 )
-from clearwatt.service.settings import ForecasterName, ZoneSettings
+from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ComponentStatus
 from clearwatt.service.times import Times
 from clearwatt.service.times import text as written
@@ -54,8 +54,6 @@ class AdaptiveModels(ZoneModels):
     at the end of a period of the forecaster's schedule, because the result then does not depend on
     how rows arrived.
     """
-
-    kind: ForecasterName = "adaptive"
 
     def __init__(
         self, forecaster: AdaptiveForecaster, step: int, progress: AdaptiveProgress

@@ -43,7 +43,7 @@ from clearwatt.service.learner.apply.zone_models import (
     WarmUpSamples,
     ZoneModels,
 )
-from clearwatt.service.settings import ForecasterName, ZoneSettings
+from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ComponentStatus
 from clearwatt.service.times import Times
 from clearwatt.training.streams import Stream
@@ -65,8 +65,6 @@ class ClearModels(ZoneModels):
         instance: The models.
         row_times: Times (n) of its rows.
     """
-
-    kind: ForecasterName = "clear"
 
     def __init__(self, zone: ClearZone, instance: Instance, row_times: Times) -> None:
         self.zone, self.instance, self.row_times = zone, instance, row_times

@@ -49,7 +49,6 @@ class CommandContext:
     """A command with the zone it applies to."""
 
     command: Command
-    seq: int
     state: ZoneState
     builder: OutcomeBuilder
     store: Store
@@ -85,7 +84,7 @@ def apply_command(
     command: Command, seq: int, state: ZoneState, builder: OutcomeBuilder, store: Store
 ) -> Stream[None]:
     """Run a command; if it fails, its event has the reason."""
-    context = CommandContext(command, seq, state, builder, store)
+    context = CommandContext(command, state, builder, store)
     try:
         if command.entity is not None and command.entity not in state.entities:
             raise DataError(f"zone {state.zone.id} has no entity {command.entity!r}")

@@ -11,7 +11,7 @@ from clearwatt.arrays import BoolArray, Float32Array, Float64Array
 from clearwatt.files import Saved
 from clearwatt.packing import Packed
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
-from clearwatt.service.settings import ForecasterName, ZoneSettings
+from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ComponentStatus
 from clearwatt.service.times import Times
 from clearwatt.strategies import ComponentName
@@ -134,8 +134,6 @@ class ModelSnapshot(NamedTuple):
 
 class ZoneModels(ABC):
     """The models of a zone's entities, which are columns in the order they joined."""
-
-    kind: ForecasterName
 
     @property
     @abstractmethod
