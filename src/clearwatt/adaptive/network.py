@@ -92,20 +92,19 @@ class DropoutPredictor(DenseNetwork):
         return (self._forward(params, x, noise) - target).square().mean(dim=2)
 
     def _forward(self, params: Params, x: Tensor, noise: Tensor | None) -> Tensor:
-        for position, chain in enumerate(self.chains[:-1]):
+        for chain, gains in zip(self.chains[:-1], self._gains(noise), strict=True):
             value = chain.forward(params, x).relu()
-            x = value if noise is None else self._drop(value.clone(), noise, position)
+            x = value if gains is None else drop(value.clone(), gains)
         return self.chains[-1].forward(params, x)
 
     def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
         """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
         x, target, coefficients, noise = batch
         values: list[Tensor] = []
-        for position, layer in enumerate(passes[:-1]):
+        gain = self._gain
+        for layer, gains in zip(passes[:-1], self._gains(noise), strict=True):
             x = layer.forward(x).relu_()
-            if noise is not None:
-                self._drop(x, noise, position)
-            values.append(x)
+            values.append(x if gains is None else drop(x, gains))
         losses, delta = weigh_errors(
             passes[-1].forward(x), target, coefficients, outputs=self.outputs
         )
@@ -114,7 +113,7 @@ class DropoutPredictor(DenseNetwork):
             delta = above.input_delta()
             # A value is above 0 where ReLU let it through and it was not dropped.
             torch.ops.aten.threshold_backward.grad_input(delta, value, 0, grad_input=delta)
-            layer.backward(delta if noise is None else delta.mul_(self._gain))
+            layer.backward(delta if noise is None else delta.mul_(gain))
         return losses
 
     @property
@@ -122,14 +121,21 @@ class DropoutPredictor(DenseNetwork):
         """By what the neurons that are left make up for those that are dropped."""
         return 1 / (1 - self.dropout)
 
-    def _drop(self, values: Tensor, gains: Tensor, position: int) -> Tensor:
-        """Multiply the values of a hidden layer by their gains, in place.
+    def _gains(self, noise: Tensor | None) -> Sequence[Tensor | None]:
+        """The gains of each hidden layer, `m x r x 1 x width`."""
+        if noise is None:
+            return [None] * self.layers
+        members, rows, _ = noise.shape
+        return noise.view(members, rows, self.layers, 1, self.width).unbind(2)
 
-        Args:
-            values: `m x b x width`.
-            gains: `m x r x noise_width`, each for `b / r` consecutive samples.
-            position: Of the hidden layer.
-        """
-        own = gains[..., position * self.width : (position + 1) * self.width]
-        values.view(*own.shape[:2], -1, self.width).mul_(own.unsqueeze(2))
-        return values
+
+def drop(values: Tensor, gains: Tensor) -> Tensor:
+    """Multiply the values of a hidden layer by their gains, in place.
+
+    Args:
+        values: `m x b x width`.
+        gains: `m x r x 1 x width`, each for `b / r` consecutive samples.
+    """
+    members, rows, _, width = gains.shape
+    values.view(members, rows, -1, width).mul_(gains)
+    return values
