@@ -43,9 +43,9 @@ def test_what_is_registered_here_is_known_at_once(store):
     added, created = registry.add_entities(people("a", "b"))
     assert (len(added), created) == (2, 2)
     assert registry.add_entities(people("b", "c"))[1] == 1
-    assert registry.entity("c").number == registry.roster.entities["c"].number >= 0
+    assert registry.entity("c").number == registry.snapshot.entities["c"].number >= 0
     assert [entity.id for entity in registry.zone_entities("north")] == ["a", "b", "c"]
-    assert registry.roster.numbers[registry.entity("b").number].id == "b"
+    assert registry.snapshot.numbers[registry.entity("b").number].id == "b"
 
 
 def test_what_another_process_registers_is_found_and_strangers_cost_little(store, monkeypatch):
@@ -80,4 +80,4 @@ def test_nothing_is_lost_when_many_register_at_once(store):
         thread.start()
     for thread in threads:
         thread.join()
-    assert registry.roster.entities.keys() == set(names)
+    assert registry.snapshot.entities.keys() == set(names)

@@ -44,7 +44,7 @@ class BufferErrors:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of a candidate with the deployed model; a side with too few samples is None."""
+    """Comparison of a candidate with the deployed model; a buffer with too few samples has None."""
 
     margin: float
     novel: BufferErrors | None
@@ -53,12 +53,12 @@ class Comparison:
     @property
     def refusal(self) -> str | None:
         """Why the candidate must not be deployed; None: it may."""
-        sides = {"novel": self.novel, "familiar": self.familiar}
+        buffers = {"novel": self.novel, "familiar": self.familiar}
         found = [
-            f"its mean error on {side.samples} held-back {name} samples is {side.candidate:.4g} "
-            f"against {side.reference:.4g} of the model in service"
-            for name, side in sides.items()
-            if side is not None and side.exceeds(self.margin)
+            f"its mean error on {own.samples} held-back {name} samples is {own.candidate:.4g} "
+            f"against {own.reference:.4g} of the model in service"
+            for name, own in buffers.items()
+            if own is not None and own.exceeds(self.margin)
         ]
         if not found:
             return None
@@ -110,11 +110,11 @@ class Gate:
 
         ``usual`` is the mean error of the deployed model at its deployment.
         """
-        sides = [
+        buffers = [
             _buffer_errors(before, after, self.held_back_mask(len(before)), usual=expected)
             for before, after, expected in zip(deployed, candidate, (0.0, usual), strict=True)
         ]
-        return Comparison(self.margin, *sides)
+        return Comparison(self.margin, *buffers)
 
 
 def _buffer_errors(
@@ -126,8 +126,8 @@ def _buffer_errors(
     return BufferErrors(int(held.sum()), before, after, usual)
 
 
-def _scaled(side: BufferErrors | None, factor: float) -> BufferErrors | None:
-    if side is None:
+def _scaled(own: BufferErrors | None, factor: float) -> BufferErrors | None:
+    if own is None:
         return None
-    errors = {name: getattr(side, name) * factor for name in ("deployed", "candidate", "usual")}
-    return replace(side, **errors)
+    errors = {name: getattr(own, name) * factor for name in ("deployed", "candidate", "usual")}
+    return replace(own, **errors)

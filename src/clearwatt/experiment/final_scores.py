@@ -78,8 +78,8 @@ def _model(finished: FinishedTrial, selection: TrialSelection) -> FinalModel:
     model = selection.model(finished)
     if model is None:
         raise StateError(
-            f"the models of {finished.trial.instance} for {finished.trial.entity} are gone; "
-            "start the run again to make them anew"
+            f"the models of {finished.trial.instance} for {finished.trial.entity} are missing; "
+            "start the run again to train them again"
         )
     return model
 

@@ -23,7 +23,7 @@ ADAPTIVE = "A"
 
 
 def _finite(value: object) -> object:
-    """None in place of a number that is not finite, which a mean cannot include."""
+    """The value; None if it is a number that is not finite, which a mean cannot include."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -20,7 +20,7 @@ class UnknownIdError(ClearwattError):
 
 
 @dataclass(frozen=True, slots=True)
-class Roster:
+class RegistrySnapshot:
     """All zones and entities at one moment; ``numbers`` maps an entity's number to it."""
 
     zones: Mapping[str, Zone]
@@ -31,49 +31,49 @@ class Roster:
 class Registry:
     """Registers zones and entities and caches them; an unknown id makes it read the store again.
 
-    The roster is replaced as a whole, so that readers need no lock.
+    The snapshot is replaced as a whole, so that readers need no lock.
     """
 
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
         self._lock = Lock()
-        self._roster: Roster | None = None
+        self._snapshot: RegistrySnapshot | None = None
         self._read_at = -float("inf")
 
     @property
-    def roster(self) -> Roster:
+    def snapshot(self) -> RegistrySnapshot:
         """The cached zones and entities."""
-        return self._roster or self.refresh()
+        return self._snapshot or self.refresh()
 
-    def refresh(self) -> Roster:
+    def refresh(self) -> RegistrySnapshot:
         """Read everything again."""
         with self._lock:
-            self._roster = _roster(self._store.zones(), self._store.entities())
+            self._snapshot = _build_snapshot(self._store.zones(), self._store.entities())
             self._read_at = self._clock()
-            return self._roster
+            return self._snapshot
 
     def zone(self, zone: str) -> Zone:
         """One zone by id, or UnknownIdError."""
-        found = self.roster.zones.get(zone) or self._read_again().zones.get(zone)
+        found = self.snapshot.zones.get(zone) or self._read_again().zones.get(zone)
         if found is None:
             raise UnknownIdError(f"zone {zone!r} is unknown; register it at POST /v1/zones")
         return found
 
     def entity(self, entity: str) -> RegisteredEntity:
         """One entity by id, or UnknownIdError."""
-        found = self.roster.entities.get(entity) or self._read_again().entities.get(entity)
+        found = self.snapshot.entities.get(entity) or self._read_again().entities.get(entity)
         if found is None:
             raise UnknownIdError(f"entity {entity!r} is unknown; register it at POST /v1/entities")
         return found
 
-    def find_all(self, entities: set[str]) -> Roster:
-        """The roster; the store is read again if one of these is not in it."""
-        roster = self.roster
-        return roster if entities <= roster.entities.keys() else self._read_again()
+    def find_all(self, entities: set[str]) -> RegistrySnapshot:
+        """The snapshot; the store is read again if one of these is not in it."""
+        snapshot = self.snapshot
+        return snapshot if entities <= snapshot.entities.keys() else self._read_again()
 
     def zone_entities(self, zone: str) -> list[RegisteredEntity]:
         """A zone's entities, by number."""
-        return [entity for entity in self.roster.entities.values() if entity.zone == zone]
+        return [entity for entity in self.snapshot.entities.values() if entity.zone == zone]
 
     def add_zone(self, zone: Zone) -> bool:
         """Register a zone; returns whether it is new."""
@@ -85,29 +85,31 @@ class Registry:
         self, entities: Sequence[RegisteredEntity]
     ) -> tuple[list[RegisteredEntity], int]:
         """Register entities; returns all of them as stored, and how many are new."""
-        before = self.roster.entities
+        before = self.snapshot.entities
         added = self._store.add_entities(entities)
         self._join([], added)
         return added, sum(entity.id not in before for entity in added)
 
     def _join(self, zones: Sequence[Zone], entities: Sequence[RegisteredEntity]) -> None:
-        known = self.roster
+        known = self.snapshot
         with self._lock:
-            known = self._roster or known
-            self._roster = _roster(
+            known = self._snapshot or known
+            self._snapshot = _build_snapshot(
                 [*known.zones.values(), *zones], [*known.entities.values(), *entities]
             )
 
-    def _read_again(self) -> Roster:
-        """The roster, read again at most once per `PAUSE`, to limit the load by unknown ids."""
-        if self._roster is not None and self._clock() - self._read_at < PAUSE:
-            return self._roster
+    def _read_again(self) -> RegistrySnapshot:
+        """The snapshot, read again at most once per `PAUSE`, to limit the load by unknown ids."""
+        if self._snapshot is not None and self._clock() - self._read_at < PAUSE:
+            return self._snapshot
         return self.refresh()
 
 
-def _roster(zones: Iterable[Zone], entities: Iterable[RegisteredEntity]) -> Roster:
+def _build_snapshot(
+    zones: Iterable[Zone], entities: Iterable[RegisteredEntity]
+) -> RegistrySnapshot:
     by_id = {entity.id: entity for entity in entities}
-    return Roster(
+    return RegistrySnapshot(
         zones={zone.id: zone for zone in zones},
         entities=by_id,
         numbers={entity.number: entity for entity in by_id.values()},

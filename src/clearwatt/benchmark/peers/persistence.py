@@ -10,7 +10,7 @@ from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 
 FURTHER = 14
-"""Days, or weeks, that are looked back through for a measurement before the mean stands in."""
+"""Days, or weeks, searched for a measurement; without one the mean is used."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from clearwatt.service.api.problems import MOST_DETAILS, RefusedItemsError, reas
 from clearwatt.service.api.schemas.base import Amount
 from clearwatt.service.api.schemas.measurements import MOST_READINGS, ReadingBatch
 from clearwatt.service.records import READING, Readings
-from clearwatt.service.registry import Roster
+from clearwatt.service.registry import RegistrySnapshot
 from clearwatt.service.times import EARLIEST, exact_seconds, text
 
 FUTURE = SECONDS_PER_DAY
@@ -46,7 +46,7 @@ class CheckedBatch:
     rejected: Mapping[str, str]
 
 
-def check_batch(batch: ReadingBatch, roster: Roster, *, now: float) -> CheckedBatch:
+def check_batch(batch: ReadingBatch, snapshot: RegistrySnapshot, *, now: float) -> CheckedBatch:
     """Separate the valid readings of a batch from the others.
 
     Raises:
@@ -54,9 +54,11 @@ def check_batch(batch: ReadingBatch, roster: Roster, *, now: float) -> CheckedBa
     """
     items = batch.measurements is not None
     columns, refused = (
-        _from_items(batch.measurements or []) if items else _from_series(batch.series or [], roster)
+        _from_items(batch.measurements or [])
+        if items
+        else _from_series(batch.series or [], snapshot)
     )
-    readings, reasons = _readings(columns, roster, now)
+    readings, reasons = _readings(columns, snapshot, now)
     rejected = {**refused, **{columns.places[at]: why for at, why in reasons.items()}}
     if rejected and batch.on_error == "reject":
         _refuse(rejected, len(columns.places) + len(refused))
@@ -94,10 +96,12 @@ def _from_items(items: Sequence[Any]) -> tuple[Columns, dict[str, str]]:
     return columns, refused
 
 
-def _from_series(series: Sequence[Any], roster: Roster) -> tuple[Columns, dict[str, str]]:
+def _from_series(
+    series: Sequence[Any], snapshot: RegistrySnapshot
+) -> tuple[Columns, dict[str, str]]:
     columns, refused = Columns(), {}
     for at, item in enumerate(series):
-        error = _series_error(item, roster, room=MOST_READINGS - len(columns.places))
+        error = _series_error(item, snapshot, room=MOST_READINGS - len(columns.places))
         if error is not None:
             refused[f"series.{at}"] = error
             continue
@@ -109,12 +113,12 @@ def _from_series(series: Sequence[Any], roster: Roster) -> tuple[Columns, dict[s
     return columns, refused
 
 
-def _series_error(item: object, roster: Roster, *, room: int) -> str | None:
+def _series_error(item: object, snapshot: RegistrySnapshot, *, room: int) -> str | None:
     wanted = {"entity", "times", "values"}
     if not isinstance(item, dict) or item.keys() != wanted:
         return _field_error(item, wanted)
     name, times, values = item["entity"], item["times"], item["values"]
-    if not isinstance(name, str) or name not in roster.entities:
+    if not isinstance(name, str) or name not in snapshot.entities:
         return _unknown_entity(name)
     if not isinstance(times, list) or not isinstance(values, list):
         return "times and values must be lists"
@@ -134,13 +138,13 @@ def _field_error(item: object, wanted: set[str]) -> str:
     return "; ".join(parts)
 
 
-def _readings(columns: Columns, roster: Roster, now: float) -> tuple[Readings, Reasons]:
+def _readings(columns: Columns, snapshot: RegistrySnapshot, now: float) -> tuple[Readings, Reasons]:
     reasons: Reasons = {}
     readings = np.zeros(len(columns.places), dtype=READING)
     values = _column(_VALUES, columns.values, reasons, "value")
     readings["value"] = np.array(values, dtype=np.float64)  # None becomes NaN
     readings["time"] = [time or 0 for time in _column(_TIMES, columns.times, reasons, "time")]
-    steps = _look_up(columns.entities, roster, readings["entity"], reasons)
+    steps = _look_up(columns.entities, snapshot, readings["entity"], reasons)
     _check_times(readings["time"], steps, now, reasons)
     taken = np.ones(len(readings), np.bool_)
     taken[list(reasons)] = False
@@ -160,17 +164,20 @@ def _column(adapter: TypeAdapter[Any], given: list[Any], reasons: Reasons, name:
 
 
 def _look_up(
-    given: Sequence[Any], roster: Roster, numbers: npt.NDArray[np.int32], reasons: Reasons
+    given: Sequence[Any],
+    snapshot: RegistrySnapshot,
+    numbers: npt.NDArray[np.int32],
+    reasons: Reasons,
 ) -> npt.NDArray[np.int64]:
     """Fill in the entities' numbers; returns the step of each reading's zone."""
     steps = np.ones(len(given), np.int64)
     known: dict[str, tuple[int, int]] = {}
     for at, name in enumerate(given):
-        if not isinstance(name, str) or (entity := roster.entities.get(name)) is None:
+        if not isinstance(name, str) or (entity := snapshot.entities.get(name)) is None:
             reasons.setdefault(at, _unknown_entity(name))
             continue
         if name not in known:
-            known[name] = entity.number, roster.zones[entity.zone].step
+            known[name] = entity.number, snapshot.zones[entity.zone].step
         numbers[at], steps[at] = known[name]
     return steps
 

@@ -123,7 +123,7 @@ def _content(app: AppContext, choice: Choice, before: int | None) -> dict[str, A
         "choice": choice,
         "groups": GROUPS,
         "tones": TONES,
-        "zones": sorted(app.registry.roster.zones),
+        "zones": sorted(app.registry.snapshot.zones),
         "older": older,
         "newest": None if before is None else urlencode(choice.form),
         "most": SHOWN,

@@ -61,7 +61,7 @@ def show_fleet(app: App, request: Request) -> HTMLResponse:
         "query": query,
         "found": found,
         "columns": [(each.name, *_sort_link(each, query)) for each in COLUMNS],
-        "zones": sorted(app.registry.roster.zones),
+        "zones": sorted(app.registry.snapshot.zones),
         "kinds": get_args(KindName),
         "states": get_args(FleetState),
         "pages": dict(_pages(query, found)),

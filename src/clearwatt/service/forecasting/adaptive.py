@@ -1,4 +1,4 @@
-"""What an adaptive zone forecasts with, put together from what the learner has published."""
+"""What an adaptive zone forecasts with, assembled from what the learner has published."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import RegisteredEntity, Zone
-from clearwatt.service.registry import Registry, Roster
+from clearwatt.service.registry import Registry, RegistrySnapshot
 from clearwatt.service.status import EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
 from clearwatt.service.views.accuracy import accuracy_warnings
@@ -97,7 +97,7 @@ class Overview:
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store, self._registry = store, registry
         self._lock = Lock()
-        self._roster: Roster | None = None
+        self._snapshot: RegistrySnapshot | None = None
         self._views: dict[str, tuple[_CacheKey, ZoneView]] = {}
 
     def zones(self, health: Health) -> list[ZoneView]:
@@ -111,26 +111,26 @@ class Overview:
         return [member for view in self.zones(health) for member in view.members]
 
     def _update(self, health: Health) -> None:
-        roster, positions = self._registry.roster, self._store.positions()
-        if roster is not self._roster:
-            self._views, self._roster = {}, roster
+        snapshot, positions = self._registry.snapshot, self._store.positions()
+        if snapshot is not self._snapshot:
+            self._views, self._snapshot = {}, snapshot
         keys = {
             zone: _CacheKey(positions.get(zone), health.degraded.get(zone), zone in health.updating)
-            for zone in roster.zones
+            for zone in snapshot.zones
         }
         cached = {zone: key for zone, (key, _) in self._views.items()}
         changed = [zone for zone, key in keys.items() if cached.get(zone) != key]
         if not changed:
             return
-        statuses, grouped = self._store.statuses(changed), _by_zone(roster, set(changed))
+        statuses, grouped = self._store.statuses(changed), _by_zone(snapshot, set(changed))
         for zone in changed:
-            view = view_of(roster.zones[zone], grouped[zone], statuses.get(zone), health=health)
+            view = view_of(snapshot.zones[zone], grouped[zone], statuses.get(zone), health=health)
             self._views[zone] = keys[zone], view
 
 
-def _by_zone(roster: Roster, zones: set[str]) -> dict[str, list[RegisteredEntity]]:
+def _by_zone(snapshot: RegistrySnapshot, zones: set[str]) -> dict[str, list[RegisteredEntity]]:
     grouped: dict[str, list[RegisteredEntity]] = {zone: [] for zone in zones}
-    for entity in roster.entities.values():
+    for entity in snapshot.entities.values():
         if entity.zone in zones:
             grouped[entity.zone].append(entity)
     return grouped

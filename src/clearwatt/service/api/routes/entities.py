@@ -49,7 +49,7 @@ def register_entities(app: App, new: OneOrMany, response: Response) -> Registere
 def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPage:
     """List entities by zone, kind, state or part of their name."""
     statuses = app.store.statuses(None if query.zone is None else [query.zone])
-    known = [entity for entity in app.registry.roster.entities.values() if _fits(entity, query)]
+    known = [entity for entity in app.registry.snapshot.entities.values() if _fits(entity, query)]
     pairs = [(entity, _status(entity, statuses)) for entity in known]
     pairs = [pair for pair in pairs if query.state in (None, _state(pair))]
     pairs.sort(key=lambda pair: pair[0].id)

@@ -49,8 +49,8 @@ def add_measurements(app: App, batch: ReadingBatch) -> BatchReceipt:
     Answered when they are on disk. With on_error "reject" (the default) one invalid item rejects
     the whole batch; with "skip" the valid ones are stored and the others reported.
     """
-    roster = app.registry.find_all(batch_entities(batch))
-    checked = check_batch(batch, roster, now=app.clock())
+    snapshot = app.registry.find_all(batch_entities(batch))
+    checked = check_batch(batch, snapshot, now=app.clock())
     receipt = Receipt(0, 0, 0)
     if len(checked.readings):
         receipt = app.store.add_readings(checked.readings, at=app.clock())

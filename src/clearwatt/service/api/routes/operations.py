@@ -58,17 +58,17 @@ def metrics(app: App) -> Response:
 @router.get("/v1/status", responses=error_responses())
 def status(app: App) -> StatusAnswer:
     """Status of the service and its zones."""
-    roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
+    snapshot, statuses, heads = app.registry.snapshot, app.store.statuses(), app.store.heads()
     states: Counter[str] = Counter(
         entity.state for status in statuses.values() for entity in status.entities.values()
     )
-    unseen = len(roster.entities) - states.total()
+    unseen = len(snapshot.entities) - states.total()
     return StatusAnswer(
         version=__version__,
         open=app.is_open,
         zones=[
             ZoneSummary.of(statuses.get(name) or ZoneStatus(name), heads.get(name, 0))
-            for name in sorted(roster.zones)
+            for name in sorted(snapshot.zones)
         ],
         entities=dict(states + Counter({"waiting": unseen})),
         counts=dict(app.store.counts()),

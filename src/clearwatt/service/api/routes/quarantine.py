@@ -24,7 +24,7 @@ def list_quarantine(app: App, query: Annotated[QuarantineQuery, Query()]) -> Qua
     """Quarantined readings with the reason, newest first."""
     number = None if query.entity is None else app.registry.entity(query.entity).number
     found = app.store.quarantine(entity=number, limit=query.limit, offset=query.offset)
-    numbers = app.registry.roster.numbers
+    numbers = app.registry.snapshot.numbers
     readings = [QuarantinedReading.of(each, numbers[each.entity].id) for each in found]
     more = query.offset + query.limit if len(found) == query.limit else None
     return QuarantinePage(readings=readings, next_offset=more)

@@ -37,9 +37,9 @@ def register_zone(app: App, new: NewZone, response: Response) -> ZoneAnswer:
 @router.get("/v1/zones", responses=error_responses())
 def list_zones(app: App) -> ZoneList:
     """All zones with their status."""
-    roster, statuses, heads = app.registry.roster, app.store.statuses(), app.store.heads()
-    counts = dict.fromkeys(roster.zones, 0)
-    for entity in roster.entities.values():
+    snapshot, statuses, heads = app.registry.snapshot, app.store.statuses(), app.store.heads()
+    counts = dict.fromkeys(snapshot.zones, 0)
+    for entity in snapshot.entities.values():
         counts[entity.zone] += 1
     return ZoneList(
         zones=[
@@ -49,7 +49,7 @@ def list_zones(app: App) -> ZoneList:
                 entities=counts[name],
                 journal=heads.get(name, 0),
             )
-            for name, zone in sorted(roster.zones.items())
+            for name, zone in sorted(snapshot.zones.items())
         ]
     )
 
@@ -71,7 +71,7 @@ def change_settings(
 
 def _zone(app: AppContext, new: NewZone) -> Zone:
     """The zone to register; settings not given stay, or come from the service's defaults."""
-    registered = app.registry.roster.zones.get(new.id)
+    registered = app.registry.snapshot.zones.get(new.id)
     basis = app.config.zone_defaults if registered is None else registered.settings
     settings = {**basis, **new.settings}
     ZoneSettings.read(settings)

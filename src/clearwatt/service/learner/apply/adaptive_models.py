@@ -267,7 +267,7 @@ class AdaptiveModels(ZoneModels):
         )
 
     def input_status(self) -> ComponentStatus:
-        """The threshold above which inputs are novel; they make no update due."""
+        """The threshold above which inputs are novel; novel inputs cause no update."""
         state, alpha = self.forecaster.state, self.forecaster.settings.novelty.alpha
         novel, rows = int(state.progress.novel_inputs.max()), int(state.progress.rows.max())
         return ComponentStatus(alpha * state.inputs.error, novel=novel, familiar=rows - novel)

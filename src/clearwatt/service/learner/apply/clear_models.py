@@ -189,7 +189,7 @@ class ClearModels(ZoneModels):
     def learn_late(
         self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
     ) -> Stream[LearningResult]:
-        """Learn beside the stream, with the errors of the current models."""
+        """Learn from readings of closed rows, judged by the current models."""
         instance, before = self.instance, self.instance.inputs.next_row
         changes: list[ModelChange] = []
         for start in range(0, len(late.times), self.rows_at_once):

@@ -77,7 +77,7 @@ class Intake:
         rows.put(self._columns[fits], self._times[fits], self._values[fits])
 
     def late_readings(self) -> LateReadings:
-        """Readings to learn beside the rows."""
+        """Readings of closed rows, which are learned separately."""
         rows = self.state.rows
         if rows is None:
             return LateReadings(self._columns[:0], self._times[:0], self._values[:0])

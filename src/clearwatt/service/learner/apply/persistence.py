@@ -14,8 +14,8 @@ def repeat_last_day(
 ) -> Float32Array:
     """The latest reading at the time of day of each time (n) that was known when it was forecast.
 
-    With a delay of up to a day it is the reading 24 h before; if that is missing 48 h before, and
-    so on up to a week.
+    With a delay of up to a day it is the reading 24 h before. If that is missing, it is the one
+    48 h before, and so on up to a week.
 
     Args:
         times: Times to forecast (n).
