@@ -69,7 +69,7 @@ def lock_file(file: IO[str]) -> bool:
     return True
 
 
-class Saved(NamedTuple):
+class SavedState(NamedTuple):
     """Plain values (as in JSON) and tensors of a state, and its folder."""
 
     values: dict[str, Any]
@@ -117,7 +117,7 @@ def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> st
     return digest.hexdigest()
 
 
-def load_state(path: str | os.PathLike[str]) -> Saved:
+def load_state(path: str | os.PathLike[str]) -> SavedState:
     """Read a state; raises a StateError if it is missing, damaged or of another version."""
     from safetensors.torch import load as parse_tensors
 
@@ -135,7 +135,7 @@ def load_state(path: str | os.PathLike[str]) -> Saved:
         raise _damage_error(folder, f"{name} cannot be read ({error.strerror})") from error
     if hashlib.sha256(content).hexdigest() != digest:
         raise _damage_error(folder, f"{name} is truncated or altered (its checksum differs)")
-    return Saved(manifest["values"], parse_tensors(content), folder)
+    return SavedState(manifest["values"], parse_tensors(content), folder)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

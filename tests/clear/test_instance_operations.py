@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clearwatt.clear.gate import Gate
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.saving import pack_instance
-from clearwatt.files import Saved
+from clearwatt.files import SavedState
 from clearwatt.strategies import GenerativeReplay, OnlineEWC, RecentReplay, Strategy
 from clearwatt.testing.scenario import WARM_UP, models, scenario, start
 from clearwatt.training.fleet import Training
@@ -90,7 +90,7 @@ class OperationSequence:
         """Stop, and start again from what was saved."""
         values, tensors = pack_instance(self.instance)
         copies = {name: tensor.clone() for name, tensor in tensors.items()}
-        self.instance = Instance.from_saved(Saved(deepcopy(values), copies, folder))
+        self.instance = Instance.from_saved(SavedState(deepcopy(values), copies, folder))
 
 
 def run(strategy: Strategy, cuts: set[int], stops: set[int]) -> Instance:

@@ -22,7 +22,7 @@ from clearwatt.clear.saving import pack_instance, without_seconds
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.clock import Steps
 from clearwatt.errors import StateError
-from clearwatt.files import Saved, digest_of
+from clearwatt.files import SavedState, digest_of
 from clearwatt.forecaster import Change, Deployed, Forecast, Forecaster, Name, Version
 from clearwatt.packing import Packed, Values, pack, tensors_below, unpack, with_prefix
 from clearwatt.strategies import ComponentName
@@ -322,7 +322,7 @@ class ClearForecaster(Forecaster):
         values, tensors = packed
         if not {"instance", "book", "approval"} <= values.keys():
             raise StateError("the state holds no CLeaR forecaster; load one that was saved as such")
-        saved = Saved(values["instance"], tensors_below(tensors, "instance."), Path())
+        saved = SavedState(values["instance"], tensors_below(tensors, "instance."), Path())
         book = unpack(Bookkeeping, values["book"], tensors_below(tensors, "book."))
         forecaster = cls(Instance.from_saved(saved), book)
         for part, approval in zip(forecaster._parts, values["approval"], strict=True):

@@ -41,7 +41,7 @@ from clearwatt.clear.rollback import Rollback
 from clearwatt.clear.saving import pack_instance, restore_instance, unpack_origin, without_seconds
 from clearwatt.clear.synchronous import Pair, run_pairs
 from clearwatt.errors import ClearwattError, DataError, StateError
-from clearwatt.files import Saved, digest_of, load_state, save_state
+from clearwatt.files import SavedState, digest_of, load_state, save_state
 from clearwatt.forecaster import Name
 from clearwatt.packing import Packed
 from clearwatt.strategies import Strategy
@@ -340,7 +340,7 @@ class Instance:
     @classmethod
     def from_saved(
         cls,
-        saved: Saved,
+        saved: SavedState,
         *,
         strategy: Strategy | None = None,
         autoencoder: Network | None = None,

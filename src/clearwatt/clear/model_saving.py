@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 
 from clearwatt.clear.component import Component, Model, ModelVersion
 from clearwatt.errors import ConfigurationError, StateError
-from clearwatt.files import Saved
+from clearwatt.files import SavedState
 from clearwatt.packing import Packed, Tensors, Values, pack, tensors_below, unpack
 from clearwatt.strategies import State
 from clearwatt.training.networks import (
@@ -61,7 +61,7 @@ def pack_version(model: Component | ModelVersion) -> Packed:
     return pack(VersionState.of(model))
 
 
-def unpack_version(saved: Saved, component: Component) -> ModelVersion:
+def unpack_version(saved: SavedState, component: Component) -> ModelVersion:
     """The version that `pack_version` packed, for `Component.activate` of its component."""
     try:
         if saved.values["network"] != pack_network(component.network):

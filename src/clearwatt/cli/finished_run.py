@@ -148,7 +148,7 @@ class _NoExecutor:
         if items:
             raise StateError(
                 f"{len(items)} trained models of the run are missing or damaged; run 'clearwatt "
-                "experiment run' with the same options again to make them anew"
+                "experiment run' with the same options again to train them"
             )
         yield from ()
 

@@ -22,7 +22,7 @@ from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import StateError
 from clearwatt.estimators.availability import AfterWarmUp
 from clearwatt.estimators.stream_regressor import StreamRegressor, quantile_levels
-from clearwatt.files import Saved, load_state
+from clearwatt.files import SavedState, load_state
 from clearwatt.intervals import PowerLimits, checked_limits
 from clearwatt.packing import tensors_below
 from clearwatt.strategies import RecentReplay, Strategy, strategy_by_name
@@ -339,7 +339,7 @@ class ClearRegressor(StreamRegressor):
         }
 
 
-def _calibration_of(saved: Saved) -> InstanceCalibration | None:
+def _calibration_of(saved: SavedState) -> InstanceCalibration | None:
     """The intervals of a saved model; None if it was saved before there were any."""
     values = saved.values["extra"].get("calibration")
     if values is None:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from torch import Tensor
 
 from clearwatt.errors import StateError
-from clearwatt.files import Saved, load_state, save_state
+from clearwatt.files import SavedState, load_state, save_state
 from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import StoreFullError
 
@@ -57,7 +57,7 @@ class ModelFiles:
             _sync(folder, folder.parent)
         return path
 
-    def read(self, path: str) -> Saved:
+    def read(self, path: str) -> SavedState:
         """Read a version by its path; StateError if a file is missing or damaged."""
         return load_state(self._below(path))
 

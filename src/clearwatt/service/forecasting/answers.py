@@ -29,7 +29,7 @@ LevelQuantiles = Mapping[float, Float64Array]
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
 
-class Missing(NamedTuple):
+class MissingValues(NamedTuple):
     """Why the model (or the fallback) has no value, and for which times.
 
     ``start`` and ``end`` are the first and the last step concerned.
@@ -61,7 +61,7 @@ class EntityForecast:
     encoder: str | None = None
     predictor: str | None = None
     weather: tuple[int, int] | None = None
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingValues, ...] = ()
     levels: tuple[float, ...] = ()
     quantiles: npt.NDArray[np.float32] | None = None
 
@@ -166,7 +166,7 @@ class ZoneRequest:
         store: Store,
         entity: RegisteredEntity,
         scaled: Float64Array | None,
-        gaps: tuple[Missing, ...],
+        gaps: tuple[MissingValues, ...],
     ) -> EntityForecast:
         missing, values = self._model_values(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
@@ -177,7 +177,7 @@ class ZoneRequest:
             values[~modelled], sources[~modelled] = instead.values, instead.sources
             if instead.reason:
                 lost = self.times[sources == Source.NONE]
-                missing += (Missing("readings", instead.reason, int(lost[0]), int(lost[-1])),)
+                missing += (MissingValues("readings", instead.reason, int(lost[0]), int(lost[-1])),)
         return EntityForecast(
             entity=entity.id,
             zone=self.zone.id,
@@ -194,13 +194,13 @@ class ZoneRequest:
         )
 
     def _model_values(
-        self, entity: RegisteredEntity, scaled: Float64Array | None, gaps: tuple[Missing, ...]
-    ) -> tuple[tuple[Missing, ...], Float64Array]:
+        self, entity: RegisteredEntity, scaled: Float64Array | None, gaps: tuple[MissingValues, ...]
+    ) -> tuple[tuple[MissingValues, ...], Float64Array]:
         """The gaps, and the model's values in the unit of power, NaN where it has none."""
         ends = int(self.times[0]), int(self.times[-1])
         if scaled is None or self.inputs is None or self.deployed.scaling is None:
             reason = self.deployed.reason_without_model(entity.id)
-            return (Missing("model", reason, *ends),), np.full(len(self.times), np.nan)
+            return (MissingValues("model", reason, *ends),), np.full(len(self.times), np.nan)
         size = self.deployed.scaling.power[entity.id]
         absurd = self.inputs.complete & ~(np.abs(scaled) <= NONSENSE)
         if absurd.any():
@@ -209,7 +209,7 @@ class ZoneRequest:
                 f"{versions and versions.predictor} gave values that are not finite or beyond "
                 f"{NONSENSE:g} x {size:g} {entity.unit}; activate an earlier version"
             )
-            gaps += (Missing("nonsense", reason, int(times[0]), int(times[-1])),)
+            gaps += (MissingValues("nonsense", reason, int(times[0]), int(times[-1])),)
         return gaps, np.where(absurd, np.nan, scaled * size)
 
     def _weather(self, modelled: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
@@ -224,7 +224,7 @@ def _clip_to_band(scaled: Float64Array, low: Float64Array, high: Float64Array) -
     return np.where(np.abs(scaled) <= NONSENSE, np.clip(scaled, low, high), scaled)
 
 
-def _weather_gaps(zone: Zone, inputs: Inputs) -> Iterator[Missing]:
+def _weather_gaps(zone: Zone, inputs: Inputs) -> Iterator[MissingValues]:
     """Each run of times without complete weather, and which variables are missing."""
     absent = np.isnan(inputs.x[:, : len(zone.variables)])
     open_steps = np.flatnonzero(~inputs.complete)
@@ -236,4 +236,4 @@ def _weather_gaps(zone: Zone, inputs: Inputs) -> Iterator[Missing]:
         what = "weather" if len(lacking) == len(zone.variables) else ", ".join(lacking)
         remedy = inputs.trouble or "send a weather forecast that covers it"
         reason = f"no {what} for zone {zone.id} from {text(start)} to {text(end)}; {remedy}"
-        yield Missing("weather", reason, start, end)
+        yield MissingValues("weather", reason, start, end)

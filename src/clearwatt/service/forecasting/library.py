@@ -12,7 +12,7 @@ from clearwatt.adaptive.publication import unpack_networks
 from clearwatt.clear.component import Model
 from clearwatt.clear.model_saving import unpack_model
 from clearwatt.errors import ClearwattError, StateError
-from clearwatt.files import Saved
+from clearwatt.files import SavedState
 from clearwatt.service.records import ServiceEvent, StoredVersion
 from clearwatt.service.store import Store
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 class Files(Protocol):
     """Reads version files; see `clearwatt.service.files.ModelFiles`."""
 
-    def read(self, path: str) -> Saved:
+    def read(self, path: str) -> SavedState:
         """Read a version; StateError if it is damaged."""
 
 
@@ -51,7 +51,7 @@ class Library:
         """Like `find`, for the networks of an adaptive forecaster."""
         return self._find(version, lambda saved: unpack_networks(saved.values, saved.tensors))
 
-    def _find(self, version: str, unpack: Callable[[Saved], T]) -> tuple[str, T]:
+    def _find(self, version: str, unpack: Callable[[SavedState], T]) -> tuple[str, T]:
         wanted = self._store.version(version)
         if wanted is None:
             raise StateError(f"version {version} is not known; restore the store from a backup")
@@ -67,7 +67,7 @@ class Library:
         self._report(damaged, None)
         raise StateError(f"{version} is damaged and no earlier version can be read")
 
-    def _read(self, version: StoredVersion, unpack: Callable[[Saved], T]) -> T:
+    def _read(self, version: StoredVersion, unpack: Callable[[SavedState], T]) -> T:
         saved = self._files.read(version.path)
         try:
             return unpack(saved)
@@ -107,5 +107,5 @@ class Library:
                 _log.warning("damage not recorded", extra={"reason": str(error)})
 
 
-def _unpack_model(saved: Saved) -> Model:
+def _unpack_model(saved: SavedState) -> Model:
     return unpack_model(saved.values, saved.tensors, None)

@@ -16,7 +16,7 @@ from clearwatt.adaptive.forecaster import EndedPeriod
 from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
 from clearwatt.arrays import BoolArray
 from clearwatt.clock import Steps, steps_per_day
-from clearwatt.files import Saved, load_state, save_state
+from clearwatt.files import SavedState, load_state, save_state
 from clearwatt.forecaster import Change
 from clearwatt.packing import Packed, pack, tensors_below, to_bytes, unpack, with_prefix
 from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, PendingRows
@@ -221,7 +221,7 @@ class AdaptiveModels(ZoneModels):
         """The networks in service, as versions."""
         return [self._version(version, units) for version in self.forecaster.versions]
 
-    def activate(self, key: str, saved: Saved, intervals: ZoneIntervals) -> None:
+    def activate(self, key: str, saved: SavedState, intervals: ZoneIntervals) -> None:
         """Put stored networks into service; intervals follow their errors from then on."""
         self.forecaster.activate(unpack_networks(saved.values, saved.tensors))
         self._count_change()

@@ -22,7 +22,7 @@ from clearwatt.clear.model_saving import pack_version, unpack_version
 from clearwatt.clear.promotion import ModelVersion
 from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.errors import DataError
-from clearwatt.files import Saved
+from clearwatt.files import SavedState
 from clearwatt.service.learner.apply.clear_training import (
     train_first_models,
     train_one_by_one,
@@ -226,7 +226,7 @@ class ClearModels(ZoneModels):
         """The models in service, as versions."""
         return [self._version(part, part, units) for part in self.components]
 
-    def activate(self, key: str, saved: Saved, intervals: ZoneIntervals) -> None:
+    def activate(self, key: str, saved: SavedState, intervals: ZoneIntervals) -> None:
         """Put a stored version of a component into service."""
         component = self._component(key)
         model = unpack_version(saved, component)

@@ -31,7 +31,7 @@ class OutcomeBuilder:
         self.verdicts: list[Verdict] = []
 
     def build(self) -> Outcome:
-        """The outcome to commit; the collection starts anew."""
+        """The outcome to commit; the next one starts empty."""
         state = self.state
         outcome = Outcome(
             status=zone_status(state),

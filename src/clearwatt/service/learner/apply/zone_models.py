@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
-from clearwatt.files import Saved
+from clearwatt.files import SavedState
 from clearwatt.packing import Packed
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.settings import ZoneSettings
@@ -188,7 +188,7 @@ class ZoneModels(ABC):
         """The models in service, as versions."""
 
     @abstractmethod
-    def activate(self, key: str, saved: Saved, intervals: ZoneIntervals) -> None:
+    def activate(self, key: str, saved: SavedState, intervals: ZoneIntervals) -> None:
         """Put a stored version of a component into service."""
 
     @abstractmethod

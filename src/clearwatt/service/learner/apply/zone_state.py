@@ -14,7 +14,7 @@ import torch
 from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Scaling
 from clearwatt.data.schema import Entity, Kind
-from clearwatt.files import Saved, load_state, save_state
+from clearwatt.files import SavedState, load_state, save_state
 from clearwatt.packing import tensors_below
 from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
 from clearwatt.service.learner.apply.clear_models import ClearModels, ClearZone
@@ -177,7 +177,7 @@ class ZoneState:
             state.models = AdaptiveModels.load(folder, step=zone.step)
         return state
 
-    def _restore(self, saved: Saved) -> None:
+    def _restore(self, saved: SavedState) -> None:
         values, tensors = saved.values, saved.tensors
         self.position, self.generation = values["position"], values["generation"]
         self.settings = ZoneSettings.read(values["settings"])
