@@ -60,11 +60,23 @@ def test_nothing_said_at_or_after_a_swap_depends_on_what_is_not_known_then(strea
         np.testing.assert_array_equal(said[: step + 1], again[: step + 1])
 
 
-def test_without_a_swap_quantiles_are_those_of_a_calibrator_that_lags(stream):
-    forecasts, y = (each[30 * DAY :] for each in stream)
-    said = replay_quantiles(calibrator(stream), forecasts, y, at=AT[30 * DAY :], swaps=[])
-    wanted = calibrator(stream).observe(forecasts, y, AT[30 * DAY :], levels=LEVELS)
-    np.testing.assert_array_equal(said, wanted)
+def day_by_day(calibrator, forecasts, y, at):
+    """Quantiles of each day by a calibrator that has learned all days before the last one."""
+    quantiles, learned = [], 0
+    for day in np.unique(at // DAY):
+        known = int(np.searchsorted(at, (day - 1) * DAY))
+        calibrator.observe(forecasts[learned:known], y[learned:known], at[learned:known])
+        learned, rows = known, at // DAY == day
+        quantiles.append(calibrator.snapshot.quantiles(forecasts[rows], at[rows], LEVELS))
+    return np.concatenate(quantiles)
+
+
+@pytest.mark.parametrize("missing", [(), (5,), (5, 6, 7, 20)], ids=["none", "a day", "days"])
+def test_without_a_swap_quantiles_are_from_all_that_is_known_on_each_day(stream, missing):
+    kept = ~np.isin(AT // DAY - 30, missing) & (AT >= 30 * DAY + 5)
+    forecasts, y, at = stream[0][kept], stream[1][kept], AT[kept]
+    said = replay_quantiles(calibrator(stream), forecasts, y, at=at, swaps=[])
+    np.testing.assert_array_equal(said, day_by_day(calibrator(stream), forecasts, y, at))
 
 
 def test_a_swap_after_the_end_changes_nothing(stream):
