@@ -1,4 +1,4 @@
-"""A zone that is quick to fold and does as its commands say: it sums readings, trains and fails."""
+"""A zone that learns fast and does as its commands say: it sums readings, trains and fails."""
 
 from __future__ import annotations
 

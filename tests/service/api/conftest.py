@@ -29,7 +29,7 @@ def planted(tmp_path):
 
 @pytest.fixture
 def learned(tmp_path):
-    """A zone that was warmed up over HTTP, and its fold in this process."""
+    """A zone that was warmed up over HTTP, and its state in this process."""
     service = Service(tmp_path, World.of(novelty_capacity=20, alpha=1.0))
     made = Web(tmp_path, store=service.store, files=service.files)
     made.now = float(service.world.times[-1])

@@ -28,7 +28,7 @@ def test_a_learner_that_keeps_dying_is_started_again_ever_later(config, monkeypa
     monkeypatch.setattr(module, "FIRST_WAIT", 0.05)
     store = open_store(tmp_path / "clearwatt.db")
     store.add_zone(Zone("town", 900, ("wind",)))
-    store.add_command(Command("hold", "town", None, {}, "test", 0.0))  # kills whoever folds it
+    store.add_command(Command("hold", "town", None, {}, "test", 0.0))  # kills who applies it
     events = []
     supervisor = Supervisor(config, changed=lambda *_: None, record=events.append)
     supervisor.start()

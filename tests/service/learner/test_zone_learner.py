@@ -225,7 +225,7 @@ def test_an_entry_that_cannot_be_applied_stops_its_zone_right_before_it(
 
 
 def test_trouble_on_the_way_back_is_forgotten_when_it_is_over(station, tmp_path, monkeypatch):
-    """A release that cannot fold what another one could: the next can, without new entries."""
+    """A release that cannot apply what another one could; the next can, without new entries."""
     monkeypatch.setattr(pace, "FIRST_WAIT", 0.0)
     needed = tmp_path / "needed"
     needed.touch()
@@ -298,7 +298,7 @@ def test_trouble_is_tried_again_later_and_later(station, tmp_path):
     waits = []
     for _ in range(3):
         station.learner.run_step(station.head)  # loads
-        station.learner.run_step(station.head)  # folds, and fails
+        station.learner.run_step(station.head)  # applies, and fails
         waits.append(station.learner.next_due(station.head) - time.monotonic())
     assert waits == pytest.approx([1, 2, 4], abs=0.5)
 

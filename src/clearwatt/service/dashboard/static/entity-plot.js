@@ -209,7 +209,7 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
   };
 }
 
-/** Draws, or draws anew, everything that is known into an element. */
+/** Draws everything that is known into an element, or draws it again. */
 export function draw(element, state) {
   const colour = colours();
   const narrow = element.clientWidth < 600;
