@@ -39,14 +39,14 @@ def find_jumps(
         return np.full(len(state.names), np.nan)
     last = slice(int(np.searchsorted(at, state.boundary)), None)
     errors = measured[last] - (experts[last] * state.trust.weights).sum(axis=2)
-    known = np.isfinite(errors)
     # A jump's own errors must not end it, so its limit stays.
     going_on = np.isfinite(state.jumps)
     least = np.where(going_on, state.jumps, limit * state.trust.usual_error)
-    above = (~known | (errors > least)).all(axis=0)
-    below = (~known | (errors < -least)).all(axis=0)
-    enough = 2 * known.sum(axis=0) >= refresh
-    jumps: Float64Array = np.where(above | below, least, np.nan)
+    # The minimum and the maximum of the errors that are known.
+    lowest = np.fmin.reduce(errors, axis=0, initial=np.inf)
+    highest = np.fmax.reduce(errors, axis=0, initial=-np.inf)
+    jumps: Float64Array = np.where((lowest > least) | (highest < -least), least, np.nan)
+    enough = 2 * np.isfinite(errors).sum(axis=0) >= refresh
     if enough.all():
         return jumps
     return np.where(enough, jumps, np.where(_measured_lately(state, boundary), state.jumps, np.nan))

@@ -97,23 +97,26 @@ class View:
         return np.minimum(scaled, FAR, out=scaled)
 
     def _columns(self, x: Float64Array, at: Steps, first: int = 0) -> Float64Array:
-        weather, rows = x[:, self.weather], x[first:]
+        weather, rows = x.take(self.weather, axis=1), x[first:]
         if self.time_of_day:
             rows = rows.copy()
-            rows[:, self.time_of_day[:2]] = _time_of_day(rows[:, self.time_of_day])
+            rows[:, self.time_of_day[:2]] = _time_of_day(rows.take(self.time_of_day, axis=1))
         sums = np.zeros((len(x) + 1, weather.shape[1]))
-        np.cumsum(weather, axis=0, out=sums[1:])
+        np.add.accumulate(weather, axis=0, out=sums[1:])
         ends, now = np.arange(first + 1, len(x) + 1), weather[first:]
-        parts = [rows[:, self.kept]]
+        parts = [rows.take(self.kept, axis=1)]
         for window in self.windows:
-            starts = np.searchsorted(at, at[first:] - window, side="right")
-            parts.append((sums[first + 1 :] - sums[starts]) / (ends - starts)[:, None] - now)
+            starts = at.searchsorted(at[first:] - window, side="right")
+            means = sums[first + 1 :] - sums.take(starts, axis=0)
+            means /= (ends - starts)[:, None]
+            means -= now
+            parts.append(means)
         return np.concatenate(parts, axis=1)
 
 
 def _time_of_day(x: Float64Array) -> Float64Array:
     """Sine and cosine of the time of day, `n x 2`, of columns `TIME_OF_DAY`, `n x 4`."""
-    sine, cosine, *minute = x.T
+    sine, cosine, *minute = np.ascontiguousarray(x.T)
     # Rounding must not turn the full hour into the end of the hour.
     past = np.mod(np.arctan2(*minute) + ROUNDING, 2 * np.pi) / HOURS_PER_DAY
     along, across = np.cos(past), np.sin(past)

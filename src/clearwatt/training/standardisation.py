@@ -39,7 +39,8 @@ class Standardisation:
 
     def apply(self, values: Float64Array) -> npt.NDArray[np.float32]:
         """Values (n x k) in scaled units; overflow of single precision becomes infinity."""
-        scaled: Float64Array = (values - self.mean) / self.scale
+        scaled: Float64Array = values - self.mean
+        scaled /= self.scale
         with np.errstate(over="ignore"):
             return scaled.astype(np.float32)
 
