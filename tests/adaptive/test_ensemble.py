@@ -45,22 +45,30 @@ def test_entities_forecast_alike_however_many_there_are(rows):
 
 
 @pytest.mark.parametrize("rows", [5, MANY_ROWS])
-def test_only_networks_with_lags_see_past_measurements_and_only_some_the_season(rows):
-    groups = (NetworkGroup(), NetworkGroup(season=True), NetworkGroup(lags=True))
-    shape = Architecture(NetworkSettings(width=8, members=2, groups=groups), inputs=4, season=(3,))
-    params = shape.network.initialise(list(range(6)))
+def test_a_group_sees_past_measurements_season_and_neighbours_only_if_it_should(rows):
+    groups = (
+        *(NetworkGroup(), NetworkGroup(season=True)),
+        *(NetworkGroup(neighbours=True), NetworkGroup(lags=True)),
+    )
+    networks = NetworkSettings(width=8, members=2, groups=groups)
+    shape = Architecture(networks, inputs=4, season=(3,), neighbours=(1,))
+    params = shape.network.initialise(list(range(8)))
     ensemble = Ensemble(shape, (NetworkVersion("a", 0, params, 0.0),))
     rng = np.random.default_rng(0)
     seen = rng.normal(size=(rows, 4)).astype(np.float32)
     lagged = rng.normal(size=(rows, 1, 2)).astype(np.float32)
     before = ensemble.forecast(seen, lagged)
-    season = np.array([0, 0, 0, 1], np.float32)
-    changed = [ensemble.forecast(seen, lagged + 1), ensemble.forecast(seen + season, lagged)]
-    for after, group in zip(changed, (2, 1), strict=True):
+    season, neighbour = np.eye(4, dtype=np.float32)[[3, 1]]
+    changed = [
+        ensemble.forecast(seen + season, lagged),
+        ensemble.forecast(seen + neighbour, lagged),
+        ensemble.forecast(seen, lagged + 1),
+    ]
+    for after, group in zip(changed, (1, 2, 3), strict=True):
         differs = (np.abs(after - before) > 1e-4).any(axis=(0, 1))
         assert np.flatnonzero(differs).tolist() == [group]
     np.testing.assert_allclose(
-        ensemble.mean_forecast(seen), before[..., :2].mean(axis=2), rtol=1e-6
+        ensemble.mean_forecast(seen), before[..., :3].mean(axis=2), rtol=1e-6
     )
 
 

@@ -37,6 +37,15 @@ def test_it_tells_where_the_time_of_year_is():
     assert view.see(x, at).shape == (200, view.width)
 
 
+def test_weather_of_neighbours_is_seen_as_it_is_without_means_over_the_past():
+    x, at = rows()
+    columns = ("wind", "neighbour.hills.wind", *CALENDAR_COLUMNS)
+    view = fitted(x, at, columns=columns)
+    assert [columns[view.kept[place]] for place in view.neighbours] == ["neighbour.hills.wind"]
+    assert view.weather == (0,)
+    assert view.width == len(COLUMNS) - 2 + 1  # minutes join the hours; one mean, of the own wind
+
+
 def test_an_arc_of_a_circle_is_not_stretched():
     x, at = rows()
     angle = np.linspace(0, 0.3, len(at))  # some weeks of the year

@@ -48,6 +48,17 @@ def test_lagged_power_is_that_of_the_clock(hills):
         assert lagged[step] == pytest.approx(power.get(at - DAY, np.nan), nan_ok=True)
 
 
+def test_weather_of_neighbours_is_beside_the_inputs_that_all_peers_see(coast, hills):
+    assert coast.columns[:3] == ("wind_ms", "warmth", "neighbour.hills.wind_ms")
+    assert coast.wide.shape[1] == len(coast.columns) == coast.x.shape[1] + 1
+    np.testing.assert_array_equal(coast.x[:, :2], coast.wide[:, :2])
+    np.testing.assert_array_equal(coast.x[:, 2:], coast.wide[:, 3:])
+    np.testing.assert_array_equal(coast.neighbours, coast.wide[:, [2]])
+    # Where the hills have no weather, that of the coast stands for it: no step is lost.
+    assert np.isfinite(coast.wide).all()
+    assert np.diff(coast.at).max() == 1 < np.diff(hills.at).max()
+
+
 def test_power_that_is_not_known_yet_is_refused(coast):
     with pytest.raises(ConfigurationError, match="23 steps before is not known yet"):
         coast.lagged_power(DAY - 1)

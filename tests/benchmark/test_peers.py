@@ -13,6 +13,7 @@ def test_peers_are_chosen_by_key_by_family_and_all():
         "persistence-168h",
         "river-arf",
     ]
+    assert [peer.key for peer in choose_peers(["lightgbm-lags"])] == ["lightgbm-lags"]
     assert tuple(peer.key for peer in choose_peers(["quick"])) == QUICK
 
 

@@ -75,11 +75,13 @@ class Architecture:
         settings: Shape and training.
         inputs: Width `v` of what all networks see.
         season: Columns that tell the time of year, hidden from some groups.
+        neighbours: Columns of the weather of neighbouring zones, hidden from some groups.
     """
 
     settings: NetworkSettings
     inputs: int
     season: tuple[int, ...]
+    neighbours: tuple[int, ...] = ()
 
     @property
     def lags(self) -> int:
@@ -108,6 +110,7 @@ class Architecture:
         groups = self.settings.groups
         shown = np.ones((len(groups), self.inputs + self.lags), np.float32)
         shown[np.ix_([not group.season for group in groups], list(self.season))] = 0.0
+        shown[np.ix_([not group.neighbours for group in groups], list(self.neighbours))] = 0.0
         shown[[not group.lags for group in groups], self.inputs :] = 0.0
         return shown
 

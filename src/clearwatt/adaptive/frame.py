@@ -32,7 +32,8 @@ class Frame:
     @cached_property
     def architecture(self) -> Architecture:
         """Shape of the networks of an entity."""
-        return Architecture(self.settings.networks, self.view.width, self.view.season)
+        view = self.view
+        return Architecture(self.settings.networks, view.width, view.season, view.neighbours)
 
     @cached_property
     def membership(self) -> Float64Array:

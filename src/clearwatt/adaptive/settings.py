@@ -30,11 +30,13 @@ class NetworkGroup:
             so only some should; after that it helps.
         lags: Whether they see the measurements at the same hour of the last known day and week.
             Such networks are experts of their own, and not part of the networks' mean forecast.
+        neighbours: Whether they see the weather of neighbouring zones, where it is an input.
     """
 
     half_life: float | None = None
     season: bool = False
     lags: bool = False
+    neighbours: bool = False
 
     def __post_init__(self) -> None:
         if self.half_life is not None and not 0 < self.half_life < float("inf"):
@@ -44,8 +46,9 @@ class NetworkGroup:
     def name(self) -> str:
         """Name in tables."""
         memory = "" if self.half_life is None else f", {self.half_life:g} d"
-        season, lags = ", season" if self.season else "", ", lags" if self.lags else ""
-        return f"networks{memory}{season}{lags}"
+        words = {"season": self.season, "lags": self.lags, "neighbours": self.neighbours}
+        seen = "".join(f", {word}" for word, shown in words.items() if shown)
+        return f"networks{memory}{seen}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class NetworkSettings:
     groups: tuple[NetworkGroup, ...] = (
         NetworkGroup(half_life=60.0),
         NetworkGroup(season=True),
-        NetworkGroup(lags=True),
+        NetworkGroup(lags=True, neighbours=True),
     )
     decay: float = 0.015
     windows: tuple[int, ...] = (3, 24)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY, Steps
 from clearwatt.data.features import CALENDAR_COLUMNS
+from clearwatt.data.inputs import is_neighbour
 from clearwatt.errors import ConfigurationError
 from clearwatt.training.standardisation import Standardisation
 
@@ -40,6 +41,7 @@ class View:
         scale: Of the warm-up.
         time_of_day: Input columns `TIME_OF_DAY`, of which the first two are used; empty if steps
             are whole hours.
+        neighbours: Positions of the weather of neighbouring zones among the columns seen.
     """
 
     kept: tuple[int, ...]
@@ -48,6 +50,7 @@ class View:
     windows: tuple[int, ...]
     scale: Standardisation
     time_of_day: tuple[int, ...] = ()
+    neighbours: tuple[int, ...] = ()
 
     @classmethod
     def fit(
@@ -69,11 +72,14 @@ class View:
         circles = [place for place, i in enumerate(kept) if names[i] in CALENDAR_COLUMNS]
         bare = cls(
             kept=tuple(kept),
-            weather=tuple(i for i in kept if names[i] not in CALENDAR_COLUMNS),
+            weather=tuple(
+                i for i in kept if names[i] not in CALENDAR_COLUMNS and not is_neighbour(names[i])
+            ),
             season=tuple(place for place, i in enumerate(kept) if names[i] in YEARLY),
             windows=tuple(windows),
             scale=Standardisation.identity(0),
             time_of_day=tuple(time_of_day) if joined else (),
+            neighbours=tuple(place for place, i in enumerate(kept) if is_neighbour(names[i])),
         )
         scale = Standardisation.fit(bare._columns(x, at))
         # A warm-up may cover only an arc of the circle, so its mean and deviation are not used.

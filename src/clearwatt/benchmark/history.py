@@ -13,6 +13,7 @@ import pandas as pd
 
 from clearwatt.arrays import Float32Array, Int64Array
 from clearwatt.clock import Clock
+from clearwatt.data.neighbours import split_columns
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 
@@ -64,7 +65,9 @@ class ZoneHistory:
     Args:
         zone: its name.
         entities: names of the entities to forecast.
-        x: inputs, n x d.
+        x: inputs of the zone itself, n x d.
+        wide: inputs with the weather of neighbouring zones, n x w; x if there are none.
+        columns: names of the wide inputs, w.
         measured: power, n x entities; peers read it through the methods, which keep the delay.
         at: step of each sample on the data set's clock, n; gaps have no sample.
         times: time of each sample, n.
@@ -80,6 +83,8 @@ class ZoneHistory:
     zone: str
     entities: tuple[str, ...]
     x: Float32Array
+    wide: Float32Array
+    columns: tuple[str, ...]
     measured: Float32Array = field(repr=False)
     at: Int64Array
     times: pd.DatetimeIndex
@@ -110,10 +115,13 @@ class ZoneHistory:
     ) -> ZoneHistory:
         """The three phases of a zone in one history; ``times`` are those of all steps."""
         whole = zone.warmup.concatenate(zone.updating).concatenate(test)
+        own, _ = split_columns(zone.columns)
         return cls(
             zone=zone.name,
             entities=zone.entities,
-            x=whole.x,
+            x=np.ascontiguousarray(whole.x[:, own]) if len(own) < whole.x.shape[1] else whole.x,
+            wide=whole.x,
+            columns=zone.columns,
             measured=whole.y,
             at=whole.at,
             times=times[whole.at],
@@ -130,6 +138,12 @@ class ZoneHistory:
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
         limits = tuple(self.limits[column] for column in columns) if self.limits else ()
         return replace(self, entities=names, measured=measured, limits=limits)
+
+    @property
+    def neighbours(self) -> Float32Array:
+        """Weather of neighbouring zones, n x (w - d)."""
+        _, others = split_columns(self.columns)
+        return self.wide[:, others]
 
     @property
     def clock(self) -> Clock:
@@ -177,7 +191,7 @@ class ZoneHistory:
         digest = hashlib.sha256()
         facts = (self.zone, self.entities, self.first, self.test, self.day, self.delay, self.seed)
         digest.update(repr((*facts, self.limits)).encode())
-        for part in (self.x, self.measured, self.at, self.times.asi8):
+        for part in (self.wide, self.measured, self.at, self.times.asi8):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 

@@ -18,6 +18,7 @@ from clearwatt.benchmark.scores import PeerRecord, score_forecasts
 from clearwatt.clock import steps_per_day, steps_within
 from clearwatt.compute import Executor
 from clearwatt.data import Dataset
+from clearwatt.data.neighbours import with_neighbours
 from clearwatt.errors import ClearwattError, ConfigurationError, StateError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.plan import choose_entities, chunks
@@ -64,7 +65,7 @@ class Benchmark:
         """The history of each zone of a data set."""
         chosen = Experiment(entities=self.entities, without=self.without)
         entities = choose_entities(dataset, chosen)
-        division = divide(dataset, self.phases, entities)
+        division = divide(with_neighbours(dataset), self.phases, entities)
         histories = (
             ZoneHistory.of(
                 zone,

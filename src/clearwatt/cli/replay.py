@@ -56,6 +56,11 @@ def register(commands: Commands) -> None:
     parser.add_argument("--end", metavar="TIME", help="time to stop before")
     parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="send only these")
     parser.add_argument(
+        "--no-neighbours",
+        action="store_true",
+        help="send each zone its own weather only, not that of the zones nearest to it, too",
+    )
+    parser.add_argument(
         "--warmup",
         type=int,
         metavar="N",
@@ -144,9 +149,14 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 def _dataset(options: argparse.Namespace) -> Dataset:
     from clearwatt.data import load_dataset
+    from clearwatt.data.neighbours import with_neighbours
+    from clearwatt.service.settings import ZoneSettings
 
     with progress(f"loading {options.path}"):
         dataset = load_dataset(options.path)
+    adaptive = ZoneSettings.read(dict(options.set)).forecaster == "adaptive"
+    if adaptive and not options.no_neighbours:
+        dataset = with_neighbours(dataset)
     if options.entities:
         dataset = dataset.select(options.entities)
     if options.start or options.end:

@@ -18,6 +18,18 @@ CALENDAR_COLUMNS = tuple(
     for name in ("hour", "minute", "week", "weekday", "day_of_year")
     for wave in ("sin", "cos")
 )
+NEIGHBOUR = "neighbour."
+"""Start of the name of a column with the weather of another zone."""
+
+
+def neighbour_column(zone: str, variable: str) -> str:
+    """Name of the column with a variable of a neighbouring zone."""
+    return f"{NEIGHBOUR}{zone}.{variable}"
+
+
+def is_neighbour(column: str) -> bool:
+    """Whether a column is weather of a neighbouring zone."""
+    return column.startswith(NEIGHBOUR)
 
 
 def interpolate_weather(

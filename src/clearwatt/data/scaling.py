@@ -23,6 +23,7 @@ from clearwatt.data.inputs import (
     interpolate_weather,
     time_zone,
 )
+from clearwatt.data.neighbours import fill_neighbours
 from clearwatt.data.schema import Entity
 from clearwatt.data.validation import name_list
 from clearwatt.errors import DataError, StateError
@@ -82,13 +83,15 @@ class Scaling:
         """The inputs of a zone from its raw weather forecast.
 
         Returns:
-            ``n x d``; NaN where the forecast does not cover the time.
+            ``n x d``; NaN where the forecast does not cover the time. Missing weather of neighbours
+            is replaced by the zone's own.
         """
         extrema = self._extrema(zone)
         _check_variables(zone, expected=tuple(extrema), given=tuple(map(str, frame.columns)))
-        weather = interpolate_weather(frame[list(extrema)], times, max_gap=self.max_gap)
         low = np.array([e.low for e in extrema.values()])
         span = np.array([e.span for e in extrema.values()])
+        weather = interpolate_weather(frame[list(extrema)], times, max_gap=self.max_gap)
+        weather = fill_neighbours(weather, tuple(extrema), low + span / 2)
         scaled = ((weather - low) / span).astype(np.float32)
         return np.hstack([scaled, calendar(times, timezone=self.timezone)])
 

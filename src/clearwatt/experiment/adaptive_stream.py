@@ -58,6 +58,7 @@ def run_adaptive(
     settings: AdaptiveSettings,
     names: Sequence[Name],
     seed: int,
+    columns: Sequence[str] | None = None,
 ) -> AdaptiveRun:
     """Warm up on what is known when the first row is forecast, then stream all later rows.
 
@@ -72,6 +73,7 @@ def run_adaptive(
         settings: How it learns.
         names: Names of the entities.
         seed: Of everything random.
+        columns: Names of the inputs, d; None: weather, then the calendar.
     """
     known = clock.count_known(at, int(at[first]))
     forecaster = AdaptiveForecaster.fit(
@@ -79,6 +81,7 @@ def run_adaptive(
         y[:known],
         at[:known],
         day=clock.day,
+        columns=columns,
         delay=clock.delay,
         settings=settings,
         names=names,

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from clearwatt.arrays import Float32Array, Int64Array
 from clearwatt.data import Dataset, Entity
-from clearwatt.data.features import fit_scaling, interpolate_weather, prepare
+from clearwatt.data.features import CALENDAR_COLUMNS, fit_scaling, interpolate_weather, prepare
+from clearwatt.data.neighbours import split_columns
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.intervals import physical_limits
 
@@ -87,12 +88,16 @@ class PhaseSamples(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ZonePhases:
-    """The samples of a zone that may be learned from: warm-up and updating phase."""
+    """The samples of a zone that may be learned from: warm-up and updating phase.
+
+    ``columns`` are the names of the inputs.
+    """
 
     name: str
     entities: tuple[str, ...]
     warmup: PhaseSamples
     updating: PhaseSamples
+    columns: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> int:
@@ -148,7 +153,7 @@ def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> 
     ]
     spans = [_spans(part, phases) for part in parts]
     zones = [
-        ZonePhases(part.zones[0], part.names, warmup, updating)
+        ZonePhases(part.zones[0], part.names, warmup, updating, _input_columns(part))
         for part, (warmup, updating, _) in zip(parts, spans, strict=True)
     ]
     _refuse_unmeasured(zones)
@@ -156,10 +161,18 @@ def divide(dataset: Dataset, phases: Phases | None, entities: Sequence[str]) -> 
     return Division(tuple(zones), tuple(test for _, _, test in spans), whole)
 
 
+def _input_columns(part: Dataset) -> tuple[str, ...]:
+    """Names of the inputs of a data set of one zone."""
+    (frame,) = part.weather.values()
+    return (*map(str, frame.columns), *CALENDAR_COLUMNS)
+
+
 def _spans(part: Dataset, phases: Phases | None) -> tuple[PhaseSamples, PhaseSamples, PhaseSamples]:
     """The phases of a data set of one zone."""
     (zone,) = part.zones
-    weather = interpolate_weather(part.weather[zone], part.times)
+    frame = part.weather[zone]
+    required, _ = split_columns([str(name) for name in frame.columns])
+    weather = interpolate_weather(frame.iloc[:, required], part.times)
     rows = np.flatnonzero(np.isfinite(weather).all(axis=1))
     own = phases or _default_phases(len(rows), zone, part.name)
     if len(rows) < own.length:

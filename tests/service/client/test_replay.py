@@ -2,11 +2,13 @@
 
 import socket
 import threading
+from dataclasses import replace
 
 import pytest
 from tests.service.processes import until
 from tests.service.running import PATIENCE, SETTINGS, running, small_grid, standing
 
+from clearwatt.data.neighbours import with_neighbours, without_neighbours
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.service.client import Client
 from clearwatt.service.client.deliveries import DeliveryFaults
@@ -95,3 +97,49 @@ def test_a_warm_up_longer_than_the_data_set():
     assert Plan().history(67_764) == 10_000
     with pytest.raises(ConfigurationError, match="take fewer"):
         Plan(warmup=101).history(100)
+
+
+@pytest.fixture
+def neighbouring_grid():
+    """A grid whose southern zone has nearly the weather of the northern one."""
+    grid = small_grid(500)
+    weather = dict(grid.weather)
+    weather["south"] = 0.9 * weather["north"] + 0.1 * weather["south"]
+    return with_neighbours(replace(grid, weather=weather))
+
+
+def test_the_weather_of_neighbours_is_sent_and_learned_from(neighbouring_grid, tmp_path):
+    with running(tmp_path / "data") as service, Client(service.url, patience=PATIENCE) as client:
+        *_, last = Replay(
+            client, neighbouring_grid, Plan(warmup=200, settings={"memory": 300})
+        ).run()
+        assert last.time == last.end
+        assert client.zone("north").variables == [
+            *("wind", "sun", "neighbour.south.wind", "neighbour.south.sun")
+        ]
+        found = client.forecasts(["farm"], start="2024-01-20T00:00:00Z", end="2024-01-21T00:00:00Z")
+        assert set(found.forecasts[0].sources) == {"model"}
+        # A zone does not wait for the weather of its neighbours.
+        own = [1.0] * 24
+        client.send_weather(
+            "north",
+            issued_at="2024-01-21T00:00:00Z",
+            times=[f"2024-01-25T{hour:02}:00:00Z" for hour in range(24)],
+            values={
+                **dict.fromkeys(("wind", "sun"), own),
+                **dict.fromkeys(("neighbour.south.wind", "neighbour.south.sun"), [None] * 24),
+            },
+        )
+        later = client.forecasts(["farm"], start="2024-01-25T00:00:00Z", end="2024-01-25T23:00:00Z")
+        assert set(later.forecasts[0].sources) == {"model"}
+
+
+def test_a_zone_registered_without_neighbours_goes_on_without_them(neighbouring_grid, tmp_path):
+    alone = without_neighbours(neighbouring_grid)
+    with running(tmp_path / "data") as service, Client(service.url, patience=PATIENCE) as client:
+        plan = Plan(warmup=200, settings={"memory": 300})
+        first = alone.slice(end="2024-01-15T00:00:00Z")
+        for grid in (first, neighbouring_grid):
+            *_, last = Replay(client, grid, plan).run()
+        assert last.time == last.end
+        assert client.zone("north").variables == ["wind", "sun"]

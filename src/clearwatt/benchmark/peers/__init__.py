@@ -27,6 +27,7 @@ PEERS: tuple[Peer, ...] = (
     LightGBM("window"),
     LightGBM("everything", lags=True),
     LightGBM("window", lags=True),
+    LightGBM("everything", lags=True, neighbours=True),
     LightGBMQuantiles(),
     PlainNetwork("frozen"),
     PlainNetwork("fine-tuned"),
@@ -65,12 +66,12 @@ def choose_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
 
 
 def _matches(word: str) -> list[Peer]:
-    found = [
+    exact = [peer for peer in PEERS if peer.key == word]
+    found = exact or [
         peer
         for peer in PEERS
         if word == "all"
         or (word == "quick" and peer.key in QUICK)
-        or peer.key == word
         or peer.key.startswith(f"{word}-")
     ]
     if not found:

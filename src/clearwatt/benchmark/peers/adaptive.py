@@ -44,13 +44,14 @@ class Adaptive(Peer):
         meter = CostMeter(history)
         with meter.measure_learning():
             run = run_adaptive(
-                history.x,
+                history.wide,
                 history.measured,
                 clock_steps(history.times, history.day),
                 first=history.first,
                 clock=history.clock,
                 settings=self.settings,
                 names=history.entities,
+                columns=history.columns,
                 seed=history.seed,
             )
             quantiles = calibrate(history, levels=self.levels, fitted=run.fitted, live=run.live)

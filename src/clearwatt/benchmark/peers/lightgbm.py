@@ -37,12 +37,14 @@ class LightGBM(Peer):
         past: training data: the warm-up, once ("frozen"); "everything" known; or a "window" of
             the last samples.
         lags: whether the inputs include lagged power and weather means (`lagged_inputs`).
+        neighbours: whether the inputs include the weather of neighbouring zones.
         days: days between two trainings.
         window: samples of the window.
     """
 
     past: TrainingPast = "everything"
     lags: bool = False
+    neighbours: bool = False
     days: int = WEEK
     window: int = 3_000
     package: ClassVar[str | None] = "lightgbm"
@@ -54,12 +56,13 @@ class LightGBM(Peer):
             names = {"everything": "lags", "window": "lags-window", "frozen": "lags-frozen"}
         else:
             names = {"everything": "weekly", "window": "window", "frozen": "frozen"}
-        return f"lightgbm-{names[self.past]}"
+        return f"lightgbm-{names[self.past]}{'-neighbours' if self.neighbours else ''}"
 
     @property
     def label(self) -> str:
         """Its name in tables."""
         name = "LightGBM with lagged power" if self.lags else "LightGBM"
+        name += ", neighbours' weather" if self.neighbours else ""
         if self.past == "frozen":
             return f"{name}, frozen after the warm-up"
         data = "everything" if self.past == "everything" else f"last {self.window:,} samples"
@@ -68,7 +71,7 @@ class LightGBM(Peer):
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Train and forecast, round by round."""
         meter, columns = CostMeter(history), range(len(history.entities))
-        inputs = [lagged_inputs(history, column) if self.lags else history.x for column in columns]
+        inputs = [self._inputs(history, column) for column in columns]
         power = np.empty((history.steps, len(history.entities)))
         for each in history.rounds(self._interval(history)):
             for column in columns:
@@ -93,6 +96,10 @@ class LightGBM(Peer):
         }[self.past]
         lags = 2 if self.lags else 1
         return max(1.0, trainings) * (0.1 + lags * 2e-5 * typical) * len(history.entities)
+
+    def _inputs(self, history: ZoneHistory, column: int) -> Float32Array:
+        x = lagged_inputs(history, column) if self.lags else history.x
+        return np.concatenate([x, history.neighbours], axis=1) if self.neighbours else x
 
     def _interval(self, history: ZoneHistory) -> int:
         """Clock steps between two trainings."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clearwatt.data import Dataset
+from clearwatt.data.neighbours import without_neighbours
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.service.api.schemas.base import Accepted
 from clearwatt.service.api.schemas.entities import NewEntity
@@ -111,7 +112,7 @@ class Replay:
         self._times = unix_seconds(dataset.times)
         self._step = int(dataset.step.total_seconds())
         self._history = plan.history(len(self._times))
-        self._issues = deque(weather_issues(dataset))
+        self._issues: deque[WeatherIssue] = deque()
         self._began = time.monotonic()
         self._counts = {"sent": 0, "new": 0, "duplicates": 0, "corrections": 0}
 
@@ -119,6 +120,7 @@ class Replay:
         """Run the replay; yields its progress after each request."""
         self._began = time.monotonic()
         self._register()
+        self._issues = deque(weather_issues(self._dataset))
         first = self._first_step()
         self._skip_weather(first)
         yield from self._send_steps("history", first, self._history)
@@ -127,6 +129,11 @@ class Replay:
         yield self._progress("live", len(self._times) - 1)
 
     def _register(self) -> None:
+        # A zone that was registered without the weather of its neighbours goes on without it.
+        registered = {zone.id: zone.variables for zone in self._client.zones().zones}
+        own = without_neighbours(self._dataset).weather
+        alone = [zone for zone in own if registered.get(zone) == list(own[zone].columns)]
+        self._dataset = without_neighbours(self._dataset, alone)
         for zone in zones_of(self._dataset):
             self._client.add_zone(
                 NewZone(

@@ -1,0 +1,93 @@
+"""Weather of neighbouring zones: which, as what columns, and what if it is missing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clearwatt.data import Dataset, Entity, Kind
+from clearwatt.data.features import fit_scaling, prepare
+from clearwatt.data.neighbours import with_neighbours, without_neighbours
+
+HOURS = 700
+TIMES = pd.date_range("2024-01-01", periods=HOURS, freq="h", tz="UTC", name="time")
+
+
+def grid(shares, *, seed=0):
+    """A zone per share: so much of its wind is that of the first zone, the rest its own."""
+    rng = np.random.default_rng(seed)
+    common = rng.random(HOURS)
+    winds = {f"z{k}": share * common + (1 - share) * rng.random(HOURS) for k, share in shares}
+    return Dataset(
+        name="farms",
+        power=pd.DataFrame({f"farm {zone}": 10 * wind for zone, wind in winds.items()}, TIMES),
+        weather={zone: pd.DataFrame({"wind": wind}, TIMES) for zone, wind in winds.items()},
+        entities=tuple(Entity(f"farm {zone}", Kind.GENERATOR, 10.0, zone) for zone in winds),
+    )
+
+
+def changed(dataset, zone, rows, value):
+    weather = {name: frame.copy() for name, frame in dataset.weather.items()}
+    weather[zone].iloc[rows] = value
+    return Dataset(dataset.name, dataset.power, weather, dataset.entities)
+
+
+def test_the_most_similar_zones_are_the_neighbours_the_nearest_first():
+    wide = with_neighbours(grid([(0, 1.0), (1, 0.5), (2, 0.9), (3, 0.0)]), most=2)
+    assert list(wide.weather["z0"].columns) == ["wind", "neighbour.z2.wind", "neighbour.z1.wind"]
+    np.testing.assert_array_equal(
+        wide.weather["z0"]["neighbour.z2.wind"], wide.weather["z2"]["wind"]
+    )
+    assert list(wide.weather["z3"].columns) == ["wind"]  # its weather has nothing to do with theirs
+
+
+def test_later_weather_does_not_change_the_choice():
+    one = grid([(0, 1.0), (1, 0.5), (2, 0.9)])
+    other = changed(one, "z2", slice(HOURS // 7 + 1, None), 0.0)
+    assert list(with_neighbours(one, most=1).weather["z0"].columns) == list(
+        with_neighbours(other, most=1).weather["z0"].columns
+    )
+
+
+def test_a_zone_has_no_more_columns_than_a_service_takes():
+    shares = [(k, 0.9) for k in range(120)]
+    assert with_neighbours(grid(shares), most=119).weather["z0"].shape[1] == 100
+
+
+@pytest.mark.parametrize("most", [0, 6])
+def test_a_data_set_of_one_zone_stays_as_it_is(most):
+    alone = grid([(0, 1.0)])
+    assert with_neighbours(alone, most=most) is alone
+
+
+def test_neighbours_can_be_taken_away_again_from_all_zones_or_some():
+    dataset = grid([(0, 1.0), (1, 0.9)])
+    wide = with_neighbours(dataset)
+    assert without_neighbours(wide).equals(dataset)
+    some = without_neighbours(wide, ["z1"])
+    assert [frame.shape[1] for frame in some.weather.values()] == [2, 1]
+    assert with_neighbours(wide).equals(wide)  # again gives the same
+
+
+def test_the_own_weather_stands_for_missing_weather_of_a_neighbour():
+    dataset = grid([(0, 1.0), (1, 0.9)])
+    wide = with_neighbours(changed(dataset, "z1", slice(300, 400), np.nan))
+    scaling = fit_scaling(wide, 200)
+    found = prepare(wide, scaling)
+    assert found.columns["z0"][:2] == ("wind", "neighbour.z1.wind")
+    assert found.usable["z0"].all()
+    extrema = scaling.weather["z0"]["neighbour.z1.wind"]
+    own = wide.weather["z0"]["wind"].to_numpy()[320:380]
+    np.testing.assert_allclose(
+        found.inputs["z0"][320:380, 1], (own - extrema.low) / extrema.span, rtol=1e-5
+    )
+    assert not found.usable["z1"][320:380].any()  # a zone needs its own weather
+
+
+def test_the_middle_of_its_range_stands_for_a_variable_that_the_zone_does_not_have():
+    dataset = grid([(0, 1.0), (1, 0.9)])
+    weather = dict(with_neighbours(dataset).weather)
+    gust = weather["z0"]["neighbour.z1.wind"].where(np.arange(HOURS) < 300)
+    weather["z0"] = weather["z0"].assign(**{"neighbour.z1.gust": gust})
+    wide = Dataset("farms", dataset.power, weather, dataset.entities)
+    inputs = prepare(wide, fit_scaling(wide, 200)).inputs["z0"]
+    np.testing.assert_allclose(inputs[310:, 2], 0.5)
