@@ -32,6 +32,7 @@ from clearwatt.adaptive import (
     NoveltySettings,
 )
 from clearwatt.data import load_dataset
+from clearwatt.data.neighbours import with_neighbours
 from clearwatt.experiment.protocol import ZonePhases, divide
 from clearwatt.training.fleet import Training
 
@@ -51,6 +52,17 @@ VARIANTS: Mapping[str, AdaptiveSettings] = {
             groups=(NetworkGroup(), NetworkGroup(half_life=60.0), NetworkGroup(season=True))
         ),
     ),
+    "no-neighbours": replace(
+        DEFAULT,
+        networks=NetworkSettings(
+            groups=(
+                NetworkGroup(half_life=60.0),
+                NetworkGroup(season=True),
+                NetworkGroup(lags=True),
+            )
+        ),
+    ),
+    "small-memory": replace(DEFAULT, memory=3_000),
     "no-jump": replace(DEFAULT, fast=FastSettings(jump=None)),
     "no-windows": replace(DEFAULT, networks=NetworkSettings(windows=())),
     "no-decay": replace(DEFAULT, networks=NetworkSettings(decay=0.0)),
@@ -72,7 +84,7 @@ def main() -> None:
     dataset = load_dataset(arguments.data)
     chosen = arguments.entities or list(dataset.names)
     day = round(24 * 3600 / dataset.step.total_seconds())
-    zones = divide(dataset, None, chosen).zones
+    zones = divide(with_neighbours(dataset), None, chosen).zones
     console = Console(stderr=True)
     errors: Errors = {}
     for name in arguments.variants:
@@ -94,10 +106,16 @@ def live_errors(
     first = len(zone.warmup.at)
     known = int(np.searchsorted(at, at[first] - day, side="right"))
     forecaster = AdaptiveForecaster.fit(
-        x[:known], y[:known], at[:known], day=day, settings=settings, seed=seed
+        x[:known],
+        y[:known],
+        at[:known],
+        day=day,
+        columns=zone.columns,
+        settings=settings,
+        seed=seed,
     )
     issued = [each for each, _ in forecaster.follow(x[known:], y[known:], at[known:])]
-    assert forecaster.held_samples <= settings.memory
+    assert forecaster.held_samples <= forecaster.memory
     result = [("all", np.concatenate([each.power for each in issued]))]
     experts = np.concatenate([each.experts for each in issued])
     result += [(name, experts[:, :, k]) for k, name in enumerate(settings.experts)]

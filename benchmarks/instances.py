@@ -23,7 +23,6 @@ import pandas as pd
 from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.peers.clear import Clear
 from clearwatt.data import load_dataset
-from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.grid import INSTANCES
@@ -107,9 +106,9 @@ def updating_history(
 
 def without_season(history: ZoneHistory) -> ZoneHistory:
     """The history without the inputs of the time of year."""
-    weather = history.x.shape[1] - len(CALENDAR_COLUMNS)
-    hidden = [weather + CALENDAR_COLUMNS.index(name) for name in YEARLY]
-    return replace(history, x=np.delete(history.x, hidden, axis=1))
+    hidden = [history.columns.index(name) for name in YEARLY]
+    columns = tuple(name for name in history.columns if name not in YEARLY)
+    return replace(history, wide=np.delete(history.wide, hidden, axis=1), columns=columns)
 
 
 @one_thread()

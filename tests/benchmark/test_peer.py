@@ -91,7 +91,7 @@ def test_with_another_delay_neither_forecast_nor_quantile_peeks(key, delay, coas
 def ending_at(step: int, history: ZoneHistory) -> ZoneHistory:
     """Without what comes after a step, which takes as long to learn."""
     end = history.first + step + 1
-    parts = {name: getattr(history, name)[:end] for name in ("x", "measured", "at", "times")}
+    parts = {name: getattr(history, name)[:end] for name in ("wide", "measured", "at", "times")}
     return replace(history, **parts, test=end - 10)
 
 

@@ -82,7 +82,7 @@ class AdaptiveForecaster(Forecaster):
         forecaster.observe(x_today, y_today, at_today)
         forecast = forecaster.deployed.forecast(x_tomorrow, at_tomorrow)
 
-    `live` forecasts and learns over a whole stream. At most `settings.memory` samples are held.
+    `live` forecasts and learns over a whole stream. At most `memory` samples are held.
     """
 
     def __init__(self, state: LearnerState, rng: np.random.Generator) -> None:
@@ -154,7 +154,8 @@ class AdaptiveForecaster(Forecaster):
         power = checked_targets(y, len(rows), labels).astype(np.float64)
         windows = [max(2, hours * day // 24) for hours in settings.networks.windows]
         view = View.fit(rows, steps, columns=columns, windows=windows)
-        frame = Frame(settings, schedule, view, rows.shape[1])
+        memory = settings.memory_for(schedule, len(labels))
+        frame = Frame(settings, schedule, view, rows.shape[1], memory)
         rng = np.random.default_rng(seed)
         state = yield from start_state(frame, labels, rows, power, steps, rng=rng)
         return cls(state, rng)
@@ -311,7 +312,7 @@ class AdaptiveForecaster(Forecaster):
     @property
     def memory(self) -> int:
         """Maximum of past samples held."""
-        return self.settings.memory
+        return self.state.frame.memory
 
     @property
     def retained_bytes(self) -> int:

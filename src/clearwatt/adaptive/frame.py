@@ -8,7 +8,7 @@ from functools import cached_property
 from clearwatt.adaptive.ensemble import Architecture
 from clearwatt.adaptive.kinds import membership
 from clearwatt.adaptive.schedule import Schedule
-from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.adaptive.settings import LEAST_SAMPLES, AdaptiveSettings
 from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array
 
@@ -22,12 +22,14 @@ class Frame:
         schedule: When its parts learn.
         view: What the networks see of inputs.
         inputs: Width `d` of inputs.
+        memory: Past samples held at most.
     """
 
     settings: AdaptiveSettings
     schedule: Schedule
     view: View
     inputs: int
+    memory: int = LEAST_SAMPLES
 
     @cached_property
     def architecture(self) -> Architecture:

@@ -16,6 +16,13 @@ UPDATE = Training(epochs=1, patience=None, batch=192, learning_rate=3e-3)
 """One pass with a large step: the same error as three with smaller ones, in a third of the time."""
 
 
+MEMORY_DAYS = 125
+"""Days of samples held by default: 3,000 hours, 12,000 quarter hours."""
+LEAST_SAMPLES, MOST_SAMPLES = 3_000, 12_000
+"""Limits of the samples held by default."""
+MOST_VALUES = 360_000
+"""Measurements held by default in a zone with many entities."""
+
 SAME_HOUR = "same hour"
 """Expert: the measurement at the same time of the last known day."""
 
@@ -186,7 +193,8 @@ class AdaptiveSettings:
     """How an adaptive forecaster learns.
 
     Args:
-        memory: Past samples held at most, those of the last days included.
+        memory: Past samples held at most, those of the last days included; None: as
+            `memory_for` says.
         recency: Days offered to the reservoir until the chance to be still held is 1/e.
         networks: The networks.
         novelty: When the networks are updated.
@@ -194,7 +202,7 @@ class AdaptiveSettings:
         gate: Comparison that an update must pass to be put into service; None: no comparison.
     """
 
-    memory: int = 3_000
+    memory: int | None = None
     recency: float = 365.0
     networks: NetworkSettings = field(default_factory=NetworkSettings)
     novelty: NoveltySettings = field(default_factory=NoveltySettings)
@@ -202,20 +210,32 @@ class AdaptiveSettings:
     gate: Gate | None = None
 
     def __post_init__(self) -> None:
-        require_whole(memory=self.memory)
+        if self.memory is not None:
+            require_whole(memory=self.memory)
         if not self.recency > 0:
             raise ConfigurationError(f"recency is {self.recency}; it must be above 0")
 
     def schedule(self, day: int, delay: int | None) -> Schedule:
         """When the parts learn, on a clock with `day` steps a day; a delay of None is a day."""
         refresh = max(1, self.fast.every * day // HOURS_PER_DAY)
-        schedule = Schedule(Clock(day, day if delay is None else delay), refresh)
-        if schedule.recent_steps >= self.memory:
+        return Schedule(Clock(day, day if delay is None else delay), refresh)
+
+    def memory_for(self, schedule: Schedule, entities: int) -> int:
+        """Past samples held at most by a forecaster of so many entities.
+
+        By default the samples of `MEMORY_DAYS` days, within limits for short and long steps. In a
+        large zone they are fewer, because each sample holds a value of every entity.
+        """
+        recent = schedule.recent_steps
+        if self.memory is None:
+            wanted = min(MEMORY_DAYS * schedule.clock.day, MOST_SAMPLES, MOST_VALUES // entities)
+            return max(wanted, LEAST_SAMPLES, 2 * recent)
+        if recent >= self.memory:
             raise ConfigurationError(
-                f"memory is {self.memory} samples, but the last days alone take "
-                f"{schedule.recent_steps}; give more memory or coarser steps"
+                f"memory is {self.memory} samples, but the last days alone take {recent}; "
+                "give more memory or coarser steps"
             )
-        return schedule
+        return self.memory
 
     @property
     def experts(self) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ def start_state(
         recent=recent,
         unlearned=UnlearnedForecasts.empty(terms=TERMS, experts=experts),
         reservoir=Reservoir.empty(
-            settings.memory - schedule.recent_steps,
+            frame.memory - schedule.recent_steps,
             memory=settings.recency * clock.day,
             inputs=frame.view.width,
             entities=entities,

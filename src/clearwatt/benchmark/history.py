@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -65,8 +66,7 @@ class ZoneHistory:
     Args:
         zone: its name.
         entities: names of the entities to forecast.
-        x: inputs of the zone itself, n x d.
-        wide: inputs with the weather of neighbouring zones, n x w; x if there are none.
+        wide: inputs with the weather of neighbouring zones, if there are any, n x w.
         columns: names of the wide inputs, w.
         measured: power, n x entities; peers read it through the methods, which keep the delay.
         at: step of each sample on the data set's clock, n; gaps have no sample.
@@ -82,7 +82,6 @@ class ZoneHistory:
 
     zone: str
     entities: tuple[str, ...]
-    x: Float32Array
     wide: Float32Array
     columns: tuple[str, ...]
     measured: Float32Array = field(repr=False)
@@ -115,11 +114,9 @@ class ZoneHistory:
     ) -> ZoneHistory:
         """The three phases of a zone in one history; ``times`` are those of all steps."""
         whole = zone.warmup.concatenate(zone.updating).concatenate(test)
-        own, _ = split_columns(zone.columns)
         return cls(
             zone=zone.name,
             entities=zone.entities,
-            x=np.ascontiguousarray(whole.x[:, own]) if len(own) < whole.x.shape[1] else whole.x,
             wide=whole.x,
             columns=zone.columns,
             measured=whole.y,
@@ -138,6 +135,12 @@ class ZoneHistory:
         measured = np.ascontiguousarray(self.measured[:, list(columns)])
         limits = tuple(self.limits[column] for column in columns) if self.limits else ()
         return replace(self, entities=names, measured=measured, limits=limits)
+
+    @cached_property
+    def x(self) -> Float32Array:
+        """Inputs of the zone itself, n x d."""
+        own, others = split_columns(self.columns)
+        return np.ascontiguousarray(self.wide[:, own]) if others else self.wide
 
     @property
     def neighbours(self) -> Float32Array:

@@ -75,7 +75,7 @@ class Configuration:
 class AdaptiveConfiguration:
     """The adaptive forecaster as it is served; nothing is searched."""
 
-    settings: AdaptiveSettings = field(default_factory=AdaptiveSettings)
+    settings: AdaptiveSettings = field(default_factory=lambda: AdaptiveSettings(memory=3_000))
 
     @property
     def instance(self) -> str:

@@ -50,7 +50,8 @@ class ZoneSettings(BaseModel):
     a person must approve a version before it is deployed.
 
     For "adaptive": ``delay`` is how many seconds before its time a forecast is issued that live
-    errors and intervals are about; ``memory`` is the maximum number of past samples held;
+    errors and intervals are about; ``memory`` is the maximum number of past samples held, by
+    default 125 days' worth, between 3,000 and 12,000 (fewer in a zone of more than 30 entities);
     ``novelty_days`` is how many days' worth of novel samples make an update due. For "clear":
     ``novelty_capacity`` is that number in samples, by default a month.
     """
@@ -60,7 +61,7 @@ class ZoneSettings(BaseModel):
     # An alias is the name that clients and data directories use.
     forecaster: ForecasterName = "adaptive"
     delay: int = Field(default=86_400, ge=1, le=7 * 86_400)
-    memory: int = Field(default=3000, ge=200, le=1_000_000)
+    memory: int | None = Field(default=None, ge=200, le=1_000_000)
     novelty_days: float | None = Field(default=4.0, gt=0, le=366)
     strategy: str = "RecentReplay"
     parameters: dict[str, float | int | str | bool | None] = Field(default_factory=dict)
