@@ -28,7 +28,7 @@ SHARE = 7
 """Neighbours are chosen by the first seventh of the weather, which lies within the warm-up."""
 LEAST_SIMILARITY = 0.2
 """Least mean correlation of two zones' weather to call them neighbours."""
-LEAST_SHARE = 0.9
+LEAST_SHARE = 0.3
 """Least share of its first values that a zone must have to be compared with others."""
 EVERY = 3
 """Rows are thinned by this factor to compare zones; weather changes slowly."""
@@ -144,6 +144,8 @@ def _with_columns(frame: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd
     parts = [frame]
     for zone, other in others.items():
         own = _own_weather(other)
+        same = own.index.equals(frame.index)
+        values = own.to_numpy(np.float32) if same else interpolate_weather(own, times)
         names = [neighbour_column(zone, str(name)) for name in own.columns]
-        parts.append(pd.DataFrame(interpolate_weather(own, times), frame.index, names))
+        parts.append(pd.DataFrame(values, frame.index, names))
     return pd.concat(parts, axis=1)
