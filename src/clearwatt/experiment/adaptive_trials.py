@@ -67,7 +67,8 @@ def check_adaptive(context: Context) -> None:
     """Refuse an experiment whose adaptive trials would fail, before anything is computed."""
     for configuration in context.experiment.adaptive_configurations:
         try:
-            configuration.settings.schedule(context.day, context.delay)
+            settings = configuration.settings
+            settings.memory_for(settings.schedule(context.day, context.delay), entities=1)
         except ConfigurationError as error:
             raise ConfigurationError(f"{error}; or leave out {ADAPTIVE} (--instances)") from error
         for zone in context.zones:
