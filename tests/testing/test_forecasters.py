@@ -86,7 +86,7 @@ class Block(AdaptiveForecaster):
     def learn(self, x, y, at):
         changes = yield from super().learn(x, y, at)
         trust = self.state.trust
-        self.state = replace(self.state, trust=replace(trust, products=0.99 * trust.products))
+        self.state = self.state._replace(trust=replace(trust, products=0.99 * trust.products))
         return changes
 
 
@@ -138,7 +138,7 @@ class Closed(AdaptiveForecaster):
     def join(self, name, x, y, at):
         changes = yield from super().join(name, x, y, at)
         power = self.state.power
-        self.state = replace(self.state, power=replace(power, mean=power.mean + 1))
+        self.state = self.state._replace(power=replace(power, mean=power.mean + 1))
         return changes
 
 

@@ -273,14 +273,15 @@ class Ensemble:
     def stack_layers(self, groups: Sequence[int] | None = None) -> StackedLayers:
         """The weights of all networks, or of those of some groups."""
         shape, entities = self.architecture, len(self.versions)
-        groups = range(len(shape.settings.groups)) if groups is None else groups
-        chosen = np.arange(entities * shape.size).reshape(entities, -1, shape.settings.members)
-        rows = torch.from_numpy(chosen[:, list(groups)].reshape(-1))
         stacked = stack([version.params for version in self.versions])
+        if groups is None:
+            groups = range(len(shape.settings.groups))
+        else:
+            every = np.arange(entities * shape.size).reshape(entities, -1, shape.settings.members)
+            rows = torch.from_numpy(every[:, list(groups)].reshape(-1))
+            stacked = {name: tensor[rows] for name, tensor in stacked.items()}
         (first, offset), *others = [
-            (weight[rows], bias[rows])
-            for chain in shape.network.chains
-            for weight, bias in chain.layers(stacked)
+            layer for chain in shape.network.chains for layer in chain.layers(stacked)
         ]
         own = np.repeat(shape.shown[list(groups)], shape.settings.members, axis=0)
         shown = np.tile(own, (entities, 1))[..., None] * first.numpy()

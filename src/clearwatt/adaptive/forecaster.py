@@ -282,12 +282,12 @@ class AdaptiveForecaster(Forecaster):
     def reject(self, entity: Name) -> None:
         """Drop the version of an entity that waits for approval."""
         others = tuple(each for each in self.state.candidates if each.entity != entity)
-        self.state = replace(self.state, candidates=others)
+        self.state = self.state._replace(candidates=others)
 
     def change_settings(self, *, novelty: NoveltySettings, gate: Gate | None) -> None:
         """Use other settings for later updates of the networks."""
         settings = replace(self.settings, novelty=novelty, gate=gate)
-        self.state = replace(self.state, frame=replace(self.state.frame, settings=settings))
+        self.state = self.state._replace(frame=replace(self.state.frame, settings=settings))
 
     @property
     def versions(self) -> tuple[NetworkVersion, ...]:
@@ -406,5 +406,5 @@ class AdaptiveForecaster(Forecaster):
 
 def _recalled_after(state: LearnerState, last: int) -> Int64Array:
     """Positions of the recalled rows after a step."""
-    start = int(np.searchsorted(state.recent.at, last, side="right"))
+    start = int(state.recent.at.searchsorted(last, side="right"))
     return start + np.flatnonzero(state.recent.recalled[start:])

@@ -37,7 +37,7 @@ def find_jumps(
     limit, refresh = state.frame.settings.fast.jump, state.frame.schedule.refresh
     if limit is None:
         return np.full(len(state.names), np.nan)
-    last = slice(int(np.searchsorted(at, state.boundary)), None)
+    last = slice(int(at.searchsorted(state.boundary)), None)
     errors = measured[last] - (experts[last] * state.trust.weights).sum(axis=2)
     # A jump's own errors must not end it, so its limit stays.
     going_on = np.isfinite(state.jumps)

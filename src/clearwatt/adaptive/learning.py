@@ -26,12 +26,12 @@ def recall(state: LearnerState) -> LearnerState:
     if not len(rows):
         return state
     at, clock = recent.at[rows], frame.schedule.clock
-    start = int(np.searchsorted(recent.at, at[0] - frame.view.reach))
+    start = int(recent.at.searchsorted(at[0] - frame.view.reach))
     part = slice(start, int(rows[-1]) + 1)
     first = int(rows[0])
     seen = frame.view.see(recent.x[part], recent.at[part], first=first - start)[rows - first]
     cutoffs = clock.cutoff(at)
-    known = recent.at[np.maximum(np.searchsorted(recent.at, cutoffs, side="right") - 1, 0)]
+    known = recent.at[np.maximum(recent.at.searchsorted(cutoffs, side="right") - 1, 0)]
     found = [
         experts.forecast(seen[own], at[own], recent.lags, clock, known=known[own])
         for experts, own in in_force(state.past, cutoffs)
@@ -45,13 +45,13 @@ def recall(state: LearnerState) -> LearnerState:
         power=power,
         recalled=np.ones(len(rows), np.bool_),
     )
-    return replace(state, recent=recent, unlearned=state.unlearned.added(at, terms, experts))
+    return state._replace(recent=recent, unlearned=state.unlearned.added(at, terms, experts))
 
 
 def in_force(past: tuple[Experts, ...], cutoffs: Steps) -> list[tuple[Experts, slice]]:
     """Experts in force for forecasts that can use measurements up to each step, `n`, ascending."""
     starts = [experts.since for experts in past[1:]]
-    cuts = [0, *np.searchsorted(cutoffs, starts).tolist(), len(cutoffs)]
+    cuts = [0, *cutoffs.searchsorted(starts).tolist(), len(cutoffs)]
     parts = zip(past, cuts[:-1], cuts[1:], strict=True)
     return [(experts, slice(low, high)) for experts, low, high in parts if high > low]
 
@@ -72,8 +72,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     recent = recent.replaced(
         rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
     )
-    return replace(
-        state,
+    return state._replace(
         corrections=state.corrections.learn(terms, residuals, ages=ages, passed=passed),
         trust=state.trust.learn(experts, measured, ages=ages, passed=passed),
         limits=state.limits.widen(measured),
@@ -130,4 +129,4 @@ def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
         novel=recent.novel[old],
         rng=rng,
     )
-    return replace(state, recent=recent.pick(slice(cut, None)), reservoir=reservoir)
+    return state._replace(recent=recent.pick(slice(cut, None)), reservoir=reservoir)

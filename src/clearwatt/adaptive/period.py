@@ -70,14 +70,14 @@ def update_networks(
         own = trained[number * shape.size : (number + 1) * shape.size]
         place, approval = update.request.place, update.request.deployed.entity in approvals
         event, version = update.assess(own, approval=approval)
-        state = replace(state, progress=state.progress.after_update(place, state.boundary))
+        state = state._replace(progress=state.progress.after_update(place, state.boundary))
         if version is not None and approval:
             others = (each for each in state.candidates if each.entity != version.entity)
-            state = replace(state, candidates=(*others, version))
+            state = state._replace(candidates=(*others, version))
         elif version is not None:
             state = _with_networks(state, place, version)
         changes.append(Change(event, version))
-    return replace(state, inputs=InputModel.fit(held.seen)), tuple(changes)
+    return state._replace(inputs=InputModel.fit(held.seen)), tuple(changes)
 
 
 def due_updates(state: LearnerState) -> list[UpdateRequest]:
@@ -133,7 +133,7 @@ def in_service(state: LearnerState, *, since: int) -> LearnerState:
     past = [*(each for each in state.past if each.since < since), experts]
     while len(past) > 1 and past[1].since <= schedule.clock.cutoff(since - schedule.refresh):
         del past[0]
-    return replace(state, past=tuple(past))
+    return state._replace(past=tuple(past))
 
 
 def with_version(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
@@ -147,13 +147,13 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
     last, since = state.past[-1], max(state.boundary, state.known + 1)
     experts = replace(last, since=since, ensemble=last.ensemble.replaced(place, version))
     past = tuple(each for each in state.past if each.since < since)
-    return replace(state, past=(*past, experts), candidates=waiting)
+    return state._replace(past=(*past, experts), candidates=waiting)
 
 
 def _with_networks(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
     """Use these networks in the next period."""
     last = state.past[-1]
     ensemble = last.ensemble.replaced(place, version)
-    return replace(
-        state, past=(*state.past, replace(last, since=state.boundary, ensemble=ensemble))
+    return state._replace(
+        past=(*state.past, replace(last, since=state.boundary, ensemble=ensemble))
     )

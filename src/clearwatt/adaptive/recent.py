@@ -154,5 +154,5 @@ def places_of(at: Steps, held: Steps) -> tuple[Int64Array, BoolArray]:
     """Position of each step, `n`, among those held, ascending, and whether it is there, `n`."""
     if not len(held):
         return np.zeros(at.shape, np.int64), np.zeros(at.shape, np.bool_)
-    places = np.minimum(np.searchsorted(held, at), len(held) - 1)
+    places = np.minimum(held.searchsorted(at), len(held) - 1)
     return places, held[places] == at

@@ -34,7 +34,7 @@ def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
     recent = state.recent
     if not recent.size or block.at[0] > recent.at[-1]:
         later = recent.fresh(block.at, block.x, block.measured)
-        return replace(state, recent=recent.joined(later))
+        return state._replace(recent=recent.joined(later))
     places, there = recent.places(block.at)
     if there.any():
         rows = places[there]
@@ -48,7 +48,7 @@ def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
     added = ~there & (block.at >= oldest)
     if added.any():
         recent = recent.joined(recent.fresh(block.at[added], block.x[added], block.measured[added]))
-    state = replace(state, recent=recent)
+    state = state._replace(recent=recent)
     stale = np.flatnonzero(~there & ~added)
     return _with_stale(state, block, stale.tolist()) if len(stale) else state
 
@@ -59,7 +59,7 @@ def _with_stale(state: LearnerState, block: SampleBlock, rows: Sequence[int]) ->
         own = np.isfinite(block.measured[row])
         limited = state.limits.limit_outliers(block.measured[row])
         y[np.ix_(state.reservoir.at == block.at[row], own)] = limited[own]
-    return replace(state, reservoir=replace(state.reservoir, y=y))
+    return state._replace(reservoir=replace(state.reservoir, y=y))
 
 
 def forget_measurements(
@@ -72,8 +72,8 @@ def forget_measurements(
     measured, y = recent.measured.copy(), reservoir.y.copy()
     count = int(np.isfinite(measured[cells[0]]).sum() + np.isfinite(y[cells[1]]).sum())
     measured[cells[0]], y[cells[1]] = np.nan, np.nan
-    state = replace(
-        state, recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
+    state = state._replace(
+        recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
     )
     return _with_lag_inputs(state, at, chosen, np.full(len(state.names), np.nan)), count
 
@@ -91,8 +91,8 @@ def correct_measurement(
         held = (rows == at) & np.isfinite(values[:, place])
         values[held, place] = scaled
         count += int(held.sum())
-    state = replace(
-        state, recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
+    state = state._replace(
+        recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
     )
     chosen = np.arange(len(state.names)) == place
     return _with_lag_inputs(state, np.array([at]), chosen, np.full(len(chosen), scaled)), count
@@ -117,8 +117,7 @@ def _with_lag_inputs(
             cells = np.ix_(np.isin(steps, at + period), chosen)
             seen = inputs[..., column][cells]
             inputs[..., column][cells] = np.where(seen == 0, seen, values[chosen])
-    return replace(
-        state,
+    return state._replace(
         recent=recent._replace(lagged=lagged[0]),
         reservoir=replace(reservoir, lagged=lagged[1]),
     )

@@ -31,7 +31,7 @@ def shifts_of_trust(state: LearnerState) -> tuple[LearnerState, list[TrustShift]
         _event(state, int(place), weights[place], int(before[place]))
         for place in np.flatnonzero(moved)
     ]
-    return replace(state, progress=replace(state.progress, leader=leader)), shifts
+    return state._replace(progress=replace(state.progress, leader=leader)), shifts
 
 
 def _event(state: LearnerState, place: int, weights: Float64Array, old: int) -> TrustShift:

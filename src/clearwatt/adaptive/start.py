@@ -184,8 +184,7 @@ def join_entity(
         )
         for each in state.past
     )
-    return replace(
-        state,
+    return state._replace(
         names=(*state.names, name),
         power=Standardisation(
             np.concatenate([state.power.mean, own.mean]),

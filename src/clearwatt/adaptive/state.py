@@ -71,9 +71,8 @@ class UpdateCounts:
         return type(self)(**{name: np.concatenate(pair) for name, pair in parts.items()})
 
 
-@dataclass(frozen=True, eq=False)
-class LearnerState:
-    """Everything that an adaptive forecaster has learned and holds.
+class LearnerState(NamedTuple):
+    """Everything that an adaptive forecaster has learned and holds, immutable.
 
     Args:
         frame: The part that learning never changes.
@@ -148,7 +147,7 @@ def pack_state(state: LearnerState) -> Packed:
         for version in experts.ensemble.versions
     }
     past = SavedPast(tuple(versions.values()), tuple(map(_saved_experts, state.past)))
-    parts = {"state": pack(replace(state, past=())), "past": pack(past)}
+    parts = {"state": pack(state._replace(past=())), "past": pack(past)}
     values = {name: packed.values for name, packed in parts.items()}
     tensors = [with_prefix(f"{name}.", packed.tensors) for name, packed in parts.items()]
     return Packed(values, tensors[0] | tensors[1])
@@ -166,8 +165,7 @@ def unpack_state(packed: Packed) -> LearnerState:
             keys = zip(state.names, saved.numbers, strict=True)
             own = tuple(versions[key] for key in keys)
             ensembles[saved.numbers] = Ensemble(state.frame.architecture, own)
-    return replace(
-        state,
+    return state._replace(
         past=tuple(
             Experts(
                 each.since, ensembles[each.numbers], each.coefficients, each.weights, each.limits
