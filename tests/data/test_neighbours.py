@@ -91,3 +91,14 @@ def test_the_middle_of_its_range_stands_for_a_variable_that_the_zone_does_not_ha
     wide = Dataset("farms", dataset.power, weather, dataset.entities)
     inputs = prepare(wide, fit_scaling(wide, 200)).inputs["z0"]
     np.testing.assert_allclose(inputs[310:, 2], 0.5)
+
+
+def test_a_neighbour_without_weather_in_the_warm_up_stops_nothing():
+    dataset = with_neighbours(grid([(0, 1.0), (1, 0.9)]))
+    weather = {zone: frame.copy() for zone, frame in dataset.weather.items()}
+    weather["z0"].iloc[:250, 1] = np.nan
+    late = Dataset("farms", dataset.power, weather, dataset.entities)
+    scaling = fit_scaling(late, 200)
+    own, neighbour = scaling.weather["z0"].values()
+    assert neighbour == own
+    assert prepare(late, scaling).usable["z0"].all()

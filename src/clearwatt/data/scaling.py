@@ -231,6 +231,10 @@ def _fit_extrema(
     # Interpolation between two hours would use the later one, which may be after the warm-up.
     values = interpolate_weather(frame.loc[: times[-1]], times, max_gap=max_gap)
     names = [str(name) for name in frame.columns]
+    unknown = np.isnan(values).all(axis=0)
+    if unknown.any():  # a neighbour without weather has the range of the zone itself
+        filled = fill_neighbours(values, names, np.zeros(len(names)))
+        values[:, unknown] = filled[:, unknown]
     absent = [names[at] for at in np.flatnonzero(np.isnan(values).all(axis=0))]
     if absent:
         raise DataError(
