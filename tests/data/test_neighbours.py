@@ -1,12 +1,14 @@
 """Weather of neighbouring zones: which, as what columns, and what if it is missing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from clearwatt.data import Dataset, Entity, Kind
 from clearwatt.data.features import fit_scaling, prepare
-from clearwatt.data.neighbours import with_neighbours, without_neighbours
+from clearwatt.data.neighbours import with_columns_of, with_neighbours, without_neighbours
 
 HOURS = 700
 TIMES = pd.date_range("2024-01-01", periods=HOURS, freq="h", tz="UTC", name="time")
@@ -59,13 +61,45 @@ def test_a_data_set_of_one_zone_stays_as_it_is(most):
     assert with_neighbours(alone, most=most) is alone
 
 
-def test_neighbours_can_be_taken_away_again_from_all_zones_or_some():
+def test_neighbours_can_be_taken_away_again():
     dataset = grid([(0, 1.0), (1, 0.9)])
     wide = with_neighbours(dataset)
     assert without_neighbours(wide).equals(dataset)
-    some = without_neighbours(wide, ["z1"])
-    assert [frame.shape[1] for frame in some.weather.values()] == [2, 1]
     assert with_neighbours(wide).equals(wide)  # again gives the same
+
+
+def test_a_data_set_continues_with_the_neighbours_of_an_earlier_one():
+    wide = with_neighbours(grid([(0, 1.0), (1, 0.9)]))
+    earlier = {"z0": ["wind", "neighbour.z5.wind"], "z1": ["wind"], "z9": ["sun"]}
+    found = with_columns_of(wide, earlier).weather
+    assert {zone: list(frame.columns) for zone, frame in found.items()} == {
+        "z0": ["wind", "neighbour.z5.wind"],
+        "z1": ["wind"],
+    }
+    assert found["z0"]["neighbour.z5.wind"].isna().all()
+    assert with_columns_of(wide, {"z0": ["gust"]}).equals(wide)
+
+
+def test_zones_whose_weather_has_other_steps_are_neighbours_too():
+    dataset = grid([(0, 1.0), (1, 0.9), (2, 0.9)])
+    weather = dict(dataset.weather)
+    weather["z1"] = weather["z1"].resample("15min").interpolate()
+    weather["z2"] = weather["z2"].iloc[1::3]
+    mixed = with_neighbours(Dataset("farms", dataset.power, weather, dataset.entities))
+    assert [frame.shape[1] for frame in mixed.weather.values()] == [3, 3, 3]
+
+
+def test_names_that_a_service_would_refuse_and_names_twice_are_left_out():
+    long = "z" * 95
+    dataset = grid([(0, 1.0), (1, 0.9), (2, 0.9)])
+    weather = dict(zip((long, "a", "a.b"), dataset.weather.values(), strict=True))
+    weather["a"] = weather["a"].rename(columns={"wind": "b.wind"}).assign(wind=weather["a"]["wind"])
+    zones = zip(dataset.entities, weather, strict=True)
+    entities = tuple(replace(entity, zone=zone) for entity, zone in zones)
+    wide = with_neighbours(Dataset("farms", dataset.power, weather, entities))
+    names = list(wide.weather[long].columns)
+    assert len(names) == len(set(names)) == 3  # neighbour.a.b.wind stands for two
+    assert all(len(name) <= 100 for frame in wide.weather.values() for name in frame.columns)
 
 
 def test_the_own_weather_stands_for_missing_weather_of_a_neighbour():

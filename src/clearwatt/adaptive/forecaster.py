@@ -312,7 +312,7 @@ class AdaptiveForecaster(Forecaster):
     @property
     def memory(self) -> int:
         """Maximum of past samples held."""
-        return self.state.frame.memory
+        return self.state.reservoir.capacity + self.state.frame.schedule.recent_steps
 
     @property
     def retained_bytes(self) -> int:

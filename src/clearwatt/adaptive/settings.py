@@ -228,7 +228,9 @@ class AdaptiveSettings:
         """
         recent = schedule.recent_steps
         if self.memory is None:
-            wanted = min(MEMORY_DAYS * schedule.clock.day, MOST_SAMPLES, MOST_VALUES // entities)
+            wanted = min(
+                MEMORY_DAYS * schedule.clock.day, MOST_SAMPLES, MOST_VALUES // max(1, entities)
+            )
             return max(wanted, LEAST_SAMPLES, 2 * recent)
         if recent >= self.memory:
             raise ConfigurationError(

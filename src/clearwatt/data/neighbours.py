@@ -7,7 +7,7 @@ missing: then the zone's own value stands for it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
@@ -24,8 +24,10 @@ MOST_ZONES = 6
 """Neighbours of a zone; more hardly help and cost time."""
 MOST_COLUMNS = 100
 """Weather columns of a zone, its own included, as a service takes them."""
+MOST_LETTERS = 100
+"""Letters of a column's name, as a service takes them."""
 SHARE = 7
-"""Neighbours are chosen by the first seventh of the weather, which lies within the warm-up."""
+"""Neighbours are chosen by the first seventh of the weather: with the usual phases, the warm-up."""
 LEAST_SIMILARITY = 0.2
 """Least mean correlation of two zones' weather to call them neighbours."""
 LEAST_SHARE = 0.3
@@ -51,12 +53,25 @@ def with_neighbours(dataset: Dataset, *, most: int = MOST_ZONES) -> Dataset:
     return replace(dataset, weather=weather)
 
 
-def without_neighbours(dataset: Dataset, zones: Container[str] | None = None) -> Dataset:
-    """The data set whose zones, or only the named ones, have their own weather alone."""
-    weather = {
-        zone: frame if zones is not None and zone not in zones else _own_weather(frame)
-        for zone, frame in dataset.weather.items()
-    }
+def without_neighbours(dataset: Dataset) -> Dataset:
+    """The data set whose zones have their own weather alone."""
+    weather = {zone: _own_weather(frame) for zone, frame in dataset.weather.items()}
+    return replace(dataset, weather=weather)
+
+
+def with_columns_of(dataset: Dataset, columns: Mapping[str, Sequence[str]]) -> Dataset:
+    """The data set with the neighbours that zones had before, so that it continues an earlier one.
+
+    Args:
+        dataset: A data set, with or without neighbours.
+        columns: Zone -> names of its weather columns. A neighbour that the data set does not have
+            is missing throughout. Zones with other variables of their own stay as they are.
+    """
+    weather = dict(dataset.weather)
+    for zone, names in columns.items():
+        wanted, _ = split_columns(names)
+        if zone in weather and [names[at] for at in wanted] == list(_own_weather(weather[zone])):
+            weather[zone] = weather[zone].reindex(columns=list(names))
     return replace(dataset, weather=weather)
 
 
@@ -82,7 +97,8 @@ def fill_neighbours(
         missing = np.isnan(weather[:, at])
         if missing.any():
             same = [place for place in own if columns[at].endswith(f".{columns[place]}")]
-            filled[missing, at] = weather[missing, same[0]] if same else otherwise[at]
+            longest = max(same, key=lambda place: len(columns[place]), default=None)
+            filled[missing, at] = otherwise[at] if longest is None else weather[missing, longest]
     return filled
 
 
@@ -99,12 +115,15 @@ def _beginnings(weather: Mapping[str, pd.DataFrame]) -> dict[str, _Beginning]:
     parts = {zone: _own_weather(frame) for zone, frame in weather.items()}
     parts = {zone: frame.iloc[: max(2, len(frame) // SHARE)] for zone, frame in parts.items()}
     clock = reduce(pd.Index.union, (frame.index for frame in parts.values()))[::EVERY]
-    found = {zone: _scale(frame.reindex(clock)) for zone, frame in parts.items()}
+    times = pd.DatetimeIndex(clock)
+    found = {
+        zone: _scale(frame, interpolate_weather(frame, times)) for zone, frame in parts.items()
+    }
     return {zone: each for zone, each in found.items() if each is not None}
 
 
-def _scale(frame: pd.DataFrame) -> _Beginning | None:
-    values = frame.to_numpy(np.float64)
+def _scale(frame: pd.DataFrame, found: Float32Array) -> _Beginning | None:
+    values = found.astype(np.float64)
     if np.isfinite(values).mean(axis=0).min() < LEAST_SHARE:
         return None
     centred = np.nan_to_num(values - np.nanmean(values, axis=0))
@@ -147,5 +166,7 @@ def _with_columns(frame: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd
         same = own.index.equals(frame.index)
         values = own.to_numpy(np.float32) if same else interpolate_weather(own, times)
         names = [neighbour_column(zone, str(name)) for name in own.columns]
-        parts.append(pd.DataFrame(values, frame.index, names))
+        taken = {name for part in parts for name in part.columns}
+        fits = [len(name) <= MOST_LETTERS and name not in taken for name in names]
+        parts.append(pd.DataFrame(values, frame.index, names).loc[:, fits])
     return pd.concat(parts, axis=1)

@@ -110,6 +110,7 @@ class _ZoneTrials:
             settings=self.task.configuration.settings,
             names=self.names,
             seed=self.context.experiment.seed,
+            columns=self.zone.columns or None,
         )
 
     def _quantiles(self) -> Float64Array:

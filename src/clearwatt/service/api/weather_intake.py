@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearwatt.clock import SECONDS_PER_DAY
+from clearwatt.data.inputs import is_neighbour
 from clearwatt.errors import DataError
 from clearwatt.service.api.schemas.weather import NewWeather
 from clearwatt.service.records import WeatherIssue, Zone
@@ -25,7 +26,8 @@ def check_weather(new: NewWeather, zone: Zone, *, now: float) -> WeatherIssue:
     """
     _check_times(new, now)
     _check_variables(new, zone)
-    columns = [np.array(new.values[name], dtype=np.float32) for name in zone.variables]
+    blank = [None] * len(new.times)  # weather of neighbours may be left out
+    columns = [np.array(new.values.get(name, blank), np.float32) for name in zone.variables]
     values = np.stack(columns, axis=1)  # None is NaN by now
     return WeatherIssue(zone.id, new.issued_at, np.array(new.times, np.int64), values)
 
@@ -46,7 +48,8 @@ def _check_times(new: NewWeather, now: float) -> None:
 
 
 def _check_variables(new: NewWeather, zone: Zone) -> None:
-    missing = [name for name in zone.variables if name not in new.values]
+    required = [name for name in zone.variables if not is_neighbour(name)]
+    missing = [name for name in required if name not in new.values]
     unknown = [name for name in new.values if name not in zone.variables]
     if missing or unknown:
         what = f"{missing[0]!r} is missing" if missing else f"{unknown[0]!r} is unknown"

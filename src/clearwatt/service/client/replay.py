@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clearwatt.data import Dataset
-from clearwatt.data.neighbours import without_neighbours
+from clearwatt.data.neighbours import with_columns_of
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.service.api.schemas.base import Accepted
 from clearwatt.service.api.schemas.entities import NewEntity
@@ -129,11 +129,9 @@ class Replay:
         yield self._progress("live", len(self._times) - 1)
 
     def _register(self) -> None:
-        # A zone that was registered without the weather of its neighbours goes on without it.
+        # A registered zone goes on with the neighbours that it was registered with.
         registered = {zone.id: zone.variables for zone in self._client.zones().zones}
-        own = without_neighbours(self._dataset).weather
-        alone = [zone for zone in own if registered.get(zone) == list(own[zone].columns)]
-        self._dataset = without_neighbours(self._dataset, alone)
+        self._dataset = with_columns_of(self._dataset, registered)
         for zone in zones_of(self._dataset):
             self._client.add_zone(
                 NewZone(
