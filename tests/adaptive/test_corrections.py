@@ -83,6 +83,6 @@ def test_ridge_holds_back_until_there_is_evidence():
 
 def test_an_entity_that_joins_has_nothing_to_correct():
     corrections = fed(empty(("errors", 100)), 1.0, samples=50)
-    joined = corrections.joined(1).solve()
+    joined = corrections.add_entities(1).solve()
     np.testing.assert_array_equal(joined[:, :1], corrections.solve())
     assert (joined[:, 1] == 0).all()

@@ -9,7 +9,7 @@ def test_what_some_entities_are_forecast_with_forecasts_them_alike(small):
     whole = forecaster.deployed
     ahead = slice(45 * small.DAY, 46 * small.DAY)
     for place in (0, 1):
-        own = whole.only([place])
+        own = whole.select([place])
         assert own.names == (whole.names[place],)
         np.testing.assert_allclose(
             own.forecast(x[ahead], at[ahead]).power[:, 0],

@@ -69,6 +69,6 @@ def test_without_measurements_all_count_alike():
 
 def test_an_entity_that_joins_trusts_all_alike_and_leaves_the_others():
     trust = learned(Trust.equal(1, 2, half_life=1e6, caution=1), noise(50, 1, 2) * [0.1, 1])
-    joined = trust.joined(1)
+    joined = trust.add_entities(1)
     np.testing.assert_array_equal(joined.weights[0], trust.weights[0])
     np.testing.assert_array_equal(joined.weights[1], [0.5, 0.5])

@@ -84,7 +84,7 @@ class Corrections:
         solved = np.linalg.solve(systems, wanted[..., None])[..., 0]
         return solved.astype(np.float64, copy=False)
 
-    def joined(self, entities: int) -> Self:
+    def add_entities(self, entities: int) -> Self:
         """With further entities that have no samples yet."""
         more = self.empty(self.kinds, day=self.day, ridge=self.ridge, entities=entities)
         return replace(

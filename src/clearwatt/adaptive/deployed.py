@@ -64,15 +64,15 @@ class AdaptiveDeployed(Deployed):
         seen = self.frame.view.see(rows, checked_steps(at, len(rows)))
         return self.power.undo(self.experts.ensemble.mean_forecast(seen))
 
-    def only(self, places: Sequence[int]) -> AdaptiveDeployed:
+    def select(self, places: Sequence[int]) -> AdaptiveDeployed:
         """The deployed value of some entities."""
         chosen = list(places)
         return replace(
             self,
             names=tuple(self.names[place] for place in chosen),
-            power=self.power.only(chosen),
-            experts=self.experts.only(chosen),
-            recent=self.recent.only(chosen),
+            power=self.power.select(chosen),
+            experts=self.experts.select(chosen),
+            recent=self.recent.select(chosen),
         )
 
     def pack(self) -> Packed:

@@ -171,7 +171,7 @@ class Architecture:
         blank = self.network.initialise(list(range(self.size)))
         return {name: tuple(tensor.shape) for name, tensor in blank.items()}
 
-    def decayed(self, params: Params) -> Params:
+    def decay_weights(self, params: Params) -> Params:
         """Weights before an update, a share of each lost."""
         kept = 1 - self.settings.decay
         return {name: kept * tensor for name, tensor in params.items()}
@@ -261,7 +261,7 @@ class Ensemble:
         found: Float32Array = output[:, 0].numpy()
         return found
 
-    def replaced(self, place: int, version: NetworkVersion) -> Self:
+    def with_version(self, place: int, version: NetworkVersion) -> Self:
         """With another version of one entity."""
         versions = list(self.versions)
         versions[place] = version
@@ -305,7 +305,7 @@ def mean_of_groups(groups: Float64Array) -> Float64Array:
     return mean
 
 
-def joined_weights(trained: Sequence[Trained]) -> Params | None:
+def stack_weights(trained: Sequence[Trained]) -> Params | None:
     """Weights of an entity's networks after training, `m x ...`; None if one diverged."""
     if any(each.diverged for each in trained):
         return None

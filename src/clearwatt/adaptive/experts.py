@@ -31,7 +31,7 @@ class Opinions(NamedTuple):
     """Their mixture, `n x e`."""
 
     @classmethod
-    def joined(cls, parts: Sequence[Opinions]) -> Opinions:
+    def concatenate(cls, parts: Sequence[Opinions]) -> Opinions:
         """The forecasts of several parts, at least one, in their order."""
         if len(parts) == 1:
             return parts[0]
@@ -56,7 +56,7 @@ class Experts:
     weights: Float64Array
     limits: PowerRange
 
-    def only(self, places: Sequence[int]) -> Self:
+    def select(self, places: Sequence[int]) -> Self:
         """The experts of the entities at some places."""
         versions = tuple(self.ensemble.versions[place] for place in places)
         return replace(
@@ -64,7 +64,7 @@ class Experts:
             ensemble=replace(self.ensemble, versions=versions),
             coefficients=self.coefficients[:, places],
             weights=self.weights[places],
-            limits=self.limits.only(places),
+            limits=self.limits.select(places),
         )
 
     def forecast(

@@ -36,8 +36,8 @@ def recall(state: LearnerState) -> LearnerState:
         experts.forecast(seen[own], at[own], recent.lags, clock, known=known[own])
         for experts, own in in_force(state.past, cutoffs)
     ]
-    lagged, slow, terms, experts, power = Opinions.joined(found)
-    recent = recent.replaced(
+    lagged, slow, terms, experts, power = Opinions.concatenate(found)
+    recent = recent.replace_values(
         rows,
         seen=seen,
         lagged=lagged,
@@ -69,7 +69,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     again = np.isnan(terms[:, :, 0])
     residuals = np.where(again, np.nan, measured - recent.slow[rows])
     novel = _novel(state, residuals)
-    recent = recent.replaced(
+    recent = recent.replace_values(
         rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
     )
     return state._replace(

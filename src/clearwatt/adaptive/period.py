@@ -145,7 +145,7 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
         )
     waiting = tuple(each for each in state.candidates if each.entity != version.entity)
     last, since = state.past[-1], max(state.boundary, state.known + 1)
-    experts = replace(last, since=since, ensemble=last.ensemble.replaced(place, version))
+    experts = replace(last, since=since, ensemble=last.ensemble.with_version(place, version))
     past = tuple(each for each in state.past if each.since < since)
     return state._replace(past=(*past, experts), candidates=waiting)
 
@@ -153,7 +153,7 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
 def _with_networks(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
     """Use these networks in the next period."""
     last = state.past[-1]
-    ensemble = last.ensemble.replaced(place, version)
+    ensemble = last.ensemble.with_version(place, version)
     return state._replace(
         past=(*state.past, replace(last, since=state.boundary, ensemble=ensemble))
     )

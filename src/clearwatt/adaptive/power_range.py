@@ -42,12 +42,12 @@ class PowerRange:
             np.maximum(self.high, _second_highest(measured)),
         )
 
-    def only(self, places: Sequence[int]) -> Self:
+    def select(self, places: Sequence[int]) -> Self:
         """The ranges of some entities."""
         own = list(places)
         return type(self)(self.low[own], self.high[own])
 
-    def joined(self, other: Self) -> Self:
+    def add_entities(self, other: Self) -> Self:
         """The ranges of these entities, then of others."""
         return type(self)(
             np.concatenate([self.low, other.low]), np.concatenate([self.high, other.high])

@@ -55,18 +55,18 @@ class DeployedBase:
     limits: PowerRange
     rows: LagRows
 
-    def only(self, places: Sequence[int]) -> DeployedBase:
+    def select(self, places: Sequence[int]) -> DeployedBase:
         """The base of some entities."""
         own = list(places)
         return replace(
             self,
             names=tuple(self.names[place] for place in own),
-            power=self.power.only(own),
+            power=self.power.select(own),
             numbers=tuple(self.numbers[place] for place in own),
             coefficients=self.coefficients[:, own],
             weights=self.weights[own],
-            limits=self.limits.only(own),
-            rows=self.rows.only(own),
+            limits=self.limits.select(own),
+            rows=self.rows.select(own),
         )
 
     def with_networks(self, versions: Sequence[NetworkVersion], rows: LagRows) -> AdaptiveDeployed:
@@ -81,7 +81,7 @@ class DeployedBase:
                 f"{len(versions)} networks and rows of {rows.slow.shape[1]} entities for "
                 f"{len(self.names)}; they are not of the same moment"
             )
-        both = self.rows.joined(rows)
+        both = self.rows.add_rows(rows)
         return AdaptiveDeployed(
             frame=self.frame,
             names=self.names,

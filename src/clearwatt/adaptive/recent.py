@@ -28,7 +28,7 @@ class LagRows(NamedTuple):
     measured: Float64Array
     """Measurements, `n x e`; NaN where there is none."""
 
-    def only(self, places: Sequence[int]) -> LagRows:
+    def select(self, places: Sequence[int]) -> LagRows:
         """The rows of the entities at some places."""
         own = list(places)
         return self._replace(slow=self.slow[:, own], measured=self.measured[:, own])
@@ -37,7 +37,7 @@ class LagRows(NamedTuple):
         """Some of the rows, not copied."""
         return LagRows._make(column[rows] for column in self)
 
-    def joined(self, rows: LagRows) -> LagRows:
+    def add_rows(self, rows: LagRows) -> LagRows:
         """These rows, then later ones."""
         return LagRows._make(np.concatenate(pair) for pair in zip(self, rows, strict=True))
 
@@ -129,7 +129,7 @@ class RecentRows(NamedTuple):
         """What forecasts need of them, not copied."""
         return LagRows(self.at, self.x, self.slow, self.measured)
 
-    def joined(self, rows: RecentRows) -> RecentRows:
+    def add_rows(self, rows: RecentRows) -> RecentRows:
         """These rows and others, of other steps, in order of time."""
         pairs = zip(self.columns, rows.columns, strict=True)
         both = RecentRows._make(np.concatenate(pair) for pair in pairs)
@@ -137,7 +137,7 @@ class RecentRows(NamedTuple):
             return both
         return both.pick(np.argsort(both.at))
 
-    def replaced(self, places: Int64Array, **columns: npt.NDArray[Any]) -> RecentRows:
+    def replace_values(self, places: Int64Array, **columns: npt.NDArray[Any]) -> RecentRows:
         """Other values at some positions."""
         changed: dict[str, npt.NDArray[Any]] = {}
         for name, values in columns.items():

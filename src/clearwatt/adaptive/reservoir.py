@@ -78,7 +78,7 @@ class Reservoir:
             novel=_fill(self.novel, novel[rows], places),
         )
 
-    def joined(self, y: Float64Array, lagged: Float32Array) -> Self:
+    def add_entity(self, y: Float64Array, lagged: Float32Array) -> Self:
         """With the measurements of one more entity, `n`, and those before them, `n x 1 x l`."""
         column = y.astype(np.float32)[:, None]
         return replace(

@@ -34,20 +34,22 @@ def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
     recent = state.recent
     if not recent.size or block.at[0] > recent.at[-1]:
         later = recent.fresh(block.at, block.x, block.measured)
-        return state._replace(recent=recent.joined(later))
+        return state._replace(recent=recent.add_rows(later))
     places, there = recent.places(block.at)
     if there.any():
         rows = places[there]
         old, new = recent.measured[rows], block.measured[there]
         arrived = np.isfinite(new)
         first = arrived & ~np.isfinite(old)
-        recent = recent.replaced(
+        recent = recent.replace_values(
             rows, measured=np.where(arrived, new, old), learned=recent.learned[rows] & ~first
         )
     oldest = int(recent.at[0]) if recent.size else -1
     added = ~there & (block.at >= oldest)
     if added.any():
-        recent = recent.joined(recent.fresh(block.at[added], block.x[added], block.measured[added]))
+        recent = recent.add_rows(
+            recent.fresh(block.at[added], block.x[added], block.measured[added])
+        )
     state = state._replace(recent=recent)
     stale = np.flatnonzero(~there & ~added)
     return _with_stale(state, block, stale.tolist()) if len(stale) else state

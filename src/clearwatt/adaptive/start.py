@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearwatt.adaptive.corrections import Corrections
-from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion, joined_weights
+from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion, stack_weights
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.learning import retire
@@ -65,7 +65,7 @@ def warm_up_networks(
     versions = []
     for place, name in enumerate(names):
         own = trained[place * shape.size : (place + 1) * shape.size]
-        params = joined_weights(own)
+        params = stack_weights(own)
         if params is None:
             raise DataError(f"training on the warm-up of {name} diverged; check its readings")
         version = NetworkVersion(name, 0, params, 0.0)
@@ -173,14 +173,14 @@ def join_entity(
     (version,) = yield from warm_up_networks(
         frame, [name], frame.view.see(x, at), lagged, measured.astype(np.float32), rng=rng
     )
-    corrections, trust = state.corrections.joined(1), state.trust.joined(1)
+    corrections, trust = state.corrections.add_entities(1), state.trust.add_entities(1)
     past = tuple(
         Experts(
             each.since,
             Ensemble(frame.architecture, (*each.ensemble.versions, version)),
             np.concatenate([each.coefficients, np.zeros_like(each.coefficients[:, :1])], axis=1),
             np.concatenate([each.weights, trust.weights[-1:]]),
-            each.limits.joined(limits),
+            each.limits.add_entities(limits),
         )
         for each in state.past
     )
@@ -195,15 +195,15 @@ def join_entity(
             _values_at(state.recent.at, at, measured[:, 0]),
             _lag_inputs_at(state.recent.at, frame, at, measured, limits),
         ),
-        reservoir=state.reservoir.joined(
+        reservoir=state.reservoir.add_entity(
             _values_at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0]),
             _lag_inputs_at(state.reservoir.at, frame, at, measured, limits),
         ),
         corrections=corrections,
         trust=trust,
-        limits=state.limits.joined(limits),
+        limits=state.limits.add_entities(limits),
         jumps=np.append(state.jumps, np.nan),
-        progress=state.progress.joined(UpdateCounts.begin(1, state.boundary)),
+        progress=state.progress.add_entities(UpdateCounts.begin(1, state.boundary)),
         past=past,
     )
 

@@ -65,7 +65,7 @@ class UpdateCounts:
             self, updates=self.updates + at, updated=np.where(at, step, self.updated), **zero
         )
 
-    def joined(self, other: Self) -> Self:
+    def add_entities(self, other: Self) -> Self:
         """Of these entities, then of others."""
         parts = {name: [vars(each)[name] for each in (self, other)] for name in vars(self)}
         return type(self)(**{name: np.concatenate(pair) for name, pair in parts.items()})

@@ -75,7 +75,7 @@ class Trust:
         weights = least_on_simplex(products + prior, self.weights)
         return replace(self, products=products, weights=weights, samples=samples)
 
-    def joined(self, entities: int) -> Self:
+    def add_entities(self, entities: int) -> Self:
         """With further entities of which nothing is known."""
         experts = self.weights.shape[1]
         return replace(

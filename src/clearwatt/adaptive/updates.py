@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clearwatt.adaptive.ensemble import Architecture, Ensemble, NetworkVersion, joined_weights
+from clearwatt.adaptive.ensemble import Architecture, Ensemble, NetworkVersion, stack_weights
 from clearwatt.adaptive.events import NetworkUpdate, Trigger
 from clearwatt.adaptive.settings import AdaptiveSettings
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
@@ -89,7 +89,7 @@ class NetworkTraining:
                 used[side[settings.gate.held_back_mask(len(side))]] = False
         ages = (request.boundary - at[used]) / day
         self.jobs: list[Job] = architecture.jobs(
-            architecture.decayed(request.deployed.params),
+            architecture.decay_weights(request.deployed.params),
             self._seen[used],
             held.lagged[known, request.place][used],
             self._y[used],
@@ -102,7 +102,7 @@ class NetworkTraining:
     ) -> tuple[NetworkUpdate, NetworkVersion | None]:
         """The event of the update, and its new version; None if there is none to deploy."""
         request = self.request
-        params = joined_weights(trained)
+        params = stack_weights(trained)
         if params is None:
             return self._event(trained, request.deployed, DIVERGED, None), None
         fresh = NetworkVersion(request.deployed.entity, request.number, params, 0.0)

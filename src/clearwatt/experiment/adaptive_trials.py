@@ -164,7 +164,7 @@ class _ZoneTrials:
             ),
             daily=scores.daily,
         )
-        return TrialResult(configuration, trial, AdaptiveModel(self.deployed.only([index])))
+        return TrialResult(configuration, trial, AdaptiveModel(self.deployed.select([index])))
 
     def _score_networks(self, index: int, accepted: list[NetworkUpdate]) -> ComponentScore:
         """FE and FR of the networks alone, as of an instance's predictor."""

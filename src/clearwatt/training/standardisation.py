@@ -49,7 +49,7 @@ class Standardisation:
         values: Float64Array = scaled * self.scale + self.mean
         return values
 
-    def only(self, columns: Sequence[int]) -> Self:
+    def select(self, columns: Sequence[int]) -> Self:
         """The standardisation of some columns."""
         own = list(columns)
         return type(self)(self.mean[own], self.scale[own])

@@ -70,7 +70,7 @@ class AdaptiveForecasts:
         places = [at for at, name in enumerate(base.names) if str(name) in ids]
         rows, versions = from_bytes(LagRows, snapshot.rows), [each for _, each in networks.values()]
         if reasons:
-            deployed = base.only(places).with_networks(versions, rows.only(places))
+            deployed = base.select(places).with_networks(versions, rows.select(places))
         else:
             deployed = base.with_networks(versions, rows)
             # The rows are most of the base: held once, not once more by the deployed value.
@@ -84,7 +84,7 @@ class AdaptiveForecasts:
         names = [str(name) for name in self.deployed.names]
         chosen = self.deployed
         if len(entities) < len(names):
-            chosen = chosen.only([names.index(entity) for entity in entities])
+            chosen = chosen.select([names.index(entity) for entity in entities])
             names = list(entities)
         power: Float64Array = chosen.forecast(x, steps).power
         return power.T[[names.index(entity) for entity in entities]]
