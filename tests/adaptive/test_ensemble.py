@@ -89,3 +89,16 @@ def test_a_network_forecasts_what_it_was_trained_to(rows):
     found = Ensemble(shape, (NetworkVersion("a", 0, params, 0.0),)).forecast(seen, lagged)
     for group, output in enumerate(outputs):
         np.testing.assert_allclose(found[:, 0, group], output[0, :, 0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("ages", [None, np.zeros(5)], ids=["warm-up", "update"])
+def test_batches_of_quarter_hours_are_four_times_as_large(ages):
+    rows = np.zeros((5, 6), np.float32)
+    batches = []
+    for hour in (1, 4):
+        networks = NetworkSettings(width=8, members=1)
+        shape = Architecture(networks, inputs=4, season=(3,), hour=hour)
+        params = shape.network.initialise([0, 1, 2])
+        jobs = shape.jobs(params, rows[:, :4], rows[:, 4:], rows[:, 0], ages=ages, seeds=[0, 1, 2])
+        batches.append(jobs[0].training.batch)
+    assert batches[1] == 4 * batches[0]

@@ -76,12 +76,15 @@ class Architecture:
         inputs: Width `v` of what all networks see.
         season: Columns that tell the time of year, hidden from some groups.
         neighbours: Columns of the weather of neighbouring zones, hidden from some groups.
+        hour: Steps per hour, at least 1. Batches have as many times the samples of hourly steps,
+            so that training takes as many steps for as many days.
     """
 
     settings: NetworkSettings
     inputs: int
     season: tuple[int, ...]
     neighbours: tuple[int, ...] = ()
+    hour: int = 1
 
     @property
     def lags(self) -> int:
@@ -144,6 +147,7 @@ class Architecture:
         views = self.views(seen[known], lagged[known])
         own = self.settings
         training = own.warm_up if ages is None else own.update
+        training = replace(training, batch=training.batch * self.hour)
         training = with_enough_epochs(training, len(targets))
         weights = [
             sample_weights(group.half_life, None if ages is None else ages[known])

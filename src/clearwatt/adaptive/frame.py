@@ -11,6 +11,7 @@ from clearwatt.adaptive.schedule import Schedule
 from clearwatt.adaptive.settings import LEAST_SAMPLES, AdaptiveSettings
 from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array
+from clearwatt.clock import HOURS_PER_DAY
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,10 @@ class Frame:
     @cached_property
     def architecture(self) -> Architecture:
         """Shape of the networks of an entity."""
-        view = self.view
-        return Architecture(self.settings.networks, view.width, view.season, view.neighbours)
+        view, hour = self.view, max(1, self.schedule.clock.day // HOURS_PER_DAY)
+        return Architecture(
+            self.settings.networks, view.width, view.season, view.neighbours, hour=hour
+        )
 
     @cached_property
     def membership(self) -> Float64Array:

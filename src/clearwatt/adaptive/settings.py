@@ -70,8 +70,9 @@ class NetworkSettings:
         groups: The kinds of networks, each an expert of its own.
         decay: Share of every weight that is lost before an update.
         windows: Hours over which past weather is averaged.
-        warm_up: How the warm-up trains.
-        update: How an update trains.
+        warm_up: How the warm-up trains; its batch is that of hourly steps, with shorter ones it is
+            larger in proportion.
+        update: How an update trains; its batch likewise.
     """
 
     width: int = 32
