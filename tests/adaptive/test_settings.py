@@ -49,7 +49,7 @@ def test_lags_are_the_last_known_of_the_same_hour(delay, same_hour, same_weekday
 
 @pytest.mark.parametrize(
     ("day", "entities", "memory"),
-    [(24, 1, 3_000), (96, 1, 12_000), (288, 1, 12_000), (96, 60, 6_000), (96, 500, 3_000)],
+    [(24, 1, 3_000), (96, 1, 12_000), (288, 1, 12_000), (96, 60, 5_000), (96, 500, 3_000)],
 )
 def test_a_hundred_and_twenty_five_days_are_held_within_limits(day, entities, memory):
     settings = AdaptiveSettings()

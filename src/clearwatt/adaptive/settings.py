@@ -20,7 +20,7 @@ MEMORY_DAYS = 125
 """Days of samples held by default: 3,000 hours, 12,000 quarter hours."""
 LEAST_SAMPLES, MOST_SAMPLES = 3_000, 12_000
 """Limits of the samples held by default."""
-MOST_VALUES = 360_000
+MOST_VALUES = 300_000
 """Measurements held by default in a zone with many entities."""
 
 SAME_HOUR = "same hour"

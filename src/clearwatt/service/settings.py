@@ -51,7 +51,7 @@ class ZoneSettings(BaseModel):
 
     For "adaptive": ``delay`` is how many seconds before its time a forecast is issued that live
     errors and intervals are about; ``memory`` is the maximum number of past samples held, by
-    default 125 days' worth, from 3,000 to 12,000 (fewer if more than 30 entities are warmed up);
+    default 125 days' worth, from 3,000 to 12,000 (fewer if more than 25 entities are warmed up);
     ``novelty_days`` is how many days' worth of novel samples make an update due. For "clear":
     ``novelty_capacity`` is that number in samples, by default a month.
     """
