@@ -51,8 +51,13 @@ def test_later_weather_does_not_change_the_choice():
 
 
 def test_a_zone_has_no_more_columns_than_a_service_takes():
-    shares = [(k, 0.9) for k in range(120)]
-    assert with_neighbours(grid(shares), most=119).weather["z0"].shape[1] == 100
+    dataset = grid([(k, 0.9) for k in range(5)])
+    weather = {
+        zone: pd.DataFrame({f"wind_{k}": frame["wind"] for k in range(30)})
+        for zone, frame in dataset.weather.items()
+    }
+    wide = with_neighbours(Dataset("farms", dataset.power, weather, dataset.entities))
+    assert wide.weather["z0"].shape[1] == 90  # with a third neighbour there would be 120
 
 
 @pytest.mark.parametrize("most", [0, 6])
