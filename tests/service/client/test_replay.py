@@ -108,6 +108,7 @@ def neighbouring_grid():
     return with_neighbours(replace(grid, weather=weather))
 
 
+@pytest.mark.slow
 def test_the_weather_of_neighbours_is_sent_and_learned_from(neighbouring_grid, tmp_path):
     with running(tmp_path / "data") as service, Client(service.url, patience=PATIENCE) as client:
         *_, last = Replay(

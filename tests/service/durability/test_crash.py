@@ -125,6 +125,7 @@ def check_all_there(found: dict, world: World) -> None:
     assert stored == delivered(world)
 
 
+@pytest.mark.slow
 def test_killed_three_times_it_ends_up_as_its_twin(twin: Twin, tmp_path):
     """At any moment, in a training, in a swap; the slow test below does it fifty times."""
     moments = [in_training, in_a_swap, at_any_moment(0.5)]
