@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,16 +73,14 @@ def use_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[
         create: create a missing directory; otherwise it is an error.
     """
     require_service()
+    from clearwatt.service.permissions import create_private_files
     from clearwatt.service.store import open_store
 
-    if create:
-        options.data_dir.mkdir(parents=True, exist_ok=True)
-    elif not options.data_dir.is_dir():
+    if not create and not options.data_dir.is_dir():
         raise ConfigurationError(
             f"{options.data_dir} does not exist; give the --data-dir of a service"
         )
-    store = open_store(database_of(options))
-    try:
-        yield store
-    finally:
-        store.close()
+    with create_private_files():
+        options.data_dir.mkdir(parents=True, exist_ok=True)
+        with closing(open_store(database_of(options))) as store:
+            yield store

@@ -73,7 +73,7 @@ def create_app(
     metrics: Metrics,
     registry: Registry | None = None,
     feed: Feed | None = None,
-    session_key: Path | None = None,
+    data_dir: Path | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Create an application; a process may have several.
@@ -86,7 +86,8 @@ def create_app(
         metrics: Counters of this application.
         registry: Zones and entities; should be the one of the forecaster.
         feed: Live news for pages; its owner reports changes to it.
-        session_key: File of the key that signs sessions; None: sessions end with this process.
+        data_dir: The data directory; has the key that signs sessions. None: sessions end with this
+            process.
         clock: Wall clock, in seconds since 1970.
     """
     registry = registry or Registry(store)
@@ -99,10 +100,11 @@ def create_app(
         registry=registry,
         overview=Overview(store, registry),
         tokens=TokenBook(store),
-        sessions=Sessions(session_key, clock=clock),
+        sessions=Sessions(data_dir / "session.key" if data_dir else None, clock=clock),
         feed=feed or Feed(store),
         signals=SignalCache(store),
         clock=clock,
+        data_dir=data_dir,
     )
     # FastAPI's interactive pages load scripts from other sites, which the headers forbid.
     app = ServiceApp(

@@ -20,6 +20,7 @@ from clearwatt import __version__
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.files import MANIFEST as STATE_MANIFEST
 from clearwatt.files import load_state, read_versioned_json, write_text_atomically
+from clearwatt.service.permissions import create_private_files, make_private
 from clearwatt.service.store import Store
 from clearwatt.service.store.restore import restore_store
 from clearwatt.service.times import text
@@ -43,6 +44,7 @@ class Backup:
     bytes: int
 
 
+@create_private_files()
 def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
     """Copy all data of a service, which may be running, into a new folder.
 
@@ -62,6 +64,7 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
         for name in (MODELS, IMPORTED):
             _copy_folders(data_dir / name, unfinished / FILES / name)
         _write_manifest(unfinished)
+        make_private(unfinished)
         if target.exists():
             target.rmdir()
         unfinished.rename(target)
@@ -70,6 +73,7 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
     return read_backup(target)
 
 
+@create_private_files()
 def restore(folder: Path, data_dir: Path, database: str) -> Backup:
     """Restore a backup to an empty data directory and database, after a check of every file.
 
@@ -81,10 +85,13 @@ def restore(folder: Path, data_dir: Path, database: str) -> Backup:
     backup = read_backup(folder)
     _require_empty(data_dir, "restore to")
     _verify(backup)
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    data_dir.mkdir(parents=True, exist_ok=True)
+    make_private(data_dir)
     try:
-        if (folder / FILES).is_dir():
-            shutil.copytree(folder / FILES, data_dir, dirs_exist_ok=True)
+        for name in (ZONES, MODELS, IMPORTED):
+            if (folder / FILES / name).is_dir():
+                shutil.copytree(folder / FILES / name, data_dir / name)
+        make_private(data_dir)
         restore_store(folder / STORE, database)
     except BaseException:
         _empty(data_dir)

@@ -30,6 +30,11 @@ from clearwatt.service.learner.resources import limit_threads
 from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
+from clearwatt.service.permissions import (
+    OPEN_DIRECTORY,
+    create_private_files,
+    is_open_to_others,
+)
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import ConflictError, Store, open_store
@@ -82,6 +87,7 @@ def serve(
     """
     limit_threads()
     with ExitStack() as stack:
+        stack.enter_context(create_private_files())
         stack.enter_context(_lock_directory(options.data_dir))
         store = open_store(options.database)
         stack.callback(store.close)
@@ -91,6 +97,8 @@ def serve(
         if prepare is not None:
             prepare(store)
         configure_logging(options.log_level)
+        if is_open_to_others(options.data_dir):
+            _LOG.warning(OPEN_DIRECTORY)
         _run(options, store, listener, ready)
 
 
@@ -122,7 +130,7 @@ def _run(
         metrics=metrics,
         registry=registry,
         feed=feed,
-        session_key=options.data_dir / "session.key",
+        data_dir=options.data_dir,
     )
     server = _Server(_uvicorn_config(app, options), feed, announce=_announcement(listener, ready))
     with _stop_on_signal(server), ExitStack() as stack:
@@ -196,7 +204,7 @@ def _record_event(store: Store, kind: str, message: str) -> None:
 @contextmanager
 def _lock_directory(data_dir: Path) -> Iterator[None]:
     """Lock a data directory for one service; the lock ends with the process."""
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    data_dir.mkdir(parents=True, exist_ok=True)
     with (data_dir / "service.lock").open("w") as lock:
         if not lock_file(lock):
             raise ConflictError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
@@ -49,6 +50,7 @@ class AppContext:
     feed: Feed
     signals: SignalCache
     clock: Callable[[], float] = time.time
+    data_dir: Path | None = None
 
     @property
     def is_open(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clearwatt.errors import ClearwattError
 from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.operations import ReadinessAnswer
+from clearwatt.service.permissions import OPEN_DIRECTORY, is_open_to_others
 
 STUCK = 60.0
 """Seconds without a heartbeat after which the learner counts as stuck."""
@@ -50,4 +51,6 @@ def _notes(app: AppContext) -> list[str]:
             "no token exists: everyone on this machine has full access; create one with "
             "'clearwatt token create'"
         )
+    if app.data_dir is not None and is_open_to_others(app.data_dir):
+        notes.append(OPEN_DIRECTORY)
     return notes
