@@ -60,3 +60,24 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "clearwatt.db")
     found: str = request.getfixturevalue("postgres")
     return found
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A folder on a disk of eight megabytes, half of it taken by a file called ballast."""
+    folder = Path(tempfile.mkdtemp(prefix="cw-disk-"))
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        folder.rmdir()
+        pytest.skip(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
+    (folder / "ballast").write_bytes(bytes(4 * 2**20))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+        folder.rmdir()

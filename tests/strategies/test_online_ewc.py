@@ -74,7 +74,7 @@ def test_gamma_lies_between_0_and_1(gamma):
         OnlineEWC(gamma=gamma)
 
 
-@pytest.mark.parametrize("weight", [-1, float("inf"), float("nan")])
+@pytest.mark.parametrize("weight", [-1, 2e12, float("inf"), float("nan")])
 def test_an_impossible_penalty_is_refused(weight):
-    with pytest.raises(ConfigurationError, match=f"ewc_weight is {weight}; it must be 0 or more"):
+    with pytest.raises(ConfigurationError, match="it must lie in"):
         OnlineEWC(ewc_weight=weight)

@@ -46,6 +46,8 @@ def test_novelty_and_replay_weigh_as_equation_2(update, kind, policy, access, wi
     [
         ({"replay_weight": 0}, "replay_weight is 0"),
         ({"replay_weight": float("inf")}, "replay_weight is inf"),
+        ({"replay_weight": 1e308}, r"replay_weight is 1e\+308; it must be above 0 and at most"),
+        ({"replay_weight": 10**400}, "replay_weight is 10000"),
         ({"replay_size": 0}, "replay_size is 0"),
         ({"replay_size": 2.5}, r"replay_size is 2\.5; it must be a whole number"),
     ],

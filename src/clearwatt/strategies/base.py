@@ -20,6 +20,9 @@ from clearwatt.training.networks import Network, Params
 ComponentName = Literal["autoencoder", "predictor"]
 State = dict[str, Tensor]
 
+LARGEST_WEIGHT = 1e12
+"""Upper limit of weights in a loss; losses are in single precision, which ends at 3e38."""
+
 
 class Access(StrEnum):
     """How much of the past an approach may use in an update."""
@@ -162,8 +165,8 @@ def replay_objective(novelty: Batch, replay: Batch, replay_weight: float) -> Obj
 def check_replay(replay_weight: float, replay_size: int | None) -> None:
     """Refuse an invalid weight or size of a replay."""
     require(
-        0 < replay_weight < float("inf"),
-        f"replay_weight is {replay_weight}; it must be above 0 and finite",
+        0 < replay_weight <= LARGEST_WEIGHT,
+        f"replay_weight is {replay_weight}; it must be above 0 and at most {LARGEST_WEIGHT:g}",
     )
     if replay_size is not None:
         require_whole(replay_size=replay_size)

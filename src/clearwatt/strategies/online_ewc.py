@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clearwatt.strategies.base import (
+    LARGEST_WEIGHT,
     Batch,
     Objective,
     State,
@@ -52,7 +53,8 @@ class OnlineEWC(Strategy):
 def check_ewc(ewc_weight: float, gamma: float) -> None:
     """Refuse invalid hyperparameters of the penalty."""
     require(
-        0 <= ewc_weight < float("inf"), f"ewc_weight is {ewc_weight}; it must be 0 or more, finite"
+        0 <= ewc_weight <= LARGEST_WEIGHT,
+        f"ewc_weight is {ewc_weight}; it must lie in [0, {LARGEST_WEIGHT:g}]",
     )
     require(0 <= gamma <= 1, f"gamma is {gamma}; the decay factor must lie in [0, 1]")
 

@@ -306,6 +306,7 @@ def check_tokens(open_store: Opener) -> None:
         assert store.remove_token(token.id) is True, "a token cannot be removed"
         assert store.remove_token(token.id) is False, "a token was removed twice"
         assert token not in store.tokens(), "a removed token is there"
+        assert store.tokens_existed(), "it is not known that a token existed"
 
 
 STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (

@@ -170,3 +170,15 @@ def test_entities_of_zones_with_different_clocks_share_a_batch(web):
     assert counts(answer) == (2, 0, 0)
     assert "3600" in answer["rejected"][0]["reason"]
     assert np.array_equal(sorted(web.store.heads().values()), [1, 1])
+
+
+@pytest.mark.parametrize(
+    "time", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:01Z", "1969-12-31T23:59:59Z"]
+)
+def test_a_time_at_the_end_of_the_calendar_is_skipped_and_the_others_are_taken(web, time):
+    items = [reading("a", NOW), {"entity": "b", "time": time, "value": 1.0}]
+    receipt = web.post("/v1/measurements", {"measurements": items, "on_error": "skip"})
+    assert counts(receipt) == (1, 0, 0)
+    (rejected,) = receipt["rejected"]
+    assert rejected["where"] == "measurements.1"
+    assert time in rejected["reason"]

@@ -23,15 +23,15 @@ from clearwatt.training.fleet import train
 
 
 class Here:
-    """Trains at once, in this process; ``gives_up`` as an updater would that lost its workers."""
+    """Trains at once, in this process, or fails as told."""
 
-    gives_up = False
+    failure: Exception | None = None
     waiting = 0
 
     def submit(self, jobs):
         future = Future()
-        if self.gives_up:
-            future.set_exception(TrainingLostError("a training worker was killed 3 times"))
+        if self.failure is not None:
+            future.set_exception(self.failure)
         else:
             future.set_result(train(jobs))
         return future
@@ -244,15 +244,35 @@ def test_trouble_on_the_way_back_is_forgotten_when_it_is_over(station, tmp_path,
     assert station.status.error is None
 
 
-def test_a_training_that_is_given_up_does_not_stop_the_zone(station):
-    station.trainer.gives_up = True
+def test_a_training_that_fails_does_not_stop_the_zone(station):
+    station.trainer.failure = RuntimeError("a singular matrix")
     station.command("warmup")
     station.send(4)
     station.catch_up()
     assert station.status.pending_rows == 1
     assert station.status.steps == 4
     (event,) = station.store.events(kinds=["training failed"])
-    assert "killed 3 times" in event.message
+    assert "a singular matrix" in event.message
+
+
+def test_a_training_whose_workers_were_killed_is_repeated_with_the_same_outcome(tmp_path):
+    (tmp_path / "calm").mkdir()
+    calm, killed = Station(tmp_path / "calm"), Station(tmp_path)
+    killed.trainer.failure = TrainingLostError("a training worker was killed 3 times")
+    for station in (calm, killed):
+        station.command("warmup")
+        station.send(4)
+    for _ in range(3):
+        killed.learner.run_step(killed.head)
+    assert killed.status.position == 0
+    assert "killed 3 times" in killed.status.error
+    killed.trainer.failure = None
+    calm.catch_up()
+    for _ in range(20):  # without waiting for the pause after a failure
+        killed.learner.run_step(killed.head)
+    assert killed.status == calm.status
+    for station in (calm, killed):
+        station.store.close()
 
 
 class Stubborn:

@@ -1,37 +1,13 @@
 """A real full disk: nothing is half-written, reading goes on, and writing once there is room."""
 
 import shutil
-import subprocess
-import tempfile
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clearwatt.service.records import READING, RegisteredEntity, Zone
 from clearwatt.service.store import StoreFullError, open_store
-
-
-@pytest.fixture
-def small_disk():
-    """A folder on a disk of eight megabytes, half of it taken by a file called ballast."""
-    folder = Path(tempfile.mkdtemp(prefix="cw-disk-"))
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode:
-        folder.rmdir()
-        pytest.skip(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
-    (folder / "ballast").write_bytes(bytes(4 * 2**20))
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-        folder.rmdir()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -191,16 +191,17 @@ def _unknown_entity(name: object) -> str:
 def _check_times(
     times: npt.NDArray[np.int64], steps: npt.NDArray[np.int64], now: float, reasons: Reasons
 ) -> None:
-    for at in np.flatnonzero(times % steps):
+    outside = (times < EARLIEST) | (times > now + FUTURE)
+    for at in np.flatnonzero(outside):
+        where = "before 1990" if times[at] < EARLIEST else "more than a day in the future"
+        reasons.setdefault(
+            int(at), f"time: {text(int(times[at]))} is {where}; check the sender's clock"
+        )
+    for at in np.flatnonzero((times % steps != 0) & ~outside):
         step = int(steps[at])
         nearest = (int(times[at]) + step // 2) // step * step
         reasons.setdefault(
             int(at),
             f"time: {text(int(times[at]))} is not on the zone's clock of {step} s; the nearest "
             f"step is {text(nearest)}",
-        )
-    for at in np.flatnonzero((times < EARLIEST) | (times > now + FUTURE)):
-        where = "before 1990" if times[at] < EARLIEST else "more than a day in the future"
-        reasons.setdefault(
-            int(at), f"time: {text(int(times[at]))} is {where}; check the sender's clock"
         )

@@ -37,19 +37,25 @@ def _learner(app: AppContext) -> str | None:
     age = health.heartbeat_age
     if age is None:
         return "learner: it is starting"
-    return f"learner: no heartbeat for {age:.0f} s" if age > STUCK else None
+    if age > STUCK:
+        return f"learner: no heartbeat for {age:.0f} s"
+    return "learner: it cannot write, because the disk is full" if health.outage == "full" else None
 
 
 def _notes(app: AppContext) -> list[str]:
     """Problems during which forecasts continue, so a load balancer must not stop sending."""
     health = app.learner.health
     notes = [f"zone {zone} cannot learn: {why}" for zone, why in health.degraded.items()]
-    if health.outage is not None:
+    if health.outage not in (None, "full"):
         notes.append(f"the learner cannot write: the store is {health.outage}")
     if app.is_open:
         notes.append(
             "no token exists: everyone on this machine has full access; create one with "
             "'clearwatt token create'"
+        )
+    if app.tokens.is_locked:
+        notes.append(
+            "all tokens are revoked: nobody has access; create one with 'clearwatt token create'"
         )
     if app.data_dir is not None and is_open_to_others(app.data_dir):
         notes.append(OPEN_DIRECTORY)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from clearwatt.service.api.context import App, AppContext
+from clearwatt.service.api.schemas.base import EventNumber, PrintableText
 from clearwatt.service.api.schemas.history import EventAnswer
 from clearwatt.service.dashboard.rendering import page
-from clearwatt.service.times import text
+from clearwatt.service.times import EARLIEST, LATEST, text
 
 router = APIRouter(include_in_schema=False)
 
@@ -94,12 +95,12 @@ def show_events(
     app: App,
     request: Request,
     *,
-    zone: str = "",
-    entity: str = "",
-    what: str = "",
+    zone: PrintableText = "",
+    entity: PrintableText = "",
+    what: PrintableText = "",
     since: str = "",
     until: str = "",
-    before: Annotated[int | None, Query(ge=0)] = None,
+    before: EventNumber | None = None,
 ) -> HTMLResponse:
     """The page of events; ``before`` pages back in time."""
     choice = Choice(zone.strip(), entity.strip(), what, since, until)
@@ -131,8 +132,9 @@ def _content(app: AppContext, choice: Choice, before: int | None) -> dict[str, A
 
 
 def _midnight(day: str) -> float | None:
-    """Start of an ISO date in UTC; None if the text is not a date."""
+    """Start of an ISO date in UTC; None if the text is not a date that the service accepts."""
     try:
-        return datetime.combine(date.fromisoformat(day), time(), UTC).timestamp()
+        start = datetime.combine(date.fromisoformat(day), time(), UTC).timestamp()
     except ValueError:
         return None
+    return start if EARLIEST <= start < LATEST else None

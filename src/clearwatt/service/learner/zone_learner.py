@@ -21,7 +21,7 @@ from clearwatt.errors import StateError
 from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
-from clearwatt.service.learner.updater import UpdaterClosedError
+from clearwatt.service.learner.updater import TrainingLostError, UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
 from clearwatt.service.records import Command, Entry, Outcome, RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.status import ZoneStatus
@@ -232,14 +232,17 @@ class ZoneLearner:
             self._training.add_done_callback(lambda _: self.context.wake())
 
     def _training_result(self) -> TrainingResults:
-        """The trained models; a training that fails leaves the models as they are."""
+        """The trained models; a training that fails leaves the models as they are.
+
+        One whose workers were killed is repeated later: the state depends on the data only.
+        """
         training, self._training = self._training, None
         jobs, self._jobs = self._jobs, ()  # a hundred of them are as large as the zone itself
         if training is None:
             raise RuntimeError(f"{self.zone.id} waits for a training that was never begun")
         try:
             return training.result()
-        except UpdaterClosedError:
+        except (UpdaterClosedError, TrainingLostError):
             self._forget()
             raise
         except Exception as error:

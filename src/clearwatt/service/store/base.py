@@ -284,6 +284,11 @@ class Store(ABC):
         with self.read_session() as session:
             return registry.tokens(session)
 
+    def tokens_existed(self) -> bool:
+        """Whether a token exists or ever did."""
+        with self.read_session() as session:
+            return registry.tokens_existed(session)
+
     def remove_token(self, token: str) -> bool:
         """Delete a token by id; False if there is none."""
         with self.write_session() as session:
@@ -309,7 +314,7 @@ class Store(ABC):
         """Lock the store for one service; ConflictError if another holds the lock."""
 
     def check(self) -> None:
-        """Raise StoreUnavailableError if the store cannot be read."""
+        """Raise StoreUnavailableError if the store cannot be read, StoreFullError if it is full."""
         with self.read_session() as session:
             session.rows("SELECT name FROM counters")
 

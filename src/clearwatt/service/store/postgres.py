@@ -236,9 +236,11 @@ class Address:
                 f"the disk of the {self} is full; nothing was written: free some space and send "
                 "it again"
             )
+        if isinstance(error, psycopg.DataError):
+            return DataError(reason)
         if error.sqlstate is None or error.sqlstate.startswith(PASSING):
             return StoreUnavailableError(f"the {self} does not answer: {reason}")
-        return DataError(reason) if error.sqlstate.startswith("22") else None
+        return None
 
     def _without_password(self, text: str) -> str:
         password = str(self._parameters.get("password") or "")

@@ -76,6 +76,7 @@ def add_token(session: Session, token: Token) -> None:
     """Store a token's hash."""
     if not session.run(NEW_TOKEN.sql, *NEW_TOKEN.row(token)):
         raise ConflictError(f"there is a token {token.id!r} already; choose another id")
+    _note_token(session)
 
 
 def tokens(session: Session) -> list[Token]:
@@ -85,7 +86,23 @@ def tokens(session: Session) -> list[Token]:
 
 def remove_token(session: Session, token: str) -> bool:
     """Delete a token by id."""
-    return session.run("DELETE FROM tokens WHERE id = ?", token) > 0
+    removed = session.run("DELETE FROM tokens WHERE id = ?", token) > 0
+    if removed:
+        _note_token(session)  # one of an earlier release, which did not note it
+    return removed
+
+
+def tokens_existed(session: Session) -> bool:
+    """Whether a token exists or ever did."""
+    noted = "SELECT 1 FROM counters WHERE name = 'tokens'"
+    return bool(session.rows(f"SELECT 1 FROM tokens UNION {noted}"))
+
+
+def _note_token(session: Session) -> None:
+    """Note that a token existed, so that the service stays closed once all are revoked."""
+    session.run(
+        "INSERT INTO counters (name, value) VALUES ('tokens', 1) ON CONFLICT (name) DO NOTHING"
+    )
 
 
 def _zone(row: Row) -> Zone:

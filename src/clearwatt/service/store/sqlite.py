@@ -77,6 +77,12 @@ class SqliteStore(Store):
             with _transaction(self._writer) as session:
                 yield session
 
+    def check(self) -> None:
+        """Read something, and look whether there is room to write."""
+        super().check()
+        if _almost_full(self.path):
+            raise _full_error(self.path)
+
     def size(self) -> int:
         """Bytes of the file and of its write-ahead log."""
         files = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))

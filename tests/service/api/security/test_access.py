@@ -1,5 +1,6 @@
 """Who may ask: roles over HTTP, and what no token protects from pages of other sites."""
 
+import pytest
 from tests.service.application import Web
 
 from clearwatt.service.api.security.auth import create_token
@@ -77,3 +78,28 @@ def test_before_the_tokens_were_ever_read_nobody_gets_in(tmp_path, monkeypatch):
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
     web.close()
+
+
+@pytest.mark.parametrize("host", ["[", "]", "[::1", "[x]:1"])
+def test_a_host_that_is_none_is_refused(web, host):
+    for path in ("/v1/zones", "/"):
+        assert "name of this machine" in web.refused(421, "GET", path, headers={"Host": host})
+
+
+def test_a_service_whose_tokens_are_all_revoked_stays_closed_when_it_is_started_again(tmp_path):
+    web = Web(tmp_path)
+    made = create_token("the only one", "operate")
+    web.store.add_token(made.token)
+    web.store.remove_token(made.token.id)
+    web.close()
+    again = Web(tmp_path)
+    try:
+        assert again.ask("GET", "/v1/zones").status_code == 401
+        ready = again.get("/readyz")
+        assert not ready["open"]
+        assert "token create" in " ".join(ready["notes"])
+        holder = bearer(again.store, "read")
+        again.app.state.context.tokens.refresh()
+        assert again.ask("GET", "/v1/zones", headers=holder).status_code == 200
+    finally:
+        again.close()

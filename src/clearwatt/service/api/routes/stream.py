@@ -16,6 +16,7 @@ from clearwatt.service.api.context import App, AppContext, RequestCaller
 from clearwatt.service.api.feed import News
 from clearwatt.service.api.problems import RETRY_AFTER, problem
 from clearwatt.service.api.routes.errors import error_responses
+from clearwatt.service.api.schemas.base import EventNumber
 from clearwatt.service.api.schemas.history import EventAnswer, StreamQuery
 from clearwatt.service.api.security.auth import Caller
 
@@ -41,7 +42,7 @@ async def stream(
     app: App,
     caller: RequestCaller,
     query: Annotated[StreamQuery, Query()],
-    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+    last_event_id: Annotated[EventNumber | None, Header()] = None,
 ) -> Response:
     """News as server-sent events, as long as the caller is authorised.
 

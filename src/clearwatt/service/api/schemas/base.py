@@ -86,6 +86,9 @@ VersionId = Annotated[str, Field(pattern=VERSION_PATTERN, examples=["predictor:p
 DisplayName = Annotated[
     str, Field(max_length=200, examples=["Solar park 7"]), AfterValidator(_check_printable)
 ]
+PrintableText = Annotated[str, AfterValidator(_check_printable)]
+EventNumber = Annotated[int, Field(ge=0, lt=2**63)]
+"""Number of an event; the stores count with 64 bits."""
 Time = Annotated[int, BeforeValidator(seconds), AfterValidator(_check_time), _DateTime()]
 Stamp = Annotated[str, _DateTime()]
 RecordedTime = Annotated[str, BeforeValidator(_stamp), _DateTime()]

@@ -7,10 +7,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from clearwatt.service.api.schemas.base import (
+    EventNumber,
     FiniteOrNone,
     Id,
     Outgoing,
     Page,
+    PrintableText,
     Query,
     RecordedTime,
     TimeRange,
@@ -26,14 +28,14 @@ class EventFilter(TimeRange):
     zone: Id | None = None
     entity: Id | None = None
     shared: bool = Field(default=False, description="With an entity: also events of its whole zone")
-    kind: list[str] = Field(default_factory=list, max_length=30)
+    kind: list[PrintableText] = Field(default_factory=list, max_length=30)
 
 
 class EventQuery(EventFilter):
     """Filter, page and format of events."""
 
-    after: int | None = Field(default=None, ge=0, description="Numbers above this, oldest first")
-    before: int | None = Field(default=None, ge=0, description="Numbers below this, newest first")
+    after: EventNumber | None = Field(default=None, description="Numbers above this, oldest first")
+    before: EventNumber | None = Field(default=None, description="Numbers below this, newest first")
     limit: int = Field(default=100, ge=1, le=1000)
     format: Literal["json", "csv"] | None = Field(
         default=None, description="Default: by the Accept header, else JSON"
@@ -63,7 +65,7 @@ class EventAnswer(Outgoing):
 class StreamQuery(Query):
     """Start of a stream of events."""
 
-    after: int | None = Field(default=None, ge=0, description="Number of the last event received")
+    after: EventNumber | None = Field(default=None, description="Number of the last event received")
 
 
 class EventPage(Outgoing):

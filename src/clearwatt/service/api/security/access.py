@@ -119,7 +119,7 @@ def _reject_foreign_page(scope: Scope) -> Response | None:
     resolves to this machine (DNS rebinding) it could even read the answers.
     """
     headers = Headers(scope=scope)
-    host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    host = _host_name(headers.get("host", ""))
     if not is_local(host):
         return problem(
             421, f"{host[:100]!r} is not a name of this machine; ask for 127.0.0.1 or use tokens"
@@ -129,3 +129,11 @@ def _reject_foreign_page(scope: Scope) -> Response | None:
     if not is_same_origin(headers):
         return problem(403, "pages of other origins may not change anything here without a token")
     return None
+
+
+def _host_name(header: str) -> str:
+    """The host of a Host header without its port; empty if it cannot be parsed."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""

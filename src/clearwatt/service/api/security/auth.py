@@ -140,20 +140,28 @@ class TokenBook:
 
     @property
     def is_open(self) -> bool:
-        """Whether no token was ever seen; revoking the last one does not open the service."""
+        """Whether no token ever existed; revoking the last one does not open the service."""
         return not self._guarded
 
     def refresh(self) -> None:
         """Read the tokens; raises StoreUnavailableError only if they were never read."""
         try:
             self._tokens = {token.id: token for token in self._store.tokens()}
+            self._guarded = self._guarded or self._store.tokens_existed()
         except StoreUnavailableError:
             if self._read_at is None:
                 raise
         if self._read_at is None and not self._tokens:
-            log.warning("no token exists: everyone on this machine has full access")
+            who = (
+                "nobody has access" if self._guarded else "everyone on this machine has full access"
+            )
+            log.warning("no token exists: %s", who)
         self._read_at = self._clock()
-        self._guarded = self._guarded or bool(self._tokens)
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether all tokens are revoked, so that nobody has access."""
+        return self._guarded and not self._tokens
 
     def get(self, identifier: str) -> Token | None:
         """A token by id."""
