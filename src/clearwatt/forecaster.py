@@ -91,18 +91,20 @@ class Version(Protocol):
         """Number of the training of this model; 0 is the warm-up."""
 
 
-class Change(NamedTuple):
-    """An event, and the version that resulted from it, if any."""
+class Change(Protocol):
+    """An event, and the version that resulted from it."""
 
-    event: Event
-    version: Version | None
+    @property
+    def event(self) -> Event:
+        """What happened."""
+
+    @property
+    def version(self) -> Version | None:
+        """The trained version, in service or waiting for approval; None if there is none."""
 
 
 class Forecaster(ABC):
     """Learns from samples as they become known, and hands out training jobs."""
-
-    approval: bool
-    """Whether a trained version waits as a candidate until it is activated."""
 
     @property
     @abstractmethod
@@ -149,6 +151,14 @@ class Forecaster(ABC):
     @abstractmethod
     def activate(self, version: Version) -> None:
         """Put a version of one entity into service: a candidate, or an earlier one."""
+
+    @abstractmethod
+    def require_approval(self, entity: Name | None = None, *, required: bool = True) -> None:
+        """Whether trained versions of an entity (None: of all) wait as candidates from now on."""
+
+    @abstractmethod
+    def reject(self, version: Version) -> None:
+        """Drop a candidate."""
 
     @property
     @abstractmethod

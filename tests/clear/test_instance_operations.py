@@ -75,11 +75,11 @@ class OperationSequence:
         elif row == APPROVE:
             for part in (*instance.autoencoders, *instance.predictors):
                 if (found := part.candidate) is not None:
-                    part.activate(found.params, found.threshold, found.state)
+                    part.activate(found)
                 part.approval = False
         elif row == ROLLBACK:
             then = self.first
-            instance.predictors[0].activate(then.params, then.threshold, then.state)
+            instance.predictors[0].activate(then)
 
     def take(self, first: int, last: int) -> None:
         """Take in rows of the stream."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from clearwatt.clear.component import ModelVersion
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.model_saving import pack_version, unpack_version
 from clearwatt.errors import StateError
@@ -31,7 +30,7 @@ def waiting(strategy, last: int = SHORT) -> Instance:
 def approve(instance: Instance) -> None:
     for part in (*instance.autoencoders, *instance.predictors):
         if (found := part.candidate) is not None:
-            part.activate(found.params, found.threshold, found.state)
+            part.activate(found)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda each: type(each).__name__)
@@ -99,14 +98,14 @@ def test_a_version_from_disk_forecasts_as_it_did(strategy, tmp_path):
     parts = (*instance.autoencoders, *instance.predictors)
     before, thresholds = instance.predict(data.x), [part.threshold for part in parts]
     for index, part in enumerate(parts):
-        save_state(tmp_path / str(index), *pack_version(part))
+        save_state(tmp_path / str(index), *pack_version(part.version))
     observe(instance, 90)
     assert not np.array_equal(instance.predict(data.x), before)
     held = [len(part.all_samples.rows) for part in parts]
     for index, part in enumerate(parts):
         found = unpack_version(load_state(tmp_path / str(index)), part)
         assert found.number < part.updates
-        part.activate(found.params, found.threshold, found.state)
+        part.activate(found)
     assert np.array_equal(instance.predict(data.x), before)
     assert [part.threshold for part in parts] == thresholds
     assert [len(part.all_samples.rows) for part in parts] == held
@@ -116,8 +115,7 @@ def test_a_version_from_disk_forecasts_as_it_did(strategy, tmp_path):
 def test_a_rollback_leaves_another_candidate_waiting():
     instance = waiting(OnlineEWC())
     part = instance.predictors[0]
-    now = ModelVersion(part.network, part.params, part.threshold, part.state, part.updates)
-    part.activate(now.params, now.threshold, now.state)
+    part.activate(part.version)
     assert part.candidate is not None
 
 
@@ -159,16 +157,16 @@ def of_another_strategy(model):
 def test_a_model_that_does_not_fit_is_refused_and_nothing_changes(spoil, says):
     instance = observe(start(OnlineEWC()))
     part = instance.predictors[0]
-    model = spoil(ModelVersion(part.network, part.params, part.threshold, part.state, 1))
+    model = spoil(part.version)
     before = instance.digest()
     with pytest.raises(StateError, match=says):
-        part.activate(model.params, model.threshold, model.state)
+        part.activate(model)
     assert instance.digest() == before
 
 
 def test_a_version_of_another_component_is_refused(tmp_path):
     instance = start(FineTune())
-    save_state(tmp_path, *pack_version(instance.autoencoders[0]))
+    save_state(tmp_path, *pack_version(instance.autoencoders[0].version))
     with pytest.raises(StateError, match="activate a model of this component"):
         unpack_version(load_state(tmp_path), instance.predictors[0])
 
@@ -182,7 +180,7 @@ def test_a_folder_that_holds_no_version_is_refused(tmp_path):
 
 def test_a_version_without_one_of_its_tensors_is_refused(tmp_path):
     part = start(OnlineEWC()).predictors[0]
-    values, tensors = pack_version(part)
+    values, tensors = pack_version(part.version)
     tensors.pop("state.layers.0.bias")
     save_state(tmp_path, values, tensors)
     with pytest.raises(StateError, match=r"incomplete: state\.layers\.0\.bias is missing"):
@@ -192,7 +190,7 @@ def test_a_version_without_one_of_its_tensors_is_refused(tmp_path):
 def test_a_version_is_what_it_was_when_it_was_packed():
     instance = observe(start(FineTune()), last=90)
     part = instance.predictors[0]
-    values, tensors = deepcopy(pack_version(part))
+    values, tensors = deepcopy(pack_version(part.version))
     observe(instance, 90)
     assert values["number"] < part.updates
     kept = {name.removeprefix("params."): tensor for name, tensor in tensors.items()}

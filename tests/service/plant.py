@@ -111,7 +111,7 @@ class Plant:
             at=float(NOW),
             time=NOW,
             threshold=1.0,
-            path=self.files.write(identity, *pack_version(component)),
+            path=self.files.write(identity, *pack_version(component.version)),
         )
 
     def key(self, component: Component) -> str:

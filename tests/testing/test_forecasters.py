@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.packing import Packed
-from clearwatt.strategies import OnlineEWC
+from clearwatt.strategies import GenerativeReplay, OnlineEWC
 from clearwatt.testing import forecasters
 from clearwatt.training.fleet import Training
 
@@ -37,8 +38,8 @@ def start(kind):
     return lambda x, y, at: kind.fit(x, y, at, day=24, settings=SETTINGS)
 
 
-def start_clear(x, y, at):
-    strategy = OnlineEWC()
+def start_clear(x, y, at, strategy=None):
+    strategy = strategy or OnlineEWC()
     networks = InstanceNetworks.for_strategy(
         strategy, x.shape[1], latent=4, width=16, layers=1, predictor_width=8, predictor_layers=1
     )
@@ -53,7 +54,11 @@ def start_clear(x, y, at):
     return ClearForecaster.fit(x, y, at, settings=settings, networks=networks, warm_up=warm_up)
 
 
-STARTS = {"adaptive": start(AdaptiveForecaster), "clear": start_clear}
+STARTS = {
+    "adaptive": start(AdaptiveForecaster),
+    "clear": start_clear,
+    "clear, pairs": partial(start_clear, strategy=GenerativeReplay(density="gaussian")),
+}
 
 
 @pytest.mark.parametrize("kind", STARTS)
@@ -194,6 +199,13 @@ class Hasty(AdaptiveForecaster):
         return changes
 
 
+class Insistent(AdaptiveForecaster):
+    """It keeps rejected candidates."""
+
+    def reject(self, version):
+        pass
+
+
 class Lossy(AdaptiveDeployed):
     """It packs weights in a coarser form."""
 
@@ -228,6 +240,7 @@ BROKEN = {
     forecasters.check_failed_block: Fragile,
     forecasters.check_events: Silent,
     forecasters.check_approval: Hasty,
+    forecasters.check_rejection: Insistent,
 }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.clear.events import describe_change, scaled_values
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
@@ -131,3 +132,10 @@ class TrustShift:
             f"{text}: in the last days the networks have been {100 * abs(self.bias):.0f} % too "
             f"{way} from {self.hours[0]:g} h to {self.hours[1]:g} h."
         )
+
+
+class NetworkChange(NamedTuple):
+    """An event, and the networks that resulted from it, if any."""
+
+    event: NetworkUpdate | EntityJoined | TrustShift
+    version: NetworkVersion | None

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from clearwatt.adaptive.deployed import AdaptiveDeployed, undo_experts
 from clearwatt.adaptive.ensemble import NetworkVersion
-from clearwatt.adaptive.events import EntityJoined
+from clearwatt.adaptive.events import EntityJoined, NetworkChange
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.learning import recall
 from clearwatt.adaptive.novelty import InputModel
@@ -44,7 +44,7 @@ from clearwatt.arrays import (
 from clearwatt.clear.gate import Gate
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import digest_of
-from clearwatt.forecaster import Change, Forecast, Forecaster, Name, Version
+from clearwatt.forecaster import Forecast, Forecaster, Name, Version
 from clearwatt.packing import Packed, Values
 from clearwatt.training.streams import Stream, drive
 
@@ -60,7 +60,7 @@ class EndedPeriod(NamedTuple):
     """Inputs of each step, as the networks see them, `n x v`."""
     inputs: InputModel
     """What they were novel to."""
-    changes: tuple[Change, ...]
+    changes: tuple[NetworkChange, ...]
 
     @property
     def input_errors(self) -> Float64Array:
@@ -86,9 +86,9 @@ class AdaptiveForecaster(Forecaster):
     """
 
     def __init__(self, state: LearnerState, rng: np.random.Generator) -> None:
-        self.state, self.rng, self.approval = state, rng, False
+        self.state, self.rng = state, rng
         self.approvals: frozenset[Name] = frozenset()
-        """Entities whose trained versions wait for approval, if not all do."""
+        """Entities whose trained versions wait for approval."""
 
     @classmethod
     def fit(
@@ -185,9 +185,9 @@ class AdaptiveForecaster(Forecaster):
 
     def learn(
         self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
-    ) -> Stream[tuple[Change, ...]]:
+    ) -> Stream[tuple[NetworkChange, ...]]:
         """Learn from samples that have become known; see `Forecaster.learn`."""
-        changes: list[Change] = []
+        changes: list[NetworkChange] = []
         for block in self._blocks(x, y, at):
             found = yield from self._take(block)
             changes += found
@@ -199,7 +199,7 @@ class AdaptiveForecaster(Forecaster):
 
     def follow(
         self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
-    ) -> Iterator[tuple[Forecast, tuple[Change, ...]]]:
+    ) -> Iterator[tuple[Forecast, tuple[NetworkChange, ...]]]:
         """Like `live`, a period at a time: forecasts of all experts, and what has changed."""
         last = -1
         for block in self._blocks(x, y, at):
@@ -247,7 +247,7 @@ class AdaptiveForecaster(Forecaster):
 
     def join(
         self, name: Name, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
-    ) -> Stream[tuple[Change, ...]]:
+    ) -> Stream[tuple[NetworkChange, ...]]:
         """Let another entity join; see `Forecaster.join`."""
         rows = checked_inputs(x, self.state.frame.inputs).astype(np.float64)
         steps = checked_steps(at, len(rows))
@@ -255,7 +255,7 @@ class AdaptiveForecaster(Forecaster):
         self.state = yield from join_entity(self.state, name, rows, power, steps, rng=self.rng)
         version = self.state.ensemble.versions[-1]
         event = EntityJoined(name, self.state.known, int(np.isfinite(power).sum()))
-        return (Change(event, version),)
+        return (NetworkChange(event, version),)
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Delete measurements; see `Forecaster.forget`."""
@@ -279,9 +279,14 @@ class AdaptiveForecaster(Forecaster):
         (place,) = self._places([version.entity])
         self.state = with_version(self.state, place, version)
 
-    def reject(self, entity: Name) -> None:
-        """Drop the version of an entity that waits for approval."""
-        others = tuple(each for each in self.state.candidates if each.entity != entity)
+    def require_approval(self, entity: Name | None = None, *, required: bool = True) -> None:
+        """Whether trained versions wait; see `Forecaster.require_approval`."""
+        chosen = set(self.names) if entity is None else {entity}
+        self.approvals = self.approvals | chosen if required else self.approvals - chosen
+
+    def reject(self, version: Version) -> None:
+        """Drop a candidate."""
+        others = tuple(each for each in self.state.candidates if each.entity != version.entity)
         self.state = self.state._replace(candidates=others)
 
     def change_settings(self, *, novelty: NoveltySettings, gate: Gate | None) -> None:
@@ -338,9 +343,10 @@ class AdaptiveForecaster(Forecaster):
     def pack(self) -> Packed:
         """Everything needed to continue, as plain values and tensors."""
         values, tensors = pack_state(self.state)
-        own: Values = {"random": self.rng.bit_generator.state, "approval": self.approval}
-        if self.approvals:
-            own["approvals"] = sorted(self.approvals, key=str)
+        own: Values = {
+            "random": self.rng.bit_generator.state,
+            "approvals": sorted(self.approvals, key=str),
+        }
         return Packed(values | own, tensors)
 
     def digest(self) -> str:
@@ -359,7 +365,6 @@ class AdaptiveForecaster(Forecaster):
         try:
             rng.bit_generator.state = packed.values["random"]
             forecaster = cls(unpack_state(packed), rng)
-            forecaster.approval = packed.values["approval"]
             forecaster.approvals = frozenset(packed.values.get("approvals", ()))
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ClearwattError):
@@ -383,16 +388,16 @@ class AdaptiveForecaster(Forecaster):
         start = self.state.frame.schedule.period_start(int(block.at[-1]))
         return start > self.state.boundary
 
-    def _take(self, block: SampleBlock) -> Stream[tuple[Change, ...]]:
+    def _take(self, block: SampleBlock) -> Stream[tuple[NetworkChange, ...]]:
         """Add the samples of one period; learn from the period before if it has ended."""
-        changes: tuple[Change, ...] = ()
+        changes: tuple[NetworkChange, ...] = ()
         if self._ends_period(block):
             self.state, changes = yield from end_period(
                 self.state,
                 self.state.frame.schedule.period_start(int(block.at[-1])),
                 since=int(block.at[0]),
                 rng=self.rng,
-                approvals=frozenset(self.names) if self.approval else self.approvals,
+                approvals=self.approvals,
             )
         self.state = with_rows(self.state, block)
         return changes

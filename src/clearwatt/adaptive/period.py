@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearwatt.adaptive.ensemble import NetworkVersion
+from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.learning import recall, retire, solve
@@ -16,7 +17,7 @@ from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.updates import HeldSamples, NetworkTraining, UpdateRequest
 from clearwatt.errors import StateError
-from clearwatt.forecaster import Change, Name
+from clearwatt.forecaster import Name
 from clearwatt.training.streams import Stream
 
 
@@ -27,7 +28,7 @@ def end_period(
     since: int,
     rng: np.random.Generator,
     approvals: frozenset[Name],
-) -> Stream[tuple[LearnerState, tuple[Change, ...]]]:
+) -> Stream[tuple[LearnerState, tuple[NetworkChange, ...]]]:
     """Learn all measurements before a step; returns the new state and the changes.
 
     Args:
@@ -41,12 +42,12 @@ def end_period(
     state, changes = yield from update_networks(state, rng=rng, approvals=approvals)
     state = in_service(retire(state, rng), since=since)
     state, shifts = shifts_of_trust(state)
-    return state, (*changes, *(Change(shift, None) for shift in shifts))
+    return state, (*changes, *(NetworkChange(shift, None) for shift in shifts))
 
 
 def update_networks(
     state: LearnerState, *, rng: np.random.Generator, approvals: frozenset[Name]
-) -> Stream[tuple[LearnerState, tuple[Change, ...]]]:
+) -> Stream[tuple[LearnerState, tuple[NetworkChange, ...]]]:
     """Train the networks of every entity that is due, together."""
     requests = due_updates(state)
     if not requests:
@@ -76,7 +77,7 @@ def update_networks(
             state = state._replace(candidates=(*others, version))
         elif version is not None:
             state = _with_networks(state, place, version)
-        changes.append(Change(event, version))
+        changes.append(NetworkChange(event, version))
     return state._replace(inputs=InputModel.fit(held.seen)), tuple(changes)
 
 

@@ -98,6 +98,19 @@ class Component:
         """Its name in messages."""
         return self.name if self.entity is None else f"{self.name} of {self.entity}"
 
+    @property
+    def version(self) -> ModelVersion:
+        """The model in service, numbered by the updates so far."""
+        return ModelVersion(
+            component=self.name,
+            entity=self.entity,
+            network=self.network,
+            params=self.params,
+            threshold=self.threshold,
+            state=self.state,
+            number=self.updates,
+        )
+
     def start(self, samples: SampleRows, data: Batch) -> None:
         """Initialise threshold, strategy state and task 0 from the warm-up samples."""
         if data.size == 0:
@@ -242,7 +255,7 @@ class Component:
             if waits:
                 reason = AWAITING
             else:
-                self._serve(candidate.params, candidate.threshold, candidate.state)
+                self._serve(candidate)
         return found.event(
             reason,
             component=self.name,
@@ -251,31 +264,24 @@ class Component:
             retained_bytes=self.retained_bytes,
         )
 
-    def activate(self, params: Params, threshold: float, state: State) -> None:
+    def activate(self, version: ModelVersion) -> None:
         """Deploy a model by hand: an earlier version or the candidate.
 
         Buffers and history do not change. If the model is the candidate, there is none afterwards.
-
-        Args:
-            params: Its weights.
-            threshold: Its threshold.
-            state: The state of the strategy that belongs to it.
         """
-        like = ModelVersion(self.network, self.params, self.threshold, self.state, self.updates)
-        given = ModelVersion(self.network, params, threshold, state, self.updates)
-        require_fitting(given, like, self.title)
-        self._serve(params, threshold, state)
+        require_fitting(version, self.version, self.title)
+        self._serve(version)
 
-    def _serve(self, params: Params, threshold: float, state: State) -> None:
+    def _serve(self, version: ModelVersion) -> None:
         waiting = self.candidate
         if waiting is not None and all(
-            torch.equal(tensor, waiting.params[name]) for name, tensor in params.items()
+            torch.equal(tensor, waiting.params[name]) for name, tensor in version.params.items()
         ):
             self.candidate = None
         self.params, self.threshold, self.state = (
-            align_memory(params),
-            threshold,
-            align_memory(state),
+            align_memory(version.params),
+            version.threshold,
+            align_memory(version.state),
         )
 
     def _candidate(self, found: Assessment) -> ModelVersion:
@@ -284,7 +290,7 @@ class Component:
             threshold = detection.threshold(after, self.settings.alpha)
         update, params = found.request.update, found.params
         state = self.settings.strategy.consolidate(update, params)
-        return ModelVersion(self.network, params, threshold, state, self.updates)
+        return replace(self.version, params=params, threshold=threshold, state=state)
 
     def _window_errors(
         self, window: tuple[Batch, Batch], params: Params | None = None

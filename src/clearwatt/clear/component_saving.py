@@ -114,4 +114,4 @@ def restore_component(component: Component, values: Values, tensors: Tensors) ->
     component.rng.bit_generator.state = state.rng
     component.approval = state.approval
     candidate = state.candidate
-    component.candidate = None if candidate is None else candidate.version(component.network)
+    component.candidate = None if candidate is None else candidate.version(component)

@@ -48,7 +48,7 @@ class DeployedModels:
     def deploy(self, updates: Iterable[Deployment]) -> Int64Array:
         """Replace models by their updates; returns the columns whose forecasts change."""
         changed = [np.empty(0, np.int64)]
-        for event, params in updates:
+        for event, params, _ in updates:
             key = (event.component, event.entity)
             self._models[key] = self._models[key]._replace(params=params)
             if event.accepted:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from clearwatt.arrays import Float32Array, Int64Array
 from clearwatt.clear.buffers import SampleRows
-from clearwatt.clear.component import Component, SampleView
+from clearwatt.clear.component import Component, ModelVersion, SampleView
 from clearwatt.clear.events import Signal, UpdateEvent
 from clearwatt.clear.inputs import InputStore
 from clearwatt.errors import ConfigurationError
@@ -62,14 +62,31 @@ class ComponentInput(Protocol):
 
 
 class Deployment(NamedTuple):
-    """An update and the weights deployed from the step after its event on."""
+    """An update of a component.
+
+    Args:
+        event: What happened, and why.
+        params: Weights in service from the step after the event on.
+        version: The trained model, in service or waiting for approval; None if it was refused.
+    """
 
     event: UpdateEvent
     params: Params
+    version: ModelVersion | None = None
+
+    @classmethod
+    def after(cls, event: UpdateEvent, component: Component) -> Deployment:
+        """The update that a component has just made."""
+        waiting, version = component.candidate, None
+        if event.accepted:
+            version = component.version
+        elif waiting is not None and waiting.number == component.updates:
+            version = waiting
+        return cls(event, component.params, version)
 
     def at(self, step: int) -> Deployment:
         """The same update with another step."""
-        return Deployment(replace(self.event, step=step), self.params)
+        return self._replace(event=replace(self.event, step=step))
 
 
 def look_ahead(component: Component) -> int:
@@ -93,7 +110,7 @@ def run(component: Component, source: ComponentInput, trigger: Signal) -> Stream
             request = component.request(view, step=step, trigger=trigger)
             (trained,) = yield (request.job,)
             event = component.deploy(request, trained)
-            deployments.append(Deployment(event, component.params))
+            deployments.append(Deployment.after(event, component))
     return deployments
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from clearwatt.clear.component import Component, Model, ModelVersion
 from clearwatt.errors import ConfigurationError, StateError
@@ -37,9 +37,8 @@ class VersionState:
     tensors: Shapes
 
     @classmethod
-    def of(cls, model: Component | ModelVersion) -> VersionState:
-        """The state of a version, or of the model that a component has in service."""
-        number = model.number if isinstance(model, ModelVersion) else model.updates
+    def of(cls, model: ModelVersion) -> VersionState:
+        """The state of a version."""
         parts = {"params": model.params, "state": model.state}
         tensors = {f"{part}.{name}": t for part, own in parts.items() for name, t in own.items()}
         return cls(
@@ -47,16 +46,22 @@ class VersionState:
             model.params,
             model.threshold,
             model.state,
-            number,
+            model.number,
             shapes_of(tensors),
         )
 
-    def version(self, network: Network) -> ModelVersion:
-        """The version, of a network like the saved one."""
-        return ModelVersion(network, self.params, self.threshold, self.state, self.number)
+    def version(self, component: Component) -> ModelVersion:
+        """The version of a component, whose network is like the saved one."""
+        return replace(
+            component.version,
+            params=self.params,
+            threshold=self.threshold,
+            state=self.state,
+            number=self.number,
+        )
 
 
-def pack_version(model: Component | ModelVersion) -> Packed:
+def pack_version(model: ModelVersion) -> Packed:
     """A model that can be put into service again: weights, threshold, state of the strategy."""
     return pack(VersionState.of(model))
 
@@ -70,7 +75,7 @@ def unpack_version(saved: SavedState, component: Component) -> ModelVersion:
                 f"{component.name} a {component.network}; activate a model of this component"
             )
         require_tensors(saved.values["tensors"], saved.tensors, "the model")
-        return unpack(VersionState, saved.values, saved.tensors).version(component.network)
+        return unpack(VersionState, saved.values, saved.tensors).version(component)
     except (KeyError, TypeError) as error:
         raise StateError(f"{saved.folder} holds no model version ({error!r})") from error
 

@@ -93,11 +93,20 @@ class Assessment:
 
 @dataclass(frozen=True, eq=False)
 class ModelVersion:
-    """A model that can be deployed, with its threshold and the state of its strategy.
+    """A model of one component that can be deployed.
 
-    ``number`` is the number of updates of its component, including the one that made it.
+    Args:
+        component: Autoencoder or predictor.
+        entity: Whose component; None: the autoencoder that all share.
+        network: The network.
+        params: Its weights.
+        threshold: The error above which a sample is novel to it.
+        state: The state of its strategy.
+        number: Updates of its component, including the one that made it; 0 is the warm-up.
     """
 
+    component: ComponentName
+    entity: int | str | None
     network: Network
     params: Params
     threshold: float

@@ -126,7 +126,7 @@ class Pair:
             self.autoencoder.decide(first, waits=waits, refused=refused),
             self.predictor.decide(second, waits=waits),
         )
-        return [Deployment(event, part.params) for event, part in zip(events, parts, strict=True)]
+        return [Deployment.after(event, part) for event, part in zip(events, parts, strict=True)]
 
     def _archive(self) -> Archive:
         """The deployed models, which are those of the last update."""

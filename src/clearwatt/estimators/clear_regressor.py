@@ -11,11 +11,13 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.arrays import Float64Array
 from clearwatt.clear.calibration import InstanceCalibration
 from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.deployed import Scales
 from clearwatt.clear.deployed_models import DeployedModels
 from clearwatt.clear.events import UpdateEvent
+from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import reconstructor
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
@@ -75,7 +77,8 @@ class ClearRegressor(StreamRegressor):
     Attributes:
         events_: Every update so far, in order, with thresholds and errors in units of y.
         thresholds_: {"reconstruction": τ, "prediction": τ or an array over entities}.
-        instance_: The CLeaR instance itself.
+        forecaster_: The forecaster itself.
+        instance_: Its CLeaR instance.
         n_features_in_: Inputs per sample.
     """
 
@@ -145,22 +148,29 @@ class ClearRegressor(StreamRegressor):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings, warmup = self._settings(seed), self._warmup(seed)
         inputs, targets, names = self._check_warm_up(X, y)
-        make = Standardisation.fit if self.scale else _identity_units
-        self._x_units, self._y_units = make(inputs), make(targets)
-        x, power = self._x_units.apply(inputs), self._y_units.apply(targets)
-        networks = self._networks(x.shape[1], settings.strategy)
-        instance = drive(warmup.instance(settings, networks, x, power, names=names))
-        self._calibration: InstanceCalibration | None = InstanceCalibration.start(
-            instance, x, power, steps_per_day=self.steps_per_day
+        scales = Scales.identity(inputs.shape[1], targets.shape[1])
+        forecaster = ClearForecaster.fit(
+            inputs,
+            targets,
+            np.arange(len(inputs)),
+            settings=settings,
+            networks=self._networks(inputs.shape[1], settings.strategy),
+            warm_up=warmup,
+            names=names,
+            scales=None if self.scale else scales,
         )
-        self.instance_ = instance
+        self._calibration: InstanceCalibration | None = InstanceCalibration.start(
+            forecaster.instance,
+            *forecaster.book.scales.apply(inputs, targets),
+            steps_per_day=self.steps_per_day,
+        )
+        self.forecaster_ = forecaster
 
     @AfterWarmUp
     def partial_fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Take in a block of the stream; update whatever is due. NaN in y: not measured yet."""
-        entities = [part.entity for part in self.instance_.predictors]
-        inputs, targets = self._check_block(X, y, entities)
-        self._observe(self._x_units.apply(inputs), self._y_units.apply(targets))
+        inputs, targets = self._check_block(X, y, self.forecaster_.names)
+        self._observe(inputs, targets)
         return self
 
     def predict(
@@ -181,11 +191,11 @@ class ClearRegressor(StreamRegressor):
                 start of the warm-up. By default rows are those that come next.
         """
         self.require_warm_up("predict")
-        x = self._x_units.apply(self._check_inputs(X))
-        forecast = self.instance_.predict(x)
+        scales = self.forecaster_.book.scales
+        forecast = self.instance_.predict(scales.inputs.apply(self._check_inputs(X)))
         levels = quantile_levels(quantiles)
         if levels is None:
-            return self._drop_entity_axis(self._y_units.undo(forecast))
+            return self._drop_entity_axis(scales.power.undo(forecast))
         if self._calibration is None:
             raise StateError(
                 "this model was saved by a release that gave no quantiles; fit it again to have "
@@ -193,9 +203,15 @@ class ClearRegressor(StreamRegressor):
             )
         scaled = self._calibration.quantiles(forecast, levels, steps=steps)
         # Clipped last, because rounding in a change of units may lead beyond a limit.
-        in_units = [self._y_units.undo(each) for each in np.moveaxis(scaled, 2, 0)]
+        in_units = [scales.power.undo(each) for each in np.moveaxis(scaled, 2, 0)]
         limited = np.stack([np.clip(each, *self._limits) for each in in_units], axis=2)
         return self._drop_entity_axis(limited)
+
+    @property
+    def instance_(self) -> Instance:
+        """The CLeaR instance itself."""
+        self.require_warm_up("instance_")
+        return self.forecaster_.instance
 
     @property
     def events_(self) -> tuple[UpdateEvent, ...]:
@@ -213,7 +229,9 @@ class ClearRegressor(StreamRegressor):
             "reconstruction": _without_entity_axis(
                 np.array(reconstruction), len(reconstruction) == 1
             ),
-            "prediction": _without_entity_axis(prediction * self._y_units.scale, self._single),
+            "prediction": _without_entity_axis(
+                prediction * self.forecaster_.book.scales.power.scale, self._single
+            ),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -249,32 +267,39 @@ class ClearRegressor(StreamRegressor):
         }
         try:
             model = cls(**values["parameters"] | {name: objects[name] for name in values["given"]})
-            model._restore(values)
+            model._restore(instance, values)
             model._calibration = _calibration_of(saved)
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"the state in {path} is incomplete ({error!r})") from error
-        model.instance_ = instance
         return model
 
-    def _restore(self, values: dict[str, Any]) -> None:
+    def _restore(self, instance: Instance, values: dict[str, Any]) -> None:
         self._unpack_fit(values)
-        self._x_units = Standardisation.from_dict(values["x_units"])
-        self._y_units = Standardisation.from_dict(values["y_units"])
-        self._limits = checked_limits(self.limits, len(self._y_units.mean))
+        units = (Standardisation.from_dict(values[name]) for name in ("x_units", "y_units"))
+        # Every sample is a row, so that its row number is its step.
+        steps = np.arange(instance.inputs.next_row, dtype=np.int64)
+        warm_up = self._warmup(instance.settings.seed)
+        self.forecaster_ = ClearForecaster.continue_with(
+            instance, steps, warm_up=warm_up, scales=Scales(*units)
+        )
+        self._limits = checked_limits(self.limits, len(instance.predictors))
 
-    def _observe(self, x: Float32Array, y: Float32Array) -> None:
+    def _observe(self, inputs: Float64Array, targets: Float64Array) -> None:
         """Learn from a block, and calibrate with it; all or nothing."""
-        instance, before = self.instance_, self.instance_.step
-        models = DeployedModels(instance)
-        with instance.rollback_on_error():
-            deployed = drive(instance.stream(x, y), stacked=not instance.settings.precise)
+        forecaster, before = self.forecaster_, self.instance_.step
+        at = forecaster.book.known + 1 + np.arange(len(inputs))
+        models = DeployedModels(forecaster.instance)
+        with forecaster.checkpoint():
+            stream = forecaster.learn(inputs, targets, at)
+            deployed = drive(stream, stacked=forecaster.stacked)
             updates = [(each.event.step - before, each) for each in deployed]
             if self._calibration is not None:
+                x, y = forecaster.book.scales.apply(inputs, targets)
                 self._calibration = self._calibration.after_block(models, x, y, updates)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the estimator is warmed up."""
-        return hasattr(self, "instance_")
+        return hasattr(self, "forecaster_")
 
     def _settings(self, seed: int) -> ClearSettings:
         strategy = RecentReplay() if self.strategy is None else self.strategy
@@ -324,18 +349,19 @@ class ClearRegressor(StreamRegressor):
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
         if event.component == "autoencoder":
             return event
-        place = [part.entity for part in self.instance_.predictors].index(event.entity)
-        return event.in_unit(float(self._y_units.scale[place]))
+        place = [*self.forecaster_.names].index(event.entity)
+        return event.in_unit(float(self.forecaster_.book.scales.power.scale[place]))
 
     def _pack(self) -> dict[str, Any]:
         values = self._pack_fit()
+        scales = self.forecaster_.book.scales
         objects = ("strategy", "autoencoder", "predictor")
         given = [name for name in objects if values["parameters"].pop(name) is not None]
         return {
             **values,
             "given": given,
-            "x_units": self._x_units.to_dict(),
-            "y_units": self._y_units.to_dict(),
+            "x_units": scales.inputs.to_dict(),
+            "y_units": scales.power.to_dict(),
         }
 
 
@@ -345,10 +371,6 @@ def _calibration_of(saved: SavedState) -> InstanceCalibration | None:
     if values is None:
         return None
     return InstanceCalibration.from_state(values, tensors_below(saved.tensors, "extra."))
-
-
-def _identity_units(values: Float64Array) -> Standardisation:
-    return Standardisation.identity(values.shape[1])
 
 
 def _without_entity_axis(values: Float64Array, single: bool) -> float | Float64Array:

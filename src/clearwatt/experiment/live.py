@@ -55,7 +55,7 @@ class ModelTimeline:
         """The period of each accepted update, after that of the warm-up's models."""
         encoder, head = self.autoencoder.params, self.predictor.params
         periods = [ServicePeriod(0, 0, encoder, head)]
-        for event, params in self.deployments:
+        for event, params, _ in self.deployments:
             if event.component == "autoencoder":
                 encoder = params
             else:

@@ -151,7 +151,7 @@ class ZoneSettings(BaseModel):
     def _gate(self) -> Gate | None:
         return None if self.gate_margin is None else Gate(margin=self.gate_margin)
 
-    def warm_up(self, offset: int) -> WarmUp:
+    def warm_up(self, offset: int = 0) -> WarmUp:
         """The training of first models; `offset` is the number of entities that have one."""
         training = Training(
             epochs=self.warm_up_epochs,

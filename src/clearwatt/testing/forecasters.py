@@ -303,7 +303,7 @@ def check_events(start: Start) -> None:
     first = forecaster.versions
     changes = follow(forecaster, stream, [WARM_UP, LENGTH])
     assert changes, "a stream that drifts causes no event"
-    for event, _ in changes:
+    for event in (change.event for change in changes):
         assert len(event.explanation.split()) > 5, f"{event!r} explains nothing"
         assert 0 <= event.step <= LENGTH, f"{event!r} happened outside the stream"
     ahead = stream.part(LENGTH - DAY, LENGTH)
@@ -323,7 +323,7 @@ def check_approval(start: Start) -> None:
     """With approval, a trained version waits; it is in service once it is activated."""
     stream = sample_stream()
     forecaster = warm_up(start, stream)
-    forecaster.approval = True
+    forecaster.require_approval()
     first = [version.number for version in forecaster.versions]
     follow(forecaster, stream, [WARM_UP, LENGTH])
     assert [version.number for version in forecaster.versions] == first, (
@@ -335,8 +335,26 @@ def check_approval(start: Start) -> None:
     chosen = (waiting[0].entity, waiting[0].number)
     in_service = [(version.entity, version.number) for version in forecaster.versions]
     assert chosen in in_service, "an activated candidate is not in service"
-    still = [(version.entity, version.number) for version in forecaster.candidates]
-    assert chosen not in still, "an activated candidate still waits"
+    still = any(version is waiting[0] for version in forecaster.candidates)
+    assert not still, "an activated candidate still waits"
+
+
+def check_rejection(start: Start) -> None:
+    """Only entities that require approval wait, and a rejected candidate waits no longer."""
+    stream = sample_stream()
+    forecaster = warm_up(start, stream)
+    chosen = forecaster.names[0]
+    forecaster.require_approval(chosen)
+    follow(forecaster, stream, [WARM_UP, LENGTH])
+    waiting = forecaster.candidates
+    assert waiting, f"no version of {chosen} waits for approval on a stream that drifts"
+    assert {version.entity for version in waiting} == {chosen}, "another entity waits, too"
+    before = [(version.entity, version.number) for version in forecaster.versions]
+    for version in waiting:
+        forecaster.reject(version)
+    assert not forecaster.candidates, "a rejected candidate still waits"
+    after = [(version.entity, version.number) for version in forecaster.versions]
+    assert before == after, "a rejection changed the versions in service"
 
 
 FORECASTER_CHECKS: tuple[Callable[[Start], None], ...] = (
@@ -353,6 +371,7 @@ FORECASTER_CHECKS: tuple[Callable[[Start], None], ...] = (
     check_failed_block,
     check_events,
     check_approval,
+    check_rejection,
 )
 """Every check, in the order in which `check_forecaster` runs them."""
 

@@ -39,6 +39,8 @@ class Standardisation:
 
     def apply(self, values: Float64Array) -> npt.NDArray[np.float32]:
         """Values (n x k) in scaled units; overflow of single precision becomes infinity."""
+        if values.ndim != 2 or values.shape[1] != len(self.mean):
+            raise DataError(f"values have shape {values.shape}; n x {len(self.mean)} are needed")
         scaled: Float64Array = values - self.mean
         scaled /= self.scale
         with np.errstate(over="ignore"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clearwatt.clear.instance import Instance
+from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.files import digest_of, load_state
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.records import Entry, ServiceEvent, WeatherIssue
@@ -93,8 +93,8 @@ def _state(data_dir: Path, zone: str) -> dict[str, str]:
 
 
 def _models(checkpoint: Path) -> str:
-    if (checkpoint / "instance").exists():
-        return Instance.load(checkpoint / "instance").digest()
+    if (checkpoint / "clear").exists():
+        return ClearForecaster.load(checkpoint / "clear").digest()
     saved = load_state(checkpoint / "adaptive")
     return digest_of(saved.values, saved.tensors)
 

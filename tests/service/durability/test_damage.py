@@ -43,7 +43,7 @@ def test_a_damaged_model_and_a_damaged_checkpoint(twin: Twin, tmp_path):
             assert service.stop() == 0
         damage(data_dir / "models" / broken.replace(":", "%3A"))
         # Of the other zone: one that learns again from an earlier checkpoint mends its models.
-        damage(next(Checkpoints(data_dir).newest("south")).folder / "instance")
+        damage(next(Checkpoints(data_dir).newest("south")).folder / "clear")
         with running(data_dir, "--port", port) as service, Client(service.url) as client:
             used = predictor_of(client, "farm")
             name, _, number = broken.rpartition(":")

@@ -218,7 +218,7 @@ def test_a_waiting_version_can_be_rejected(tmp_path):
 
 
 def test_an_entity_joins_and_is_forecast(tmp_path):
-    service = Service(tmp_path, world())
+    service = Service(tmp_path, world(approval=True))
     service.store.add_weather(service.world.issue(0, HOURS + 24), at=0.0)
     first, second = service.numbers
     readings = service.world.readings(0, HISTORY, service.numbers)
@@ -230,6 +230,7 @@ def test_an_entity_joins_and_is_forecast(tmp_path):
     service.catch_up()
     assert service.learning.state.columns == ["e0", "e1"]
     assert models(service).forecaster.names == ("e0", "e1")
+    assert service.status.entity("e1").component.approval, "the setting holds for who joins, too"
     for start in range(HISTORY, HOURS, 20):
         service.send(start, start + 20)
     service.catch_up()

@@ -17,6 +17,10 @@ def world() -> World:
     return World.of()
 
 
+def row_times(models):
+    return models.forecaster.book.steps * models.step
+
+
 def played(folder: Path, world: World, *, batch: int = 24, limit: int = 1000) -> Service:
     folder.mkdir()
     service = Service(folder, world)
@@ -164,7 +168,7 @@ def test_an_excluded_window_is_forgotten_and_stays_out(tmp_path, world):
     service.command("exclude", "e0", start=start, end=end, reason="meter swapped")
     service.catch_up()
     predictor = state.models.instance.predictors[0]
-    times = state.models.row_times[predictor.all_samples.rows]
+    times = row_times(state.models)[predictor.all_samples.rows]
     assert not ((times >= start) & (times < end)).any()
     event = service.store.events(kinds=["exclude"])[0]
     assert event.details["forgotten"] > 0
@@ -230,7 +234,7 @@ def test_a_correction_replaces_what_was_learned(tmp_path, world):
     state = service.learning.state
     predictor = state.models.instance.predictors[0]
     row = int(predictor.all_samples.rows[-1])
-    correction = np.array([(service.numbers[0], state.models.row_times[row], 55.5)], READING)
+    correction = np.array([(service.numbers[0], row_times(state.models)[row], 55.5)], READING)
     receipt = service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert receipt.corrections == 1
@@ -250,12 +254,12 @@ def test_a_quarantined_reading_that_is_corrected_is_learned_from(tmp_path, world
     service.catch_up()
     assert len(service.store.quarantine()) == 1
     correction = np.array([(service.numbers[0], world.times[310], right)], READING)
-    before = len(service.learning.state.models.row_times)
+    before = len(row_times(service.learning.state.models))
     service.store.add_readings(correction, at=1.0)
     service.catch_up()
     assert service.store.quarantine() == []
     assert service.status.entities["e0"].quarantined == 0
-    assert len(service.learning.state.models.row_times) == before + 1
+    assert len(row_times(service.learning.state.models)) == before + 1
 
 
 def test_a_newer_candidate_takes_the_place_of_an_older_one(tmp_path):

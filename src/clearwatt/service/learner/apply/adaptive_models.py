@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, NetworkVersion, TrustShift
+from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.forecaster import EndedPeriod
 from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
-from clearwatt.arrays import BoolArray
-from clearwatt.clock import Steps, steps_per_day
+from clearwatt.clock import steps_per_day
 from clearwatt.files import SavedState, load_state, save_state
-from clearwatt.forecaster import Change
+from clearwatt.forecaster import Version
 from clearwatt.packing import Packed, pack, tensors_below, to_bytes, unpack, with_prefix
 from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, PendingRows
+from clearwatt.service.learner.apply.forecaster_models import ForecasterModels, change_kind
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
@@ -30,15 +31,13 @@ from clearwatt.service.learner.apply.zone_models import (
     PowerUnit,
     PowerUnits,
     RowBlock,
-    TrainedVersion,
     ValidationErrors,
     WarmUpSamples,
-    ZoneModels,
 )
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ComponentStatus
-from clearwatt.service.times import Times
 from clearwatt.service.times import text as written
+from clearwatt.strategies import ComponentName
 from clearwatt.training.streams import Stream
 
 ROWS_AT_ONCE = 2000
@@ -47,8 +46,8 @@ _NO_INPUTS = 0
 """Intervals need the inputs only to follow a swap of models, which this forecaster does itself."""
 
 
-class AdaptiveModels(ZoneModels):
-    """An adaptive forecaster on the clock of a zone: a step is a time in units of its step.
+class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
+    """An adaptive forecaster.
 
     Live forecasts are those issued a delay before their time. They are compared with measurements
     at the end of a period of the forecaster's schedule, because the result then does not depend on
@@ -58,7 +57,8 @@ class AdaptiveModels(ZoneModels):
     def __init__(
         self, forecaster: AdaptiveForecaster, step: int, progress: AdaptiveProgress
     ) -> None:
-        self.forecaster, self.step, self._progress = forecaster, step, progress
+        super().__init__(forecaster, step)
+        self._progress = progress
         self._published = (-1, -1)
 
     @classmethod
@@ -89,8 +89,7 @@ class AdaptiveModels(ZoneModels):
             names=names,
             seed=settings.seed,
         )
-        if settings.approval:
-            forecaster.approvals = frozenset(names)
+        forecaster.require_approval(required=settings.approval)
         intervals.begin(
             forecaster.deployed.networks(samples.x, at),
             samples.y,
@@ -108,11 +107,6 @@ class AdaptiveModels(ZoneModels):
     def steps(self) -> int:
         """Number of rows learned from since the warm-up."""
         return self._progress.steps
-
-    @property
-    def retained_bytes(self) -> int:
-        """Bytes of the past that are held."""
-        return self.forecaster.retained_bytes
 
     @property
     def rows_at_once(self) -> int:
@@ -195,55 +189,10 @@ class AdaptiveModels(ZoneModels):
         self._count_change()
         return LearningResult(changes=tuple(self._change(each, units) for each in changes))
 
-    def was_learned(self, times: Times) -> BoolArray:
-        """None: the forecaster completes rows by itself."""
-        return np.zeros(len(times), np.bool_)
-
-    def correct(self, time: int, name: str, value: float) -> None:
-        """Replace a scaled reading; NaN removes it."""
-        at = time // self.step
-        if np.isfinite(value):
-            self.forecaster.correct(at, name, value)
-        else:
-            self.forecaster.forget([at], [name])
-        self._count_change()
-
-    def forget(self, names: Sequence[str] | None, start: int, end: int) -> tuple[int, Times]:
-        """Forget samples with start <= time < end; see `ZoneModels.forget`."""
-        first = max(-(-start // self.step), self._progress.first // self.step)
-        last = min(-(-end // self.step), self.forecaster.state.known + 1)
-        at: Steps = np.arange(first, max(first, last), dtype=np.int64)
-        count = self.forecaster.forget(at, names)
-        self._count_change()
-        return count, at * self.step
-
-    def first_versions(self, units: PowerUnits) -> list[TrainedVersion]:
-        """The networks in service, as versions."""
-        return [self._version(version, units) for version in self.forecaster.versions]
-
     def activate(self, key: str, saved: SavedState, intervals: ZoneIntervals) -> None:
         """Put stored networks into service; intervals follow their errors from then on."""
         self.forecaster.activate(unpack_networks(saved.values, saved.tensors))
         self._count_change()
-
-    def candidate(self, key: str) -> int | None:
-        """The number of the version of an entity that waits for approval."""
-        waiting = (each for each in self.forecaster.candidates if _key(each) == key)
-        return next((version.number for version in waiting), None)
-
-    def drop_candidate(self, key: str) -> None:
-        """Drop the version of an entity that waits for approval."""
-        self.forecaster.reject(key.removeprefix("predictor:"))
-
-    def require_approval(self, name: str | None, *, required: bool) -> None:
-        """Whether new versions of an entity (None: of all) wait for approval."""
-        chosen = set(self.forecaster.names) if name is None else {name}
-        before = self.forecaster.approvals
-        self.forecaster.approvals = before | chosen if required else before - chosen
-
-    def has_component(self, key: str) -> bool:
-        """Whether there are networks with this key."""
-        return any(_key(version) == key for version in self.forecaster.versions)
 
     def change_settings(self, settings: ZoneSettings) -> None:
         """Update networks by other rules from now on."""
@@ -256,7 +205,7 @@ class AdaptiveModels(ZoneModels):
         novelty, progress = self.forecaster.settings.novelty, state.progress
         days = novelty.capacity
         novel, samples = int(progress.novel[place]), int(progress.samples[place])
-        threshold = self._threshold(state.ensemble.versions[place], unit)
+        threshold = self._novelty_threshold(state.ensemble.versions[place], unit)
         return ComponentStatus(
             threshold=threshold if math.isfinite(threshold) else None,
             novel=novel,
@@ -312,16 +261,17 @@ class AdaptiveModels(ZoneModels):
         models._published = (progress.base, progress.revision)
         return models
 
-    def digest(self) -> str:
-        """Checksum of the forecaster."""
-        return self.forecaster.digest()
+    @property
+    def _learned_steps(self) -> range:
+        """From the first step of the warm-up to the last one learned from."""
+        return range(self._progress.first // self.step, self.forecaster.state.known + 1)
 
     def _count_change(self) -> None:
         """Count a change of what forecasts are made with that is not just another row."""
         own = self._progress
         self._progress = replace(own, revision=own.revision + 1, base=own.base + 1)
 
-    def _change(self, change: Change, units: PowerUnits) -> ModelChange:
+    def _change(self, change: NetworkChange, units: PowerUnits) -> ModelChange:
         event = change.event
         name = str(event.entity)
         key, time = f"predictor:{name}", (event.step - 1) * self.step
@@ -333,34 +283,36 @@ class AdaptiveModels(ZoneModels):
             return ModelChange("trust", identity, key, name, time, message, asdict(event))
         raise TypeError(f"{type(event).__name__} is no change of models in service")
 
-    def _update(self, event: NetworkUpdate, version: object, units: PowerUnits) -> ModelChange:
+    def _update(
+        self, event: NetworkUpdate, version: NetworkVersion | None, units: PowerUnits
+    ) -> ModelChange:
         name = str(event.entity)
         event = event.in_unit(units[name].size)
-        trained = self._version(version, units) if isinstance(version, NetworkVersion) else None
-        waits = trained is not None and not event.accepted
         return ModelChange(
-            kind="update" if event.accepted else ("awaiting" if waits else "refused"),
+            kind=change_kind(version, accepted=event.accepted),
             identity=f"update:predictor:{name}:{event.number}",
             key=f"predictor:{name}",
             entity=name,
             time=(event.step - 1) * self.step,
             message=event.explain(units[name].name, self._moment),
             details=_details(event),
-            version=trained,
+            version=None if version is None else self._trained(version, units),
         )
 
-    def _version(self, version: NetworkVersion, units: PowerUnits) -> TrainedVersion:
-        return TrainedVersion(
-            key=_key(version),
-            component="predictor",
-            entity=str(version.entity),
-            number=version.number,
-            threshold=self._threshold(version, units[str(version.entity)]),
-            content=pack_networks(version),
-        )
+    def _key(self, version: Version) -> str:
+        return f"predictor:{version.entity}"
 
-    def _threshold(self, version: NetworkVersion, unit: PowerUnit) -> float:
-        """The error above which a sample is novel, in the unit of power."""
+    def _component(self, version: Version) -> ComponentName:
+        return "predictor"
+
+    def _threshold(self, version: Version, units: PowerUnits) -> float:
+        own = _networks(version)
+        return self._novelty_threshold(own, units[str(own.entity)])
+
+    def _content(self, version: Version) -> Packed:
+        return pack_networks(_networks(version))
+
+    def _novelty_threshold(self, version: NetworkVersion, unit: PowerUnit) -> float:
         place = self.forecaster.names.index(version.entity)
         scale = float(self.forecaster.state.power.scale[place])
         return self.forecaster.settings.novelty.alpha * version.error * scale * unit.size
@@ -369,8 +321,9 @@ class AdaptiveModels(ZoneModels):
         return written(step * self.step)
 
 
-def _key(version: NetworkVersion) -> str:
-    return f"predictor:{version.entity}"
+def _networks(version: Version) -> NetworkVersion:
+    assert isinstance(version, NetworkVersion)
+    return version
 
 
 def _details(event: NetworkUpdate) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def validation_errors(names: Sequence[str], trained: WarmUpModels) -> Validation
     return dict(zip(names, errors, strict=True))
 
 
-def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment]]:
+def train_one_by_one(stream: Stream[tuple[Deployment, ...]]) -> Stream[tuple[Deployment, ...]]:
     """Train jobs one at a time, so that results do not depend on which jobs wait together."""
     try:
         jobs = next(stream)
@@ -48,5 +48,5 @@ def train_one_by_one(stream: Stream[list[Deployment]]) -> Stream[list[Deployment
                 trained += yield (job,)
             jobs = stream.send(trained)
     except StopIteration as stop:
-        deployed: list[Deployment] = stop.value
+        deployed: tuple[Deployment, ...] = stop.value
         return deployed

@@ -166,6 +166,9 @@ def _begin(
             state.zone.step, state.settings, names, samples, intervals
         )
         validation = {}
+    if models is not None:
+        for name in names:
+            models.require_approval(name, required=state.settings.approval)
     state.scaling = data.scaling
     return validation
 

@@ -133,8 +133,6 @@ class ZoneState:
         if self.rows is not None:
             tensors["rows.values"] = torch.from_numpy(self.rows.values.copy())
             tensors["rows.reported"] = torch.from_numpy(self.rows.reported.astype(np.uint8))
-        if isinstance(self.models, ClearModels):
-            tensors["row_times"] = torch.from_numpy(self.models.row_times.copy())
         save_state(folder / "zone", self._values(), tensors)
         if self.models is not None:
             self.models.save(folder)
