@@ -11,7 +11,7 @@ import numpy.typing as npt
 from clearwatt.arrays import Float32Array, checked_inputs
 from clearwatt.clear.component import Model
 from clearwatt.clear.forecasting import forecasts
-from clearwatt.clear.model_saving import unpack_network
+from clearwatt.clear.model_saving import pack_network, unpack_network
 from clearwatt.forecaster import Deployed, Forecast, Name
 from clearwatt.packing import Packed, Values, pack, unpack
 from clearwatt.training.networks import Params
@@ -51,14 +51,6 @@ class Scales:
 
 
 @dataclass(frozen=True, eq=False)
-class SavedModel:
-    """A network and its weights."""
-
-    network: Values
-    params: Params
-
-
-@dataclass(frozen=True, eq=False)
 class ClearDeployed(Deployed):
     """The models in service.
 
@@ -73,29 +65,64 @@ class ClearDeployed(Deployed):
     names: tuple[Name, ...]
     known: int
     scales: Scales
-    autoencoders: tuple[SavedModel, ...]
-    predictors: tuple[SavedModel, ...]
+    autoencoders: tuple[Model, ...]
+    predictors: tuple[Model, ...]
 
     def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Forecast:
         """Forecasts for inputs `n x d` of steps `n`; see `Deployed.forecast`."""
         width = len(self.scales.inputs.mean)
         scaled = checked_inputs(self.scales.inputs.apply(np.asarray(x, np.float64)), width)
-        encoders, heads = (
-            tuple(map(_model, part)) for part in (self.autoencoders, self.predictors)
-        )
+        encoders, heads = self.autoencoders, self.predictors
         encoders = encoders * len(heads) if len(encoders) == 1 else encoders
         power = self.scales.power.undo(forecasts(zip(encoders, heads, strict=True), scaled))
         return Forecast(np.asarray(at, np.int64), power, np.empty((*power.shape, 0)))
 
     def pack(self) -> Packed:
         """As plain values and tensors."""
-        return pack(self)
+        return pack(
+            SavedDeployed(
+                self.names,
+                self.known,
+                self.scales,
+                tuple(map(SavedModel.of, self.autoencoders)),
+                tuple(map(SavedModel.of, self.predictors)),
+            )
+        )
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
         """The opposite of `pack`."""
-        return unpack(cls, *packed)
+        saved = unpack(SavedDeployed, *packed)
+        encoders, heads = (
+            tuple(each.model for each in part) for part in (saved.autoencoders, saved.predictors)
+        )
+        return cls(saved.names, saved.known, saved.scales, encoders, heads)
 
 
-def _model(saved: SavedModel) -> Model:
-    return Model(unpack_network(saved.network, None), saved.params)
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A network by its name and sizes, and its weights."""
+
+    network: Values
+    params: Params
+
+    @classmethod
+    def of(cls, model: Model) -> SavedModel:
+        """What is saved of a model."""
+        return cls(pack_network(model.network), model.params)
+
+    @property
+    def model(self) -> Model:
+        """The model, of a built-in network."""
+        return Model(unpack_network(self.network, None), self.params)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedDeployed:
+    """What is saved of a `ClearDeployed`."""
+
+    names: tuple[Name, ...]
+    known: int
+    scales: Scales
+    autoencoders: tuple[SavedModel, ...]
+    predictors: tuple[SavedModel, ...]

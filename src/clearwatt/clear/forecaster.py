@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.clear.component import ClearSettings, Component, Model, ModelVersion
-from clearwatt.clear.deployed import ClearDeployed, SavedModel, Scales
+from clearwatt.clear.deployed import ClearDeployed, Scales
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
-from clearwatt.clear.model_saving import pack_network
 from clearwatt.clear.saving import pack_instance, without_seconds
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp, WarmUpModels
 from clearwatt.clock import Steps
@@ -160,8 +159,7 @@ class ClearForecaster(Forecaster):
         """What forecasts are made with now."""
         parts = (self.instance.autoencoders, self.instance.predictors)
         encoders, heads = (
-            tuple(SavedModel(pack_network(each.network), each.params) for each in part)
-            for part in parts
+            tuple(Model(each.network, each.params) for each in part) for part in parts
         )
         return ClearDeployed(self.names, self.book.known, self.book.scales, encoders, heads)
 

@@ -224,14 +224,13 @@ class ClearRegressor(StreamRegressor):
         """The thresholds in force: of the scaled inputs' reconstruction, and of y's prediction."""
         self.require_warm_up("thresholds_")
         reconstruction = [part.threshold for part in self.instance_.autoencoders]
+        scale = self.forecaster_.book.scales.power.scale
         prediction = np.array([part.threshold for part in self.instance_.predictors])
         return {
             "reconstruction": _without_entity_axis(
                 np.array(reconstruction), len(reconstruction) == 1
             ),
-            "prediction": _without_entity_axis(
-                prediction * self.forecaster_.book.scales.power.scale, self._single
-            ),
+            "prediction": _without_entity_axis(prediction * scale, self._single),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -347,9 +346,9 @@ class ClearRegressor(StreamRegressor):
         return InstanceNetworks(own or built_in.autoencoder, self.predictor or built_in.predictor)
 
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
-        if event.component == "autoencoder":
+        if event.component == "autoencoder" or event.entity is None:
             return event
-        place = [*self.forecaster_.names].index(event.entity)
+        place = self.forecaster_.names.index(event.entity)
         return event.in_unit(float(self.forecaster_.book.scales.power.scale[place]))
 
     def _pack(self) -> dict[str, Any]:

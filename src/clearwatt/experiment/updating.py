@@ -10,14 +10,16 @@ import numpy as np
 
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clear.component import Component
+from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import Deployment
+from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.experiment.final_model import InstanceModel, TrialResult, with_core_seconds
 from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.live_scores import LiveForecast, score_live
 from clearwatt.experiment.models import Place, TrainedNetwork, to_arrays, weight_count
-from clearwatt.experiment.protocol import ZonePhases
+from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 from clearwatt.experiment.records import (
     ComponentScore,
     TrialRecord,
@@ -101,38 +103,49 @@ class _ZoneStream:
         self.places = [Place(zone, column) for column in columns]
         self.zone: ZonePhases = context.zones[zone]
         self.names = [self.zone.entities[column] for column in columns]
-        self.autoencoder = context.representations[zone, role].model
-        self.heads = [context.predictors[Place(zone, c), role].model for c in columns]
+        self.models = WarmUpModels(
+            context.representations[zone, role].model,
+            [context.predictors[Place(zone, c), role].model for c in columns],
+        )
         self.warm_y, self.new_y = (
             np.ascontiguousarray(span.y[:, columns])
             for span in (self.zone.warmup, self.zone.updating)
         )
-        self.instance = Instance.start(
-            context.experiment.settings(configuration),
+        self.forecaster = ClearForecaster.start(
+            self.models,
             self.zone.warmup.x,
             self.warm_y,
-            autoencoder=self.autoencoder,
-            predictors=self.heads,
+            self.zone.warmup.at,
+            settings=context.experiment.settings(configuration),
+            warm_up=context.warmup(role),
             names=self.names,
         )
-        self.initial_power = self.instance.predict(self.zone.warmup.x)
+        self.initial_power = self._forecast(self.zone.warmup)
         self.initial_inputs = self.instance.reconstruct(self.zone.warmup.x)
 
-    def stream(self) -> Stream[list[Deployment]]:
+    @property
+    def instance(self) -> Instance:
+        return self.forecaster.instance
+
+    def stream(self) -> Stream[tuple[Deployment, ...]]:
         """Stream the updating phase."""
-        return self.instance.stream(self.zone.updating.x, self.new_y)
+        updating = self.zone.updating
+        return self.forecaster.learn(updating.x, self.new_y, updating.at)
+
+    def _forecast(self, span: PhaseSamples) -> Float64Array:
+        return self.forecaster.deployed.forecast(span.x, span.at).power
 
     def results(self, deployed: Sequence[Deployment]) -> list[TrialResult]:
         """Score every entity."""
         spans = (self.zone.warmup, self.zone.updating)
-        power = [self.instance.predict(span.x) for span in spans]
+        power = [self._forecast(span) for span in spans]
         reconstructed: dict[int, ComponentScore] = {}
         results = []
         owned = [[d for d in deployed if d.event.entity in (None, name)] for name in self.names]
         updating = self.zone.updating
         timelines = [
-            ModelTimeline(self.autoencoder, head, own, self.context.clock, updating.at)
-            for head, own in zip(self.heads, owned, strict=True)
+            ModelTimeline(self.models.autoencoder, head, own, self.context.clock, updating.at)
+            for head, own in zip(self.models.predictors, owned, strict=True)
         ]
         live = np.stack([timeline.forecasts(updating.x) for timeline in timelines], axis=1)
         quantiles = self._quantiles(live, timelines)

@@ -12,6 +12,7 @@ from clearwatt.benchmark.history import ZoneHistory
 from clearwatt.benchmark.intervals import CalibratedQuantiles, calibrate
 from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
 from clearwatt.clear.component import ClearSettings, Component
+from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.experiment.config import Experiment
@@ -71,10 +72,17 @@ class Clear(Peer):
         with meter.measure_learning():
             warm_up = WarmUp(self.experiment.warmup, seed=history.seed)
             models = drive(warm_up.models(self._networks(known.x.shape[1]), known.x, known.y))
-            settings = self._settings(history)
-            instance = models.start(settings, known.x, known.y, names=history.entities)
-            fitted = instance.predict(known.x)
-            deployed = drive(instance.stream(x, y))
+            forecaster = ClearForecaster.start(
+                models,
+                known.x,
+                known.y,
+                history.at[: len(known.y)],
+                settings=self._settings(history),
+                warm_up=warm_up,
+                names=history.entities,
+            )
+            fitted = forecaster.deployed.forecast(known.x, history.at[: len(known.y)]).power
+            deployed = drive(forecaster.learn(x, y, history.at[len(known.y) :]))
         owned = [
             [each for each in deployed if each.event.entity in (None, name)]
             for name in history.entities
@@ -93,6 +101,7 @@ class Clear(Peer):
             )
         for column, own in enumerate(owned):
             meter.trainings[column] = 2 + len(own)
+            instance = forecaster.instance
             parts = (instance.autoencoder_of(column), instance.predictors[column])
             held = sum(_peak_bytes(part, own) for part in parts)
             meter.count_bytes(column, held + _bytes_of_intervals(history, quantiles))
