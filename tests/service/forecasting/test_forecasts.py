@@ -134,7 +134,7 @@ def test_what_did_not_change_is_neither_read_nor_copied_again(plant, forecaster)
         plant.damage(version)
     forecaster.reload("north")
     after = forecaster.deployed("north")
-    assert after.blocks[0].encoders is before.blocks[0].encoders
+    assert after.forecasts.blocks[0].encoders is before.forecasts.blocks[0].encoders
     assert after.versions("e0").predictor == "predictor:e0:1"
     assert after.versions("e2").predictor == "predictor:e2:0"
 

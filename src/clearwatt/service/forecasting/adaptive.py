@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-import numpy as np
-import numpy.typing as npt
-
 from clearwatt.adaptive import AdaptiveDeployed, NetworkVersion
 from clearwatt.adaptive.publication import DeployedBase
 from clearwatt.adaptive.recent import LagRows
@@ -16,6 +13,7 @@ from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import StateError
 from clearwatt.packing import from_bytes
+from clearwatt.service.forecasting.library import Versions
 from clearwatt.service.records import DeployedSnapshot
 
 FindNetworks = Callable[[str], tuple[str, NetworkVersion]]
@@ -77,9 +75,12 @@ class AdaptiveForecasts:
             base = replace(base, rows=deployed.recent.part(slice(len(base.rows.at))))
         return cls(snapshot.revision, base, mark, deployed, networks, ids, reasons)
 
-    def forecast(
-        self, x: Float32Array, steps: Steps, entities: Sequence[str]
-    ) -> npt.NDArray[np.float64]:
+    def versions(self, entity: str) -> Versions | None:
+        """The version that forecasts an entity; None if none does."""
+        version = self.ids.get(entity)
+        return None if version is None else Versions(None, version)
+
+    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> Float64Array:
         """Scaled forecasts (k x n) of entities that have a version, for inputs (n x d)."""
         names = [str(name) for name in self.deployed.names]
         chosen = self.deployed

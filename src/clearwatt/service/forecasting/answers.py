@@ -158,7 +158,8 @@ class ZoneRequest:
         parts = [part for part in (self.lead_in, inputs) if part is not None]
         x = np.concatenate([part.x[part.complete] for part in parts])
         times = np.concatenate([part.times[part.complete] for part in parts])
-        found = self.deployed.forecast(x, times // self.zone.step, ready)
+        assert self.deployed.forecasts is not None
+        found = self.deployed.forecasts.forecast(x, times // self.zone.step, ready)
         return found[:, len(x) - int(inputs.complete.sum()) :]
 
     def _forecast(

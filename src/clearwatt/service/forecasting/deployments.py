@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 
+from clearwatt.data.scaling import Scaling
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
-from clearwatt.service.forecasting.deployed import DeployedZone, ZoneQuantiles, deploy
+from clearwatt.service.forecasting.clear import ClearForecasts
+from clearwatt.service.forecasting.deployed import DeployedZone, ZoneForecasts, ZoneQuantiles
 from clearwatt.service.forecasting.library import Files, Library
 from clearwatt.service.scaling import read_scaling
 from clearwatt.service.status import ZoneStatus
@@ -74,29 +76,37 @@ class Deployments:
         status = self._store.statuses([zone]).get(zone)
         if status is None:
             return previous or DeployedZone(_UNKNOWN)
-        deployed = previous
-        if status.deployed is not None:
-            deployed = self._adaptive(status, previous)
-        elif previous is None or previous.generation != status.generation:
-            deployed = deploy(status, self._library.find, previous=previous)
-        assert deployed is not None
+        deployed = DeployedZone(status.generation)
+        if status.scaling:
+            known = None if previous is None else previous.forecasts
+            changed = previous is None or previous.generation != status.generation
+            scaling = read_scaling(status.scaling)
+            forecasts = (
+                self._clear(status, scaling, known, changed=changed)
+                if status.deployed is None
+                else self._adaptive(status, known)
+            )
+            deployed = DeployedZone(status.generation, scaling, forecasts)
         return self._with_intervals(deployed, previous, status)
 
-    def _adaptive(self, status: ZoneStatus, previous: DeployedZone | None) -> DeployedZone:
-        """The models of an adaptive zone, as the learner has published them last."""
-        known = None if previous is None else previous.adaptive
-        if previous is not None and known is not None and known.revision == status.deployed:
-            return replace(previous, generation=status.generation)
+    def _clear(
+        self, status: ZoneStatus, scaling: Scaling, known: ZoneForecasts | None, *, changed: bool
+    ) -> ZoneForecasts:
+        """The models that the status names; as they are known if nothing has changed."""
+        previous = known if isinstance(known, ClearForecasts) else None
+        if previous is not None and not changed:
+            return previous
+        return ClearForecasts.assemble(status, scaling, self._library.find, previous=previous)
+
+    def _adaptive(self, status: ZoneStatus, known: ZoneForecasts | None) -> ZoneForecasts:
+        """What the learner has published last; as it is known if nothing has changed."""
+        previous = known if isinstance(known, AdaptiveForecasts) else None
+        if previous is not None and previous.revision == status.deployed:
+            return previous
         snapshot = self._store.deployed(status.zone)
-        if snapshot is None or status.scaling is None:
+        if snapshot is None:
             raise StateError(f"zone {status.zone} has published nothing to forecast with")
-        adaptive = AdaptiveForecasts.assemble(snapshot, self._library.find_networks, previous=known)
-        return DeployedZone(
-            status.generation,
-            read_scaling(status.scaling),
-            reasons=adaptive.reasons,
-            adaptive=adaptive,
-        )
+        return AdaptiveForecasts.assemble(snapshot, self._library.find_networks, previous=previous)
 
     def _with_intervals(
         self, deployed: DeployedZone, previous: DeployedZone | None, status: ZoneStatus

@@ -28,6 +28,13 @@ class Files(Protocol):
         """Read a version; StateError if it is damaged."""
 
 
+class Versions(NamedTuple):
+    """The versions that forecast an entity; an adaptive forecaster has no encoder."""
+
+    encoder: str | None
+    predictor: str
+
+
 class LoadedModel(NamedTuple):
     """A model and its version, which may be earlier than the requested one."""
 
