@@ -52,6 +52,8 @@ class Plant:
         entities: int = 3,
         synchronous: bool = False,
         zone: str = "north",
+        kind: Any = "residual",
+        capacity: float | None = SIZE,
         store: Any = None,
     ) -> None:
         self.store = store or open_store(folder / "clearwatt.db")
@@ -61,7 +63,7 @@ class Plant:
         prefix = "" if zone == "north" else f"{zone}-"
         names = [f"{prefix}e{k}" for k in range(entities)]
         self.entities = self.store.add_entities(
-            [RegisteredEntity(name, zone, "consumer", capacity=SIZE) for name in names]
+            [RegisteredEntity(name, zone, kind, capacity=capacity) for name in names]
         )
         self.synchronous, self.generation, self.numbers = synchronous, 0, {}
         self.scaling = Scaling(

@@ -103,6 +103,18 @@ class PowerReadings:
         return np.where(known >= fewest, taken, np.float32(np.nan))
 
 
+def usual_power(times: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> float | None:
+    """Size of an entity without rated capacity, from readings (n) at times (n, seconds, ascending).
+
+    A quantile of the daily peaks with a margin; None if there are too few days.
+    """
+    days, starts = np.unique(times // SECONDS_PER_DAY, return_index=True)
+    if len(days) < _FEWEST_DAYS:
+        return None
+    peaks = np.maximum.reduceat(np.abs(values), starts)
+    return _UNRATED_MARGIN * float(np.quantile(peaks, _UNRATED_QUANTILE, method="nearest"))
+
+
 def run_lengths(mask: BoolArray) -> tuple[IntArray, IntArray]:
     """Positions and lengths of runs along time.
 

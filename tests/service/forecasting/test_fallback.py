@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.service.plant import DAY, HOUR, NOW, STEP, Plant
 
-from clearwatt.service.forecasting.fallback import Source, substitute
+from clearwatt.service.forecasting.fallback import Source, UsableReadings, substitute
+from clearwatt.service.quality import PlausiblePower
 from clearwatt.service.records import Flag, Outcome, Verdict
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import StoreUnavailableError
@@ -125,3 +126,42 @@ def test_an_unforeseen_failure_is_logged_and_not_raised(plant, monkeypatch, capl
 def test_sources_have_names_for_answers():
     labels = [source.label for source in Source]
     assert labels == ["model", "yesterday", "last week", "climatology", "none"]
+
+
+def test_a_reading_that_is_impossible_is_never_served(plant):
+    plant.readings(0, TIMES - DAY, np.full(24, 30.0))
+    plant.readings(0, TIMES - 7 * DAY, np.full(24, 20.0))
+    plant.readings(0, TIMES[5:7] - DAY, np.array([99_999_999.0, -70.0]))
+    found = answer(plant)
+    assert found.values.tolist() == [30.0] * 5 + [20.0] * 2 + [30.0] * 17
+    assert set(found.sources[5:7]) == {Source.LAST_WEEK}
+
+
+@pytest.mark.parametrize("value", [99_999_999.0, -99_999_999.0])
+def test_without_a_capacity_the_usual_power_tells_what_is_impossible(tmp_path, value):
+    plant = Plant(tmp_path, entities=1, capacity=None)
+    try:
+        past = np.arange(NOW - 10 * DAY, NOW, STEP)
+        plant.readings(0, past, 20 + past % 7)
+        plant.readings(0, TIMES - DAY, np.full(24, value))
+        found = answer(plant)
+        assert set(found.sources) == {Source.LAST_WEEK}
+        assert found.values.max() <= 26
+    finally:
+        plant.store.close()
+
+
+def test_readings_without_a_verdict_are_not_used(plant):
+    plant.readings(0, TIMES - DAY, np.full(24, 30.0))
+    plant.readings(0, TIMES - 7 * DAY, np.full(24, 20.0))
+    usable = UsableReadings(PlausiblePower(0.0, 65.0), judged=int(TIMES[9] - DAY))
+    found = substitute(plant.store, plant.entities[0], TIMES, usable=lambda: usable)
+    assert found.values.tolist() == [30.0] * 10 + [20.0] * 14
+
+
+def test_means_by_hour_have_no_readings_without_a_verdict(plant):
+    recent = np.arange(NOW - 20 * DAY, NOW - 16 * DAY, STEP)
+    plant.readings(0, recent, np.where(recent < NOW - 18 * DAY, 10.0, 60.0))
+    usable = UsableReadings(PlausiblePower(0.0, 65.0), judged=NOW - 18 * DAY - STEP)
+    found = substitute(plant.store, plant.entities[0], TIMES, usable=lambda: usable)
+    assert set(found.values) == {10.0}

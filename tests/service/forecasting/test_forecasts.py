@@ -16,6 +16,7 @@ from clearwatt.service.forecasting.deployments import RECHECK, RETRY
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.apply.weather import instants
+from clearwatt.service.records import Flag, Outcome, Verdict
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store import StoreUnavailableError
 from clearwatt.service.views.gauges import StatusGauges
@@ -142,12 +143,12 @@ def test_what_did_not_change_is_neither_read_nor_copied_again(plant, forecaster)
 def test_without_weather_yesterday_answers_and_the_gap_is_named(plant, forecaster):
     plant.deploy()
     plant.weather(hours=6)
-    plant.readings(0, TIMES - DAY, np.arange(len(TIMES)))
+    plant.readings(0, TIMES - DAY, np.arange(len(TIMES)) / 2)
     (forecast,) = ask(forecaster, "e0")
     covered = TIMES <= NOW + 6 * HOUR
     assert set(forecast.sources[covered]) == {Source.MODEL}
     assert set(forecast.sources[~covered]) == {Source.YESTERDAY}
-    np.testing.assert_array_equal(forecast.values[~covered], np.arange(len(TIMES))[~covered])
+    np.testing.assert_array_equal(forecast.values[~covered], np.arange(len(TIMES))[~covered] / 2)
     (missing,) = forecast.missing
     assert (missing.cause, missing.start) == ("weather", NOW + 6 * HOUR + STEP)
     assert "no weather for zone north from 2024-06-01T06:15:00Z" in missing.reason
@@ -358,3 +359,35 @@ def test_what_the_learner_deploys_is_what_forecasts(tmp_path, strategy):
     assert "clearwatt_novelty_fill_ratio{" in StatusGauges(service.store).text()
     forecaster.close()
     service.store.close()
+
+
+def test_a_fallback_waits_for_the_verdicts_of_the_learner(plant, forecaster):
+    plant.deploy(until=NOW - DAY + 6 * HOUR)
+    plant.readings(0, TIMES - DAY, np.full(len(TIMES), 30.0))
+    plant.readings(0, TIMES - 7 * DAY, np.full(len(TIMES), 20.0))
+    (forecast,) = ask(forecaster, "e0")
+    judged = TIMES <= NOW + 6 * HOUR
+    assert set(forecast.values[judged]) == {30.0}
+    assert set(forecast.values[~judged]) == {20.0}
+
+
+def test_every_answer_is_within_the_physical_limits_of_its_entity(tmp_path):
+    """A model that goes below zero, and a reading that a person released."""
+    plant = Plant(tmp_path, kind="consumer")
+    forecaster = ForecastService(plant.store, plant.files, clock=lambda: float(NOW))
+    try:
+        plant.deploy()
+        plant.weather(hours=6)
+        plant.readings(0, TIMES - DAY, np.full(len(TIMES), 99_999_999.0))
+        verdicts = [
+            Verdict(plant.entities[0].number, int(time), Flag.RELEASED, "a person's")
+            for time in TIMES - DAY
+        ]
+        plant.store.commit(Outcome(plant.status(), verdicts=tuple(verdicts)))
+        first, *others = ask(forecaster)
+        assert set(first.sources) == {Source.MODEL, Source.YESTERDAY}
+        assert first.values.max() == pytest.approx(1.3 * SIZE)
+        assert min(np.nanmin(each.values) for each in others) == pytest.approx(-0.05 * SIZE)
+    finally:
+        forecaster.close()
+        plant.store.close()

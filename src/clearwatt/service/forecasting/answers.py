@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from clearwatt.arrays import Float64Array
 from clearwatt.service.forecasting.coverage import Inputs
 from clearwatt.service.forecasting.deployed import DeployedZone
-from clearwatt.service.forecasting.fallback import Source, substitute
+from clearwatt.service.forecasting.fallback import Source, UsableReadings, substitute
+from clearwatt.service.quality import PlausiblePower, plausible_power
 from clearwatt.service.records import RegisteredEntity, Vintage, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
 from clearwatt.service.times import text
 
@@ -102,12 +105,22 @@ class ZoneRequest:
         gaps = () if self.inputs is None else tuple(_weather_gaps(self.zone, self.inputs))
         modelled = self._scaled_forecasts()
         quantiles = self._quantiles(modelled)
+        zone_status = cache(lambda: store.status(self.zone.id))  # read once, for fallbacks only
         for entity in self.entities:
             scaled, found = modelled.get(entity.id), quantiles.get(entity.id)
             if scaled is not None and found is not None:
                 scaled = _clip_to_band(scaled, *(found[level] for level in BAND))
-            forecast = self._forecast(store, entity, scaled, gaps)
-            yield self._with_quantiles(forecast, found)
+            usable = partial(self._usable_readings, entity, zone_status)
+            forecast = self._forecast(store, entity, scaled, gaps, usable=usable)
+            forecast = self._with_quantiles(forecast, found)
+            yield _clip(forecast, self._plausible_power(entity))
+
+    def _plausible_power(self, entity: RegisteredEntity) -> PlausiblePower:
+        """The range of an entity's answers, of whatever source."""
+        scaling = self.deployed.scaling
+        if entity.capacity is not None or scaling is None or entity.id not in scaling.power:
+            return plausible_power(entity)
+        return plausible_power(entity, NONSENSE * scaling.power[entity.id])
 
     def _quantiles(self, modelled: Mapping[str, Float64Array]) -> dict[str, LevelQuantiles]:
         """Scaled quantiles around the forecasts of the models: of the band and of the levels."""
@@ -168,13 +181,21 @@ class ZoneRequest:
         entity: RegisteredEntity,
         scaled: Float64Array | None,
         gaps: tuple[MissingValues, ...],
+        *,
+        usable: Callable[[], UsableReadings | None],
     ) -> EntityForecast:
         missing, values = self._model_values(entity, scaled, gaps)
         sources = np.full(len(values), Source.MODEL, np.uint8)
         modelled = np.isfinite(values)
         versions = self.deployed.versions(entity.id) if modelled.any() else None
         if not modelled.all():
-            instead = substitute(store, entity, self.times[~modelled], timezone=self.zone.timezone)
+            instead = substitute(
+                store,
+                entity,
+                self.times[~modelled],
+                timezone=self.zone.timezone,
+                usable=usable,
+            )
             values[~modelled], sources[~modelled] = instead.values, instead.sources
             if instead.reason:
                 lost = self.times[sources == Source.NONE]
@@ -193,6 +214,16 @@ class ZoneRequest:
             weather=self._weather(modelled),
             missing=missing,
         )
+
+    def _usable_readings(
+        self, entity: RegisteredEntity, zone_status: Callable[[], ZoneStatus]
+    ) -> UsableReadings | None:
+        """The readings for fallbacks; None: they are not judged, because there is no model."""
+        status = zone_status()
+        own = status.entities.get(entity.id)
+        if own is None or own.predictor is None or status.until is None:
+            return None
+        return UsableReadings(self._plausible_power(entity), judged=status.until)
 
     def _model_values(
         self, entity: RegisteredEntity, scaled: Float64Array | None, gaps: tuple[MissingValues, ...]
@@ -218,6 +249,16 @@ class ZoneRequest:
             return None
         issued = self.inputs.issued[modelled]
         return int(issued.min()), int(issued.max())
+
+
+def _clip(forecast: EntityForecast, power: PlausiblePower) -> EntityForecast:
+    """The forecast and its quantiles within the plausible power of the entity."""
+    quantiles = forecast.quantiles
+    return replace(
+        forecast,
+        values=np.clip(forecast.values, *power),
+        quantiles=None if quantiles is None else np.clip(quantiles, *power),
+    )
 
 
 def _clip_to_band(scaled: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:

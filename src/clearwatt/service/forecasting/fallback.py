@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.data.plausibility import usual_power
 from clearwatt.errors import ClearwattError
-from clearwatt.service.records import Flag, RegisteredEntity
+from clearwatt.service.quality import PlausiblePower, plausible_power
+from clearwatt.service.records import Flag, RegisteredEntity, StoredSeries
 from clearwatt.service.store import Store
 from clearwatt.service.times import Times
 
 DAY = 86_400
 CLIMATOLOGY_DAYS = 28
 _FAR_FUTURE = 2**40
-_USABLE = (Flag.ACCEPTED, Flag.RELEASED)
 
 _log = logging.getLogger(__name__)
 
@@ -48,19 +51,59 @@ class Substitute:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UsableReadings:
+    """Which stored readings of an entity a fallback may use.
+
+    Those that a person released, and accepted ones that are plausible and have been judged.
+
+    Args:
+        power: Range of plausible power.
+        judged: Time of the last reading whose verdict is in; None: readings of this entity are not
+            judged yet, because it has no model.
+    """
+
+    power: PlausiblePower
+    judged: int | None = None
+
+    def mask(self, series: StoredSeries) -> BoolArray:
+        """Which readings (n) are usable."""
+        plausible = (series.values >= self.power.low) & (series.values <= self.power.high)
+        judged = True if self.judged is None else series.times <= self.judged
+        accepted = (series.flags == Flag.ACCEPTED) & plausible & judged
+        usable = (accepted | (series.flags == Flag.RELEASED)) & np.isfinite(series.values)
+        return np.asarray(usable, np.bool_)
+
+
 def substitute(
-    store: Store, entity: RegisteredEntity, times: Times, *, timezone: str = "UTC"
+    store: Store,
+    entity: RegisteredEntity,
+    times: Times,
+    *,
+    timezone: str = "UTC",
+    usable: Callable[[], UsableReadings | None] = lambda: None,
 ) -> Substitute:
     """Fallback forecasts for times (n, ascending) from stored readings; never raises.
 
     Same time yesterday, else same time last week, else the mean by hour of day (on the zone's
     clock) over the last 28 days with readings, else over all readings, else NaN and the reason.
+
+    Args:
+        store: Has the readings.
+        entity: Whose forecasts.
+        times: Steps to forecast.
+        timezone: The zone's clock.
+        usable: Returns which readings may be used; None: those within the entity's usual power.
     """
     values = np.full(len(times), np.nan)
     sources = np.full(len(times), Source.NONE, np.uint8)
     reason = f"{entity.id} has no accepted reading yet"
     try:
-        _fill(store, entity.number, times, timezone=timezone, values=values, sources=sources)
+        given = usable()
+        readings = _Readings(store, entity, given or UsableReadings(plausible_power(entity)))
+        if given is None and entity.capacity is None:
+            readings = readings.without_outliers(int(times[0]))
+        _fill(readings, times, timezone=timezone, values=values, sources=sources)
         if np.isnan(values).any() and not np.isnan(values).all():
             reason = f"{entity.id} has no accepted reading at these hours of the day"
     except ClearwattError as error:
@@ -72,9 +115,49 @@ def substitute(
     return Substitute(values, sources, reason if np.isnan(values).any() else None)
 
 
+class _Readings(NamedTuple):
+    """The usable readings of an entity."""
+
+    store: Store
+    entity: RegisteredEntity
+    usable: UsableReadings
+
+    def without_outliers(self, first: int) -> _Readings:
+        """The readings within the usual power of the weeks before a time, if that is known."""
+        size = usual_power(*self.between(*self.windows(first)[0]))
+        if not size:
+            return self
+        return self._replace(usable=UsableReadings(plausible_power(self.entity, size)))
+
+    def between(self, start: int, end: int) -> tuple[Times, Float64Array]:
+        """Times and values (n) with start <= time < end."""
+        series = self.store.readings(self.entity.number, start=start, end=end)
+        mask = self.usable.mask(series)
+        return series.times[mask], series.values[mask]
+
+    def at(self, wanted: Times) -> Float64Array:
+        """Values at these times (n, ascending); NaN where there is none."""
+        times, values = self.between(int(wanted[0]), int(wanted[-1]) + 1)
+        found = np.full(len(wanted), np.nan)
+        if len(times):
+            at = np.minimum(np.searchsorted(times, wanted), len(times) - 1)
+            hit = times[at] == wanted
+            found[hit] = values[at[hit]]
+        return found
+
+    def windows(self, first: int) -> tuple[tuple[int, int], ...]:
+        """Windows for climatology: four weeks up to the newest reading before a time, then all."""
+        everything = (0, _FAR_FUTURE)
+        judged = self.usable.judged
+        before = first if judged is None else min(first, judged + 1)
+        newest = self.store.latest([self.entity.number], before=before).get(self.entity.number)
+        if newest is None:
+            return (everything,)
+        return ((newest[0] - CLIMATOLOGY_DAYS * DAY, newest[0] + 1), everything)
+
+
 def _fill(
-    store: Store,
-    number: int,
+    readings: _Readings,
     times: Times,
     *,
     timezone: str,
@@ -84,10 +167,10 @@ def _fill(
     for source, days in ((Source.YESTERDAY, 1), (Source.LAST_WEEK, 7)):
         wanted = times[np.isnan(values)] - days * DAY
         if len(wanted):
-            _fill_steps(values, sources, source, _readings_at(store, number, wanted))
-    for start, end in _windows(store, number, times) if np.isnan(values).any() else ():
+            _fill_steps(values, sources, source, readings.at(wanted))
+    for start, end in readings.windows(int(times[0])) if np.isnan(values).any() else ():
         hours = _hours(times[np.isnan(values)], timezone)
-        known = _usable(store, number, start=start, end=end)
+        known = readings.between(start, end)
         _fill_steps(values, sources, Source.CLIMATOLOGY, _hourly_means(*known, timezone)[hours])
         if not np.isnan(values).any():
             return
@@ -100,31 +183,6 @@ def _fill_steps(
     steps = np.flatnonzero(np.isnan(values))[~np.isnan(found)]
     values[steps] = found[~np.isnan(found)]
     sources[steps] = source
-
-
-def _readings_at(store: Store, number: int, wanted: Times) -> Float64Array:
-    times, values = _usable(store, number, start=int(wanted[0]), end=int(wanted[-1]) + 1)
-    found = np.full(len(wanted), np.nan)
-    if len(times):
-        at = np.minimum(np.searchsorted(times, wanted), len(times) - 1)
-        hit = times[at] == wanted
-        found[hit] = values[at[hit]]
-    return found
-
-
-def _windows(store: Store, number: int, times: Times) -> tuple[tuple[int, int], ...]:
-    """Time windows: four weeks up to the newest reading before the first step, then all."""
-    everything = (0, _FAR_FUTURE)
-    newest = store.latest([number], before=int(times[0])).get(number)
-    if newest is None:
-        return (everything,)
-    return ((newest[0] - CLIMATOLOGY_DAYS * DAY, newest[0] + 1), everything)
-
-
-def _usable(store: Store, number: int, *, start: int, end: int) -> tuple[Times, Float64Array]:
-    series = store.readings(number, start=start, end=end)
-    usable = np.isin(series.flags, _USABLE) & np.isfinite(series.values)
-    return series.times[usable], series.values[usable]
 
 
 def _hourly_means(times: Times, values: Float64Array, timezone: str) -> Float64Array:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from clearwatt.arrays import Float32Array
 from clearwatt.data.quality import Reason, assess_readings
-from clearwatt.data.quality_rules import ReadingLimits
 from clearwatt.service.learner.apply.accuracy import check_accuracy
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
@@ -22,7 +21,8 @@ from clearwatt.service.learner.apply.zone_models import (
     LiveRows,
     RowBlock,
 )
-from clearwatt.service.learner.apply.zone_state import RULES, WHOLE_ZONE, ZoneState
+from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
+from clearwatt.service.quality import RULES, plausible_power
 from clearwatt.service.records import Flag
 from clearwatt.service.times import Times
 from clearwatt.training.streams import Stream
@@ -261,7 +261,5 @@ def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> N
 
 
 def _in_range(state: ZoneState, column: int, value: float) -> bool:
-    entity = state.descriptions[int(column)]
-    limits: ReadingLimits = RULES.limits(entity)
-    size = entity.capacity
-    return size is None or limits.low * size <= value <= limits.high * size
+    low, high = plausible_power(state.descriptions[int(column)])
+    return low <= value <= high

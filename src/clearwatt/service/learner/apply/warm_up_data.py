@@ -14,7 +14,7 @@ from clearwatt.data.quality import assess_readings
 from clearwatt.data.scaling import Scaling, fit_scaling
 from clearwatt.errors import DataError
 from clearwatt.service.learner.apply.weather import instants
-from clearwatt.service.learner.apply.zone_state import RULES, describe
+from clearwatt.service.quality import RULES, describe
 from clearwatt.service.records import Readings, RegisteredEntity, Zone
 from clearwatt.service.times import text as written
 

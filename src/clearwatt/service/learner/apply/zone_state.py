@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 
-from clearwatt.data.quality import QualityRules
 from clearwatt.data.scaling import Scaling
-from clearwatt.data.schema import Entity, Kind
+from clearwatt.data.schema import Entity
 from clearwatt.files import SavedState, load_state, save_state
 from clearwatt.packing import tensors_below
 from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
@@ -23,11 +22,11 @@ from clearwatt.service.learner.apply.live import LiveForecasts
 from clearwatt.service.learner.apply.rows import Rows
 from clearwatt.service.learner.apply.weather import LatestWeather
 from clearwatt.service.learner.apply.zone_models import PowerUnit, ZoneModels
+from clearwatt.service.quality import RULES, describe
 from clearwatt.service.records import READING, Readings, RegisteredEntity, Zone
 from clearwatt.service.scaling import read_scaling, scaling_values
 from clearwatt.service.settings import ZoneSettings
 
-RULES = QualityRules()
 WHOLE_ZONE = ""
 """The key under which an exclusion or a hold of the whole zone is kept."""
 
@@ -209,8 +208,3 @@ class ZoneState:
             self.rows.next, self.rows.watermark = following, watermark
             self.rows.values = tensors["rows.values"].numpy()
             self.rows.reported = tensors["rows.reported"].numpy().astype(np.bool_)
-
-
-def describe(entity: RegisteredEntity) -> Entity:
-    """An entity of the service as one of the data layer."""
-    return Entity(entity.id, Kind(entity.kind), entity.capacity, entity.zone, entity.extra)
