@@ -1,6 +1,7 @@
 """A state is there whole, or it says what is wrong with it."""
 
 import errno
+import hashlib
 import json
 import os
 
@@ -34,7 +35,9 @@ def tensor_file(folder):
 
 
 def altered(folder, **changes):
+    """With other entries, and without a checksum of them, as of an earlier release."""
     manifest = json.loads((folder / MANIFEST).read_text())
+    del manifest["sha256"]
     (folder / MANIFEST).write_text(json.dumps(manifest | changes))
     return folder
 
@@ -205,3 +208,29 @@ def test_a_file_is_locked_once_until_it_is_closed(tmp_path):
             assert not lock_file(second)
     with (tmp_path / "lock").open("w") as third:
         assert lock_file(third)
+
+
+def test_a_digit_that_changed_in_the_manifest_is_found(folder):
+    text = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(text.replace("0.5", "0.6"))
+    with pytest.raises(StateError, match=rf"{MANIFEST} is altered"):
+        load_state(folder)
+
+
+def test_a_state_of_an_earlier_release_without_a_checksum_is_read(folder):
+    assert load_state(altered(folder)).values == VALUES
+
+
+def test_a_manifest_that_is_nested_without_end_is_damaged(folder):
+    (folder / MANIFEST).write_text("[" * 100_000)
+    with pytest.raises(StateError, match="is damaged"):
+        load_state(folder)
+
+
+def test_tensors_that_are_none_are_damaged_although_their_checksum_is_right(folder):
+    content = b"no tensors at all"
+    tensor_file(folder).write_bytes(content)
+    tensors = {"file": tensor_file(folder).name, "sha256": hashlib.sha256(content).hexdigest()}
+    altered(folder, tensors=tensors)
+    with pytest.raises(StateError, match="is damaged"):
+        load_state(folder)

@@ -20,6 +20,7 @@ from clearwatt.packing import (
     to_bytes,
     to_plain,
     unpack,
+    verify_checksum,
     with_prefix,
 )
 
@@ -182,3 +183,15 @@ def test_damaged_bytes_are_a_state_error():
     content = to_bytes(Rows(np.arange(5)))
     with pytest.raises(StateError, match="damaged"):
         from_bytes(Rows, content[:-3])
+
+
+def test_a_bit_that_changed_is_found():
+    content = bytearray(to_bytes(Rows(np.arange(5))))
+    content[-1] ^= 1
+    with pytest.raises(StateError, match="checksum differs"):
+        from_bytes(Rows, bytes(content))
+
+
+def test_bytes_of_an_earlier_release_have_no_checksum():
+    content = verify_checksum(to_bytes(Rows(np.arange(5))))
+    np.testing.assert_array_equal(from_bytes(Rows, content).rows, np.arange(5))

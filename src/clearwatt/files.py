@@ -99,6 +99,7 @@ def save_state(
         "tensors": {"file": name, "sha256": digest, "bytes": len(content)},
         "values": json.loads(plain),
     }
+    manifest["sha256"] = _manifest_checksum(manifest)
     write_atomically(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
     for stale in folder.glob("tensors-*.safetensors"):
         if stale.name != name:
@@ -119,6 +120,7 @@ def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> st
 
 def load_state(path: str | os.PathLike[str]) -> SavedState:
     """Read a state; raises a StateError if it is missing, damaged or of another version."""
+    from safetensors import SafetensorError
     from safetensors.torch import load as parse_tensors
 
     folder = Path(path)
@@ -135,7 +137,10 @@ def load_state(path: str | os.PathLike[str]) -> SavedState:
         raise _damage_error(folder, f"{name} cannot be read ({error.strerror})") from error
     if hashlib.sha256(content).hexdigest() != digest:
         raise _damage_error(folder, f"{name} is truncated or altered (its checksum differs)")
-    return SavedState(manifest["values"], parse_tensors(content), folder)
+    try:
+        return SavedState(manifest["values"], parse_tensors(content), folder)
+    except SafetensorError as error:
+        raise _damage_error(folder, f"{name} has no tensors ({error})") from error
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -143,7 +148,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text())
     except FileNotFoundError as error:
         raise StateError(f"{folder} holds no saved state ({MANIFEST} is missing)") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _damage_error(folder, f"{MANIFEST} is truncated or not JSON") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise StateError(f"{folder / MANIFEST} is not a ClearWatt state; choose another folder")
@@ -154,7 +159,16 @@ def _manifest(folder: Path) -> dict[str, Any]:
         )
     if not isinstance(manifest.get("values"), dict):
         raise _damage_error(folder, f"{MANIFEST} is incomplete")
+    # States of earlier releases have no checksum of their manifest.
+    if "sha256" in manifest and manifest["sha256"] != _manifest_checksum(manifest):
+        raise _damage_error(folder, f"{MANIFEST} is altered (its checksum differs)")
     return manifest
+
+
+def _manifest_checksum(manifest: Mapping[str, object]) -> str:
+    """SHA-256 of a manifest without its checksum."""
+    content = {name: value for name, value in manifest.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _with_own_memory(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ Tensors = dict[str, Tensor]
 _ARRAYS = (np.ndarray, Tensor)
 _VALUES = "values.json"
 """Name of the tensor that holds the plain values among the others."""
+_CHECKED = b"clearwatt checked 1\n"
+"""Beginning of content with a checksum; no safetensors file begins like that."""
 _SEQUENCES = (list, tuple, set, frozenset)
 
 
@@ -61,17 +64,37 @@ def to_bytes(value: object) -> bytes:
     packed = pack(value)
     text = json.dumps(packed.values).encode()
     values = {_VALUES: torch.frombuffer(bytearray(text), dtype=torch.uint8)}
-    return save(values | {name: each.contiguous() for name, each in packed.tensors.items()})
+    return with_checksum(
+        save(values | {name: each.contiguous() for name, each in packed.tensors.items()})
+    )
 
 
 def from_bytes(kind: type[T], content: bytes) -> T:
     """The opposite of `to_bytes`; a StateError if the content is damaged."""
     try:
-        tensors = load(content)
+        tensors = load(verify_checksum(content))
         values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
     except (SafetensorError, KeyError, ValueError) as error:
         raise StateError(f"the content cannot be read ({error!r}); it is damaged") from error
     return unpack(kind, values, tensors)
+
+
+def with_checksum(content: bytes) -> bytes:
+    """Content with a checksum before it."""
+    return _CHECKED + crc32(content).to_bytes(4, "little") + content
+
+
+def verify_checksum(content: bytes) -> bytes:
+    """The content without its checksum; a StateError if that differs.
+
+    Content of earlier releases has none.
+    """
+    if not content.startswith(_CHECKED):
+        return content
+    start = len(_CHECKED) + 4
+    if crc32(content[start:]).to_bytes(4, "little") != content[len(_CHECKED) : start]:
+        raise StateError("the content is altered (its checksum differs); it is damaged")
+    return content[start:]
 
 
 def to_plain(value: object) -> Values:

@@ -5,6 +5,7 @@ from safetensors.numpy import load, save
 from clearwatt.errors import StateError
 from clearwatt.intervals import Calibrator, QuantileSnapshot
 from clearwatt.intervals.cells import BANDS
+from clearwatt.packing import verify_checksum
 
 DAY = 24
 STEPS = np.arange(30 * DAY)
@@ -25,7 +26,7 @@ def test_a_packed_snapshot_gives_the_same(snapshot):
 
 
 def test_a_snapshot_with_a_table_per_band_as_before_is_refused_not_misread(snapshot):
-    arrays = load(snapshot.pack())
+    arrays = load(verify_checksum(snapshot.pack()))
     arrays["table"] = np.repeat(arrays["table"][:, None], BANDS, axis=1)
     with pytest.raises(StateError, match="table has shape"):
         QuantileSnapshot.unpack(save(arrays))
@@ -33,7 +34,7 @@ def test_a_snapshot_with_a_table_per_band_as_before_is_refused_not_misread(snaps
 
 @pytest.mark.parametrize("name", ["limits", "scale", "wide", "height"])
 def test_what_does_not_fit_the_entities_is_refused(snapshot, name):
-    arrays = load(snapshot.pack())
+    arrays = load(verify_checksum(snapshot.pack()))
     arrays[name] = np.concatenate([arrays[name], arrays[name]])
     with pytest.raises(StateError, match=f"{name} has shape"):
         QuantileSnapshot.unpack(save(arrays))

@@ -17,6 +17,7 @@ from clearwatt.cli import (
     backup,
     benchmark,
     data,
+    doctor,
     experiment,
     forecast,
     replay,
@@ -25,6 +26,12 @@ from clearwatt.cli import (
     token,
 )
 from clearwatt.errors import ClearwattError
+
+COMMANDS = (
+    *(simulate, data, experiment, benchmark),
+    *(serve, token, replay, forecast, backup, doctor),
+)
+"""Modules of the commands, in the order of the help."""
 
 USER_ERROR = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -45,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"clearwatt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (simulate, data, experiment, benchmark, serve, token, replay, forecast, backup):
+    for command in COMMANDS:
         command.register(commands)
     return parser
 

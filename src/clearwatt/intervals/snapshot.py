@@ -14,6 +14,7 @@ from clearwatt.errors import StateError
 from clearwatt.intervals.cells import Indices, ResidualCells
 from clearwatt.intervals.levels import LEARNED_LEVELS, LEVELS, checked_levels
 from clearwatt.intervals.quantile_model import QuantileModel
+from clearwatt.packing import verify_checksum, with_checksum
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +61,13 @@ class QuantileSnapshot:
         }
         single = {name: np.ascontiguousarray(each, np.float32) for name, each in arrays.items()}
         clock = np.array([self.cells.day, self.cells.parts], np.int64)
-        return save({**single, "clock": clock})
+        return with_checksum(save({**single, "clock": clock}))
 
     @classmethod
     def unpack(cls, content: bytes) -> QuantileSnapshot:
         """The opposite of `pack`; a StateError if the content is damaged."""
         try:
-            arrays = load(content)
+            arrays = load(verify_checksum(content))
             day, parts = arrays.pop("clock").tolist()
             double = {name: each.astype(np.float64) for name, each in arrays.items()}
             cells = ResidualCells(day, parts, double.pop("lowest"), double.pop("height"))

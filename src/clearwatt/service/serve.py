@@ -25,6 +25,7 @@ from clearwatt.service.config import ServiceConfig
 from clearwatt.service.dashboard.preparation import prepare
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasting.forecasts import ForecastService
+from clearwatt.service.integrity import IntegrityCheck
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.resources import limit_threads
 from clearwatt.service.learner.supervisor import Supervisor
@@ -139,6 +140,7 @@ def _run(
         stack.callback(supervisor.stop)
         _record_event(store, "started", f"the service was started, release {__version__}")
         supervisor.start()
+        stack.enter_context(IntegrityCheck(store))
         pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end

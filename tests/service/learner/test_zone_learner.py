@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.service.tally import Tally
 
+from clearwatt.files import MANIFEST
 from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
 from clearwatt.service.learner import pace
 from clearwatt.service.learner.outages import Outages
@@ -364,3 +365,20 @@ def test_old_model_files_are_removed_once_no_checkpoint_can_ask_for_them(station
         if (station.folder / version.path).exists()
     )
     assert left == [*range(3, KEPT_VERSIONS + 4)]
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "{}", '{"format": "clearwatt-state"}'])
+def test_a_checkpoint_that_cannot_be_read_gives_way_to_the_one_before(station, content):
+    for _ in range(2):
+        station.send(1, 2, 3, start=3 * station.head)
+        station.catch_up()
+        station.learner.finish()
+    newest, older = station.checkpoints.newest("town")
+    (newest.folder / MANIFEST).write_text(content)
+    station.restart()
+    station.learner.run_step(station.head)
+    assert station.learner.position == older.position
+    station.catch_up()
+    assert station.status.steps == 12
+    assert station.status.error is None
+    assert station.kinds() == ["damaged"]

@@ -6,7 +6,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from clearwatt.errors import DataError, StateError
+from clearwatt.errors import DataError
 from clearwatt.service.records import (
     READING,
     DeployedSnapshot,
@@ -22,7 +22,7 @@ from clearwatt.service.records import (
     Zone,
 )
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import ConflictError, open_store
+from clearwatt.service.store import ConflictError, StoreDamagedError, open_store
 from clearwatt.service.store.restore import restore_store
 from clearwatt.service.store.schema import TABLES
 
@@ -143,6 +143,6 @@ def test_a_folder_without_a_backup_is_refused(tmp_path):
 
 def test_a_damaged_backup_is_refused_and_leaves_nothing(tmp_path):
     (tmp_path / "clearwatt.db").write_bytes(b"not a database at all, " * 400)
-    with pytest.raises(StateError, match="damaged"):
+    with pytest.raises(StoreDamagedError, match="damaged"):
         restore_store(tmp_path, tmp_path / "new" / "clearwatt.db")
     assert list((tmp_path / "new").iterdir()) == []

@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from clearwatt.errors import ConfigurationError, StateError
+from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Zone
-from clearwatt.service.store import StoreUnavailableError, open_store
+from clearwatt.service.store import StoreDamagedError, StoreUnavailableError, open_store
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_failed_transaction_is_undone_and_the_next_goes_through(path):
 def test_a_file_that_is_no_database_is_named(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are notes, not a database\n" * 100)
-    with pytest.raises(StateError, match=r"notes\.txt is damaged"):
+    with pytest.raises(StoreDamagedError, match=r"notes\.txt is damaged"):
         open_store(path)
     assert path.read_text().startswith("these are notes")
 

@@ -18,7 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.service.registry import UnknownIdError
-from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import (
+    ConflictError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +92,7 @@ def status_of(error: ClearwattError) -> int:
         ConfigurationError: 422,
         StoreFullError: 507,
         StoreUnavailableError: 503,
+        StoreDamagedError: 503,
     }
     return next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
 

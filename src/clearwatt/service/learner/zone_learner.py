@@ -33,6 +33,9 @@ CROWD = 2
 """Number of waiting trainings from which on no further zone begins its warm-up. This limits memory
 when the warm-up of many zones is requested at once."""
 
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""Errors of loading a damaged checkpoint, StateError among them; those of store and disk pass."""
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -175,7 +178,7 @@ class ZoneLearner:
         for checkpoint in context.checkpoints.newest(zone.id):
             try:
                 learning = self._load(checkpoint, head)
-            except StateError as error:
+            except DAMAGE as error:
                 self._set_aside(checkpoint, error)
             else:
                 self._upkeep.note_checkpoint(learning.position)
@@ -193,12 +196,14 @@ class ZoneLearner:
             checkpoint.folder, zone=self.zone, store=context.store, files=context.files
         )
 
-    def _set_aside(self, checkpoint: ZoneCheckpoint, error: StateError) -> None:
+    def _set_aside(self, checkpoint: ZoneCheckpoint, error: Exception) -> None:
         folder = checkpoint.folder
+        reason = str(error) if isinstance(error, StateError) else _first_line(error)
+        _LOG.error("checkpoint set aside", extra={"checkpoint": str(folder)}, exc_info=error)
         event = self._event(
             f"damaged:{self.zone.id}:{folder.name}:{folder.stat().st_mtime_ns}",
             "damaged",
-            f"the checkpoint {folder.name} of {self.zone.id} cannot be used ({error}); an earlier "
+            f"the checkpoint {folder.name} of {self.zone.id} cannot be used ({reason}); an earlier "
             "state is, and the journal is applied again from there",
         )
         self.context.store.add_event(replace(event, details={"file": str(folder)}))

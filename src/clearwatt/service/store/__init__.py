@@ -1,12 +1,18 @@
 """The durable store of the service: SQLite in a file, or PostgreSQL."""
 
 from clearwatt.service.store.base import Store
-from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.errors import (
+    ConflictError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 from clearwatt.service.store.opening import open_store
 
 __all__ = [
     "ConflictError",
     "Store",
+    "StoreDamagedError",
     "StoreFullError",
     "StoreUnavailableError",
     "open_store",

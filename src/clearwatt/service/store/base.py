@@ -314,9 +314,23 @@ class Store(ABC):
         """Lock the store for one service; ConflictError if another holds the lock."""
 
     def check(self) -> None:
-        """Raise StoreUnavailableError if the store cannot be read, StoreFullError if it is full."""
+        """Raise StoreUnavailableError if the store cannot be read, StoreFullError if it is full.
+
+        StoreDamagedError: it is known to be damaged.
+        """
         with self.read_session() as session:
             session.rows("SELECT name FROM counters")
+
+    def find_damage(self) -> str | None:
+        """Read the whole database; the first damage found, or None.
+
+        PostgreSQL checks its own pages, if it was created with data checksums.
+        """
+        return None
+
+    def rebuild_indexes(self) -> bool:
+        """Build the indexes again from the tables; whether no damage is left."""
+        return self.find_damage() is None
 
     @abstractmethod
     def close(self) -> None:

@@ -13,5 +13,9 @@ class StoreUnavailableError(ClearwattError):
     """The database does not answer; nothing was written."""
 
 
+class StoreDamagedError(ClearwattError):
+    """The database is damaged; the message names the remedy."""
+
+
 class ConflictError(ClearwattError):
     """The object exists already and differs, or is in use elsewhere."""

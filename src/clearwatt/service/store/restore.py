@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from clearwatt.errors import DataError
 from clearwatt.service.store.backup import NAME, copy_tables
-from clearwatt.service.store.errors import ConflictError
+from clearwatt.service.store.errors import ConflictError, StoreDamagedError
 from clearwatt.service.store.opening import is_postgres, open_store
 from clearwatt.service.store.session import Session
 from clearwatt.service.store.sqlite import SqliteStore
@@ -55,7 +56,10 @@ def _current_copy(backup: Path, folder: Path) -> Path:
     """A copy of the backup, migrated to the schema of this release."""
     copy = folder / NAME
     shutil.copyfile(backup, copy)
-    SqliteStore(copy).close()
+    with closing(SqliteStore(copy)) as store:
+        damage = store.find_damage()
+    if damage is not None:
+        raise StoreDamagedError(f"{backup} is damaged ({damage}); use another backup")
     return copy
 
 

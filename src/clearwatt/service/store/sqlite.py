@@ -9,13 +9,18 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from clearwatt.errors import ClearwattError, StateError
+from clearwatt.errors import ClearwattError
 from clearwatt.files import lock_file
 from clearwatt.service.store.base import Store
-from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.errors import (
+    ConflictError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
 from clearwatt.service.store.session import Insert, Row, Session, ValueTable
@@ -35,6 +40,7 @@ UNUSABLE = {
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_PERM,
 }
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 BUSY_SECONDS = 30
 ALMOST_FULL = 2**20
 """Free bytes below which an I/O error is reported as a full disk."""
@@ -48,6 +54,7 @@ class SqliteStore(Store):
         self.path = path
         self._lock = threading.Lock()
         self._closed = False
+        self._damage: str | None = None
         self._readers = Pool(lambda: connect(path), sqlite3.Connection.close)
         with translate_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,23 +72,40 @@ class SqliteStore(Store):
     @contextmanager
     def read_session(self) -> Iterator[Session]:
         """One of the connections that only read."""
-        with translate_errors(self.path), self._readers.borrow() as connection:
+        with self._translate_errors(), self._readers.borrow() as connection:
             yield SqliteSession(connection)
 
     @contextmanager
     def write_session(self) -> Iterator[Session]:
         """The one connection that writes, in a transaction."""
-        with translate_errors(self.path), self._lock:
+        with self._translate_errors(), self._lock:
             if self._closed:
                 raise StoreUnavailableError(f"{self.path} was closed; open it again")
             with _transaction(self._writer) as session:
                 yield session
 
     def check(self) -> None:
-        """Read something, and look whether there is room to write."""
+        """Read something, and look whether damage is known and whether there is room to write."""
+        if self._damage is not None:
+            raise damage_error(self.path, self._damage)
         super().check()
         if _almost_full(self.path):
             raise _full_error(self.path)
+
+    def find_damage(self) -> str | None:
+        """Check every page and index; `check` and every session report what was found."""
+        with translate_errors(self.path), self._readers.borrow() as connection:
+            self._damage = find_damage(connection)
+        return self._damage
+
+    def rebuild_indexes(self) -> bool:
+        """Build the indexes again from the tables; whether no damage is left."""
+        try:
+            with self.write_session() as session:
+                session.run("REINDEX")
+        except (StoreDamagedError, ConflictError, sqlite3.IntegrityError):
+            return False
+        return self.find_damage() is None
 
     def size(self) -> int:
         """Bytes of the file and of its write-ahead log."""
@@ -94,11 +118,12 @@ class SqliteStore(Store):
         part, whole = folder / ".clearwatt.db.part", folder / "clearwatt.db"
         part.unlink(missing_ok=True)
         with translate_errors(folder), self._readers.borrow() as connection:
-            target = sqlite3.connect(part)
-            try:
+            with closing(sqlite3.connect(part)) as target:
                 connection.backup(target)
-            finally:
-                target.close()
+                damage = find_damage(target)
+            if damage is not None:
+                part.unlink()
+                raise damage_error(self.path, damage)
             part.replace(whole)
 
     @contextmanager
@@ -112,6 +137,16 @@ class SqliteStore(Store):
                     f"another service uses {self.path}; stop it, or use another data directory"
                 )
             yield
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        """Translate errors, and remember that the database is damaged."""
+        try:
+            with translate_errors(self.path):
+                yield
+        except StoreDamagedError as error:
+            self._damage = str(error.__cause__)
+            raise
 
     def close(self) -> None:
         """Close every connection."""
@@ -162,6 +197,25 @@ class SqliteSession(Session):
         return ValueTable(
             f"(SELECT {', '.join(fields)} FROM json_each(?)) given", (json.dumps(rows),)
         )
+
+
+def find_damage(connection: sqlite3.Connection) -> str | None:
+    """The first damage that SQLite finds in any page or index; None: there is none."""
+    try:
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        if (error.sqlite_errorcode & 0xFF) not in DAMAGED:
+            raise
+        return str(error)
+    return None if found == "ok" else " ".join(str(found).split())
+
+
+def damage_error(path: Path, damage: str) -> StoreDamagedError:
+    """The error of a damaged database, with its remedy."""
+    return StoreDamagedError(
+        f"the database {path.name} is damaged ({damage}); stop the service, run 'clearwatt doctor' "
+        "and restore the last backup"
+    )
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -233,8 +287,8 @@ def _translation(error: sqlite3.Error, path: Path) -> ClearwattError | None:
         return _full_error(path)
     if code in UNUSABLE:
         return StoreUnavailableError(f"{path} cannot be used now: {error}; try again")
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return StateError(f"{path} is damaged ({error}); restore a backup")
+    if code in DAMAGED:
+        return damage_error(path, str(error))
     return None
 
 

@@ -20,7 +20,7 @@ from clearwatt.service.api.security.auth import (
     required_role,
 )
 from clearwatt.service.api.security.sessions import COOKIE, Sessions, is_same_origin
-from clearwatt.service.store import StoreUnavailableError
+from clearwatt.service.store import StoreDamagedError, StoreUnavailableError
 
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -39,7 +39,7 @@ class CallerMiddleware:
         if self.book.is_stale:
             try:
                 await to_thread.run_sync(self.book.refresh)
-            except StoreUnavailableError as error:
+            except (StoreUnavailableError, StoreDamagedError) as error:
                 answer = problem(503, str(error), headers={"Retry-After": str(RETRY_AFTER)})
                 await answer(scope, receive, send)
                 return

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Role, Token
-from clearwatt.service.store import Store, StoreUnavailableError
+from clearwatt.service.store import Store, StoreDamagedError, StoreUnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class TokenBook:
         try:
             self._tokens = {token.id: token for token in self._store.tokens()}
             self._guarded = self._guarded or self._store.tokens_existed()
-        except StoreUnavailableError:
+        except (StoreUnavailableError, StoreDamagedError):
             if self._read_at is None:
                 raise
         if self._read_at is None and not self._tokens:
