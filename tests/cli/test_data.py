@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -131,8 +132,10 @@ def test_bad_input_is_told_in_one_sentence_and_left_alone(bad, csv_folder, capsy
     assert main(["data", "check", str(csv_folder)]) == 2
     out, err = capsys.readouterr()
     assert main(["data", "describe", str(csv_folder), "--json"]) == 2
-    assert capsys.readouterr() == (out, err)
-    assert out == ""
+    described = capsys.readouterr()
+    assert described.out == ""
+    assert described.err.removeprefix("clearwatt: ") in err
+    assert (out == "") == (described.err == err)
     assert err.startswith("clearwatt: ")
     assert err.count("\n") == 1
     assert "Traceback" not in err
@@ -214,6 +217,40 @@ def test_parquet_times_that_cannot_be_used(values, says, csv_folder, capsys):
     table.to_parquet(csv_folder / "power.parquet")
     assert main(["data", "check", str(csv_folder)]) == 2
     assert re.search(says, capsys.readouterr().err)
+
+
+def test_check_lists_all_faults(csv_folder, capsys):
+    power = csv_folder / "power.csv"
+    lines = power.read_text().splitlines()
+    lines[3] = lines[3].replace("2.5", "off")
+    lines[4] = lines[4].replace("3.5", "off")
+    lines[8] = lines[7]
+    power.write_text("\n".join(lines) + "\n")
+    entities = csv_folder / "entities.csv"
+    entities.write_text(entities.read_text().replace("12.5", "big").replace("house", "home"))
+    (csv_folder / "weather.csv").unlink()
+    assert main(["data", "check", str(csv_folder)]) == 2
+    out, err = capsys.readouterr()
+    assert "has 7 faults" in err
+    assert err.count("\n") == 1
+    assert "no weather.parquet or weather.csv" in err
+    assert main(["data", "check", str(csv_folder), "--json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["ok"] is False
+    found = {
+        (Path(each["file"]).name, each["column"], each["first_row"], each["count"])
+        for each in document["faults"]
+    }
+    assert found == {
+        ("grid", None, None, 1),
+        ("entities.csv", "capacity", 1, 1),
+        ("entities.csv", "entity", 2, 1),
+        ("power.csv", "park", 3, 2),
+        ("power.csv", "time", 8, 1),
+        ("power.csv", "time", 9, 1),
+        ("power.csv", "house", None, 1),
+    }
+    assert all(name in out for name in ("park", "capacity", "duplicate", "not uniform"))
 
 
 def test_check_of_a_good_folder(csv_folder, capsys):

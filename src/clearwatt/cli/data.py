@@ -1,4 +1,4 @@
-"""``clearwatt data``: list the catalogue, get from it, check and describe data sets."""
+"""``clearwatt data``: list the catalogue, get from it, import, check and describe data sets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearwatt.cli import data_import
+from clearwatt.cli.fault_table import fault_table
 from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import (
     facts_table,
@@ -16,6 +18,7 @@ from clearwatt.cli.printing import (
     progress,
     rows_table,
 )
+from clearwatt.errors import DataError
 
 if TYPE_CHECKING:
     from clearwatt.data import Dataset
@@ -25,7 +28,7 @@ _PATH_HELP = "a data-set folder, a name of the catalogue, or 'simulated'"
 
 def register(commands: Commands) -> None:
     """Add the commands to the parser."""
-    parser = commands.add_parser("data", help="real data sets: list, get, check, describe")
+    parser = commands.add_parser("data", help="real data sets: list, get, import, check, describe")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="show the catalogue", allow_abbrev=False)
     listing.set_defaults(run=list_catalogue)
@@ -33,6 +36,7 @@ def register(commands: Commands) -> None:
     get.add_argument("name", metavar="NAME", help="a name shown by 'clearwatt data list'")
     get.add_argument("--refresh", action="store_true", help="convert it again")
     get.set_defaults(run=get_dataset)
+    data_import.register(actions)
     check = actions.add_parser("check", help="say what is wrong, if anything", allow_abbrev=False)
     check.add_argument("path", metavar="PATH", help=_PATH_HELP)
     check.set_defaults(run=check_path)
@@ -72,12 +76,23 @@ def get_dataset(options: argparse.Namespace) -> None:
 
 
 def check_path(options: argparse.Namespace) -> None:
-    """Load and so check a data set, and print a summary."""
-    facts = dataset_summary(_load(options.path))
+    """Check a data set, and print a summary, or all its faults."""
+    from clearwatt.data.data_faults import raise_first
+    from clearwatt.data.load import check_dataset_of
+
+    with progress(f"checking {options.path}"):
+        dataset, faults = check_dataset_of(options.path)
+    facts = {} if dataset is None else dataset_summary(dataset)
     if options.json:
-        print_json({"ok": True, **facts})
-    else:
+        document = {"faults": [fault.to_dict() for fault in faults]} if faults else facts
+        print_json({"ok": not faults, **document})
+    elif not faults:
         print_tables([facts_table(f"{options.path} is in order", facts)])
+    elif len(faults) > 1:
+        print_tables([fault_table(faults)])
+    if len(faults) > 1:
+        raise DataError(f"{options.path} has {len(faults)} faults; the first: {faults[0].message}")
+    raise_first(faults)
 
 
 def describe_path(options: argparse.Namespace) -> None:

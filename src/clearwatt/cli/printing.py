@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 # Width of output that is not a terminal; eighty columns would cut numbers off.
@@ -46,7 +46,7 @@ def facts_table(title: str, facts: Mapping[str, object]) -> Table:
 
 def rows_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """A table with a header."""
-    table = Table(*columns)
+    table = Table(*(Column(Text(column)) for column in columns))
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     return table

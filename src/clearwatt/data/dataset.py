@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.data.folder import folder_contents, write_folder
+from clearwatt.data.inputs import time_zone
 from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.validation import check_dataset, check_filled, name_list
 from clearwatt.errors import DataError
@@ -28,6 +29,9 @@ class Dataset:
     ``weather``: zone -> float32 frame, index ``time`` (UTC, uniform, possibly coarser), one column
     per variable.
 
+    ``timezone`` is that of daily life at the entities, ``unit`` that of power and capacity, empty
+    where it is unknown.
+
     The constructor checks all of it (``DataError`` says what to correct) and stores read-only
     copies: times in another zone become UTC, numbers become float32; the caller's frames are not
     changed.
@@ -39,8 +43,11 @@ class Dataset:
     entities: tuple[Entity, ...]
     drifts: tuple[Drift, ...] = ()
     about: str = ""
+    timezone: str = "UTC"
+    unit: str = ""
 
     def __post_init__(self) -> None:
+        time_zone(self.timezone)
         check_dataset(self.power, weather=self.weather, entities=self.entities, drifts=self.drifts)
         weather = {zone: _read_only(frame) for zone, frame in self.weather.items()}
         object.__setattr__(self, "power", _read_only(self.power))
@@ -127,6 +134,8 @@ class Dataset:
             entities=self.entities,
             drifts=self.drifts,
             about=self.about,
+            timezone=self.timezone,
+            unit=self.unit,
         )
         return write_folder(contents, Path(path), overwrite=overwrite)
 
@@ -139,6 +148,7 @@ class Dataset:
             and self.entities == other.entities
             and self.drifts == other.drifts
             and self.about == other.about
+            and (self.timezone, self.unit) == (other.timezone, other.unit)
         )
 
 

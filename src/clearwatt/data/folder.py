@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +19,20 @@ from clearwatt.errors import DataError
 
 POWER, WEATHER = "power", "weather"  # each .parquet or .csv
 ENTITIES, DRIFT, ABOUT = "entities.csv", "drift.csv", "ABOUT.md"
+CONVENTIONS = "dataset.json"  # time zone and unit
 ENTITY_COLUMNS = ("entity", "kind", "capacity", "zone")
 DRIFT_COLUMNS = ("what", "entity", "start", "end", "strength", "description")
 FILES = frozenset(
-    {"power.parquet", "power.csv", "weather.parquet", "weather.csv", ENTITIES, DRIFT, ABOUT}
+    {
+        "power.parquet",
+        "power.csv",
+        "weather.parquet",
+        "weather.csv",
+        ENTITIES,
+        DRIFT,
+        ABOUT,
+        CONVENTIONS,
+    }
 )
 
 
@@ -78,13 +89,15 @@ def folder_contents(
     entities: Sequence[Entity],
     drifts: Sequence[Drift],
     about: str,
+    timezone: str = "UTC",
+    unit: str = "",
 ) -> Mapping[str, bytes]:
     """The content of each file of a data-set folder; the same data gives the same bytes."""
-    contents = {
-        f"{POWER}.parquet": _parquet(power),
-        f"{WEATHER}.parquet": _parquet(joined_weather(weather)),
-        ENTITIES: _entities_csv(entities),
-    }
+    contents = {f"{POWER}.parquet": _parquet(power), ENTITIES: _entities_csv(entities)}
+    if weather:
+        contents[f"{WEATHER}.parquet"] = _parquet(joined_weather(weather))
+    if (timezone, unit) != ("UTC", ""):
+        contents[CONVENTIONS] = _json({"timezone": timezone, "unit": unit})
     if drifts:
         contents[DRIFT] = _drifts_csv(drifts)
     if about:
@@ -142,6 +155,10 @@ def _drifts_csv(drifts: Sequence[Drift]) -> bytes:
         for drift in drifts
     )
     return _csv(DRIFT_COLUMNS, rows)
+
+
+def _json(values: Mapping[str, str]) -> bytes:
+    return (json.dumps(values, indent=2) + "\n").encode()
 
 
 def _csv(header: Iterable[str], rows: Iterable[Iterable[str]]) -> bytes:

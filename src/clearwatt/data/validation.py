@@ -1,18 +1,18 @@
-"""Checks of a data set; each error names the file, column, first wrong row and remedy."""
+"""Checks of a data set; each fault names the file, column, first wrong row and remedy."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clearwatt.data.data_faults import DataFault, first_true, raise_first
 from clearwatt.data.schema import Drift, Entity, Kind
-from clearwatt.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +37,61 @@ def check_dataset(
     places: PartNames = IN_MEMORY,
 ) -> None:
     """Raise ``DataError`` for the first fault."""
-    _check_entities(entities, places.entities)
-    _check_clock(power.index, places.power)
-    _check_columns(power, entities, places)
-    _check_finite(power, place=places.power)
-    for zone, frame in weather.items():
-        _check_zone_name(zone, places.weather)
-        _check_clock(frame.index, places.weather)
-        _check_finite(frame, place=places.weather, prefix=f"{zone}__")
-    _check_zones(weather, entities, places)
-    _check_cover(power, weather=weather, entities=entities, places=places)
-    _check_drifts(drifts, entities, places.drifts)
+    raise_first(
+        dataset_faults(power, weather=weather, entities=entities, drifts=drifts, places=places)
+    )
 
 
-def check_filled(
+def dataset_faults(
+    power: pd.DataFrame,
+    *,
+    weather: Mapping[str, pd.DataFrame] | None,
+    entities: Sequence[Entity],
+    drifts: Sequence[Drift] = (),
+    places: PartNames = IN_MEMORY,
+) -> Iterator[DataFault]:
+    """All faults, each kind once for its column or row; without weather, only of the rest."""
+    yield from _entity_faults(entities, places.entities)
+    clocks = [list(_clock_faults(power.index, places.power))]
+    yield from clocks[0]
+    yield from _column_faults(power, entities, places)
+    yield from _finite_faults(power, place=places.power)
+    for zone, frame in (weather or {}).items():
+        yield from _zone_name_faults(zone, places.weather)
+        clocks.append(list(_clock_faults(frame.index, places.weather)))
+        if clocks[-1] not in clocks[:-1]:  # zones of one file share its clock
+            yield from clocks[-1]
+        yield from _finite_faults(frame, place=places.weather, prefix=f"{zone}__")
+    if weather is not None:
+        yield from _zone_faults(weather, entities, places)
+        if not any(clocks):
+            yield from _cover_faults(power, weather=weather, entities=entities, places=places)
+    yield from _drift_faults(drifts, entities, places.drifts)
+
+
+def check_filled(power: pd.DataFrame, weather: Mapping[str, pd.DataFrame]) -> None:
+    """Raise ``DataError`` for the first column without a value."""
+    raise_first(empty_faults(power, weather))
+
+
+def empty_faults(
     power: pd.DataFrame, weather: Mapping[str, pd.DataFrame], *, places: PartNames = IN_MEMORY
-) -> None:
-    """Require at least one value per column, because nothing can be learned from an empty one."""
-    _check_filled(power, place=places.power, spare="leave the entity out of power and entities")
+) -> Iterator[DataFault]:
+    """Columns without a value, because nothing can be learned from them."""
+    spare = "leave the entity out of power and entities"
+    yield from _empty_faults(power, place=places.power, spare=spare)
     for zone, frame in weather.items():
         named = frame.add_prefix(f"{zone}__")
-        _check_filled(named, place=places.weather, spare="leave the column out")
+        yield from _empty_faults(named, place=places.weather, spare="leave the column out")
 
 
-def _check_filled(frame: pd.DataFrame, *, place: str, spare: str) -> None:
-    empty = frame.columns[frame.isna().all().to_numpy()]
-    if len(empty):
+def _empty_faults(frame: pd.DataFrame, *, place: str, spare: str) -> Iterator[DataFault]:
+    for column in frame.columns[frame.isna().all().to_numpy()] if len(frame) else ():
         wrong = (
             f"an empty series, without a single value to {frame.index[-1].isoformat()}; fill it, "
             f"or {spare}"
         )
-        value = frame.index[0].isoformat()
-        raise data_error(place, empty[0], row=1, value=value, wrong=wrong)
-
-
-def data_error(place: str, column: object, *, row: int, value: object, wrong: str) -> DataError:
-    """An error that names the place (row counted from 1, with its time or name) and the fault."""
-    return DataError(f"{place}, column '{column}', row {row} ({value}): {wrong}")
+        yield DataFault(place, wrong, str(column), 1, frame.index[0].isoformat(), len(frame))
 
 
 def name_list(names: Iterable[str], *, most: int = 5) -> str:
@@ -83,56 +101,57 @@ def name_list(names: Iterable[str], *, most: int = 5) -> str:
     return ", ".join(map(repr, names[:most])) + more
 
 
-def _check_clock(index: pd.Index[pd.Timestamp], place: str) -> None:
-    """Require at least two times with time zone, strictly increasing in a uniform step."""
+def _clock_faults(index: pd.Index[pd.Timestamp], place: str) -> Iterator[DataFault]:
+    """Anything but two times or more with time zone, strictly increasing in a uniform step."""
     if not isinstance(index, pd.DatetimeIndex):
-        raise DataError(
-            f"{place}, column 'time': {index.dtype} are not times; index the frame by UTC times"
+        yield DataFault(place, f"{index.dtype} are not times; index the frame by UTC times", "time")
+    elif len(index) < 2:
+        wrong = (
+            f"with {len(index)} rows it is an empty series; give at least two times so that the "
+            "step is known"
         )
-    if len(index) < 2:
-        raise DataError(
-            f"{place}, column 'time', row {len(index)}: with {len(index)} rows it is an empty "
-            "series; give at least two times so that the step is known"
-        )
-    if index.hasnans:
-        row = int(np.argmax(index.isna()))
-        raise data_error(
-            place, "time", row=row + 1, value="empty", wrong="no time; fill or drop it"
-        )
-    if index.tz is None:
+        yield DataFault(place, wrong, "time", len(index))
+    elif index.hasnans:
+        missing = np.asarray(index.isna(), dtype=np.bool_)
+        row, count = first_true(missing) + 1, int(missing.sum())
+        yield DataFault(place, "no time; fill or drop it", "time", row, "empty", count)
+    elif index.tz is None:
         wrong = "a naive time, without time zone; store UTC times"
-        raise data_error(place, "time", row=1, value=index[0], wrong=wrong)
-    _check_order(index, place)
-    _check_step(index, place)
+        yield DataFault(place, wrong, "time", 1, str(index[0]), len(index))
+    else:
+        yield from _order_faults(index, place)
+        yield from _step_faults(index, place)
 
 
-def _check_order(index: pd.DatetimeIndex, place: str) -> None:
-    ticks = index.asi8
-    backward = np.flatnonzero(np.diff(ticks) <= 0)
-    if not backward.size:
+def _order_faults(index: pd.DatetimeIndex, place: str) -> Iterator[DataFault]:
+    repeated = index.duplicated(keep="first")
+    earlier = np.concatenate([[False], np.diff(index.asi8) < 0]) & ~repeated
+    wrongs = {
+        "a duplicate of an earlier time; keep one row per time": repeated,
+        "unordered, as it is earlier than the row before; sort the rows by time": earlier,
+    }
+    found = [(first_true(rows), int(rows.sum()), wrong) for wrong, rows in wrongs.items()]
+    for row, count, wrong in sorted(each for each in found if each[1]):
+        yield DataFault(place, wrong, "time", row + 1, index[row].isoformat(), count)
+
+
+def _step_faults(index: pd.DatetimeIndex, place: str) -> Iterator[DataFault]:
+    """Uneven steps of the times in their order, each time once."""
+    ticks, rows = np.unique(index.as_unit("ns").asi8, return_index=True)
+    steps = np.diff(ticks)
+    if not len(steps):
         return
-    row = int(backward[0]) + 1
-    repeated = bool((ticks[:row] == ticks[row]).any())
-    wrong = (
-        "a duplicate of an earlier time; keep one row per time"
-        if repeated
-        else "unordered, as it is earlier than the row before; sort the rows by time"
-    )
-    raise data_error(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
-
-
-def _check_step(index: pd.DatetimeIndex, place: str) -> None:
-    steps = np.diff(index.as_unit("ns").asi8)
     usual = _most_common(steps)
     uneven = np.flatnonzero(steps != usual)
     if uneven.size:
-        row = int(uneven[0]) + 1
+        first = int(uneven[0])
         wrong = (
-            f"not uniform, as it comes {pd.Timedelta(int(steps[row - 1]))} after the row before "
+            f"not uniform, as it comes {pd.Timedelta(int(steps[first]))} after the row before "
             f"where the step is {pd.Timedelta(usual)}; insert missing times with empty cells, or "
             "resample"
         )
-        raise data_error(place, "time", row=row + 1, value=index[row].isoformat(), wrong=wrong)
+        row = int(rows[first + 1])
+        yield DataFault(place, wrong, "time", row + 1, index[row].isoformat(), len(uneven))
 
 
 def _most_common(steps: npt.NDArray[np.int64]) -> int:
@@ -141,31 +160,32 @@ def _most_common(steps: npt.NDArray[np.int64]) -> int:
     return int(values[np.lexsort((first, -counts))[0]])
 
 
-def _check_finite(frame: pd.DataFrame, *, place: str, prefix: str = "") -> None:
-    """Require numbers that are finite in float32, or NaN."""
+def _finite_faults(frame: pd.DataFrame, *, place: str, prefix: str = "") -> Iterator[DataFault]:
+    """Columns with anything but numbers that are finite in float32, or NaN."""
     for position, (column, dtype) in enumerate(frame.dtypes.items()):
         name = f"{prefix}{column}"
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
             wrong = f"holds {dtype}, not numbers; convert the column to float32"
-            value = frame.index[0].isoformat()
-            raise data_error(place, name, row=1, value=value, wrong=wrong)
+            yield DataFault(place, wrong, name, 1, frame.index[0].isoformat(), len(frame))
+            continue
         with np.errstate(over="ignore"):  # an overflow is reported as infinite below
             values = frame.iloc[:, position].to_numpy(dtype=np.float32, na_value=np.nan)
-        if np.isinf(values).any():
-            row = int(np.argmax(np.isinf(values)))
+        infinite = np.isinf(values)
+        if infinite.any():
+            row = first_true(infinite)
             wrong = "the value is infinite; leave the cell empty where there is no reading"
-            value = frame.index[row].isoformat()
-            raise data_error(place, name, row=row + 1, value=value, wrong=wrong)
+            value, count = frame.index[row].isoformat(), int(infinite.sum())
+            yield DataFault(place, wrong, name, row + 1, value, count)
 
 
-def _check_entities(entities: Sequence[Entity], place: str) -> None:
+def _entity_faults(entities: Sequence[Entity], place: str) -> Iterator[DataFault]:
     if not entities:
-        raise DataError(f"{place}, column 'entity', row 1: no entity at all; describe at least one")
+        yield DataFault(place, "no entity at all; describe at least one", "entity", 1)
     seen: set[str] = set()
     for row, entity in enumerate(entities, start=1):
         if fault := _entity_fault(entity, repeated=entity.name in seen):
             column, wrong = fault
-            raise data_error(place, column, row=row, value=entity.name or "unnamed", wrong=wrong)
+            yield DataFault(place, wrong, column, row, entity.name or "unnamed")
         seen.add(entity.name)
 
 
@@ -176,7 +196,7 @@ def _entity_fault(entity: Entity, *, repeated: bool) -> tuple[str, str] | None:
     if not entity.name or entity.name == "time":
         return "entity", f"{entity.name!r} cannot name an entity; choose another name"
     if entity.kind not in list(Kind):
-        return "kind", f"unknown kind {str(entity.kind)!r}; use one of {', '.join(Kind)}"
+        return "kind", unknown_kind(str(entity.kind))
     capacity = entity.capacity
     if capacity is not None and not (math.isfinite(capacity) and capacity > 0):
         wrong = f"capacity {capacity} is not a finite number above zero"
@@ -184,41 +204,47 @@ def _entity_fault(entity: Entity, *, repeated: bool) -> tuple[str, str] | None:
     return None
 
 
-def _check_zone_name(zone: str, place: str) -> None:
-    """Require a zone name that can be separated from the variable in ``<zone>__<variable>``."""
+def unknown_kind(kind: str) -> str:
+    """The message about a kind that does not exist."""
+    return f"unknown kind {kind!r}; use one of {', '.join(Kind)}"
+
+
+def _zone_name_faults(zone: str, place: str) -> Iterator[DataFault]:
+    """A zone name that cannot be separated from the variable in ``<zone>__<variable>``."""
     if not zone or "__" in zone or zone.endswith("_"):
-        raise DataError(
-            f"{place}, column '{zone}__…': {zone!r} cannot name a zone, as columns are called "
-            "<zone>__<variable>; use a name without '__' that does not end in '_'"
+        wrong = (
+            f"{zone!r} cannot name a zone, as columns are called <zone>__<variable>; use a name "
+            "without '__' that does not end in '_'"
         )
+        yield DataFault(place, wrong, f"{zone}__…")
 
 
-def _check_columns(power: pd.DataFrame, entities: Sequence[Entity], places: PartNames) -> None:
+def _column_faults(
+    power: pd.DataFrame, entities: Sequence[Entity], places: PartNames
+) -> Iterator[DataFault]:
     columns = [str(column) for column in power.columns]
     names = [entity.name for entity in entities]
-    repeated = [column for column, count in Counter(columns).items() if count > 1]
-    if repeated:
-        raise DataError(f"{places.power}, column '{repeated[0]}': a duplicate; keep one of them")
+    for column, count in Counter(columns).items():
+        if count > 1:
+            yield DataFault(places.power, "a duplicate; keep one of them", column, count=count)
     for row, name in enumerate(names, start=1):
         if name not in columns:
             wrong = f"{places.power} has no such column; add the readings, or remove this row"
-            raise data_error(places.entities, "entity", row=row, value=name, wrong=wrong)
+            yield DataFault(places.entities, wrong, "entity", row, name)
     for column in columns:
         if column not in names:
-            raise DataError(
-                f"{places.power}, column '{column}': no such entity in {places.entities}; add a "
-                f"row for it there, or remove the column"
+            wrong = (
+                f"no such entity in {places.entities}; add a row for it there, or remove the column"
             )
-    if columns != names:
-        raise DataError(
-            f"{places.power}, column '{columns[0]}': the columns are not in the order of the "
-            "entities; reorder them"
-        )
+            yield DataFault(places.power, wrong, column)
+    if columns != names and sorted(columns) == sorted(names):
+        wrong = "the columns are not in the order of the entities; reorder them"
+        yield DataFault(places.power, wrong, columns[0])
 
 
-def _check_zones(
+def _zone_faults(
     weather: Mapping[str, pd.DataFrame], entities: Sequence[Entity], places: PartNames
-) -> None:
+) -> Iterator[DataFault]:
     known = name_list(weather) or "none"
     for row, entity in enumerate(entities, start=1):
         if entity.zone not in weather:
@@ -226,46 +252,49 @@ def _check_zones(
                 f"unknown zone {entity.zone!r}, as {places.weather} has no column "
                 f"'{entity.zone}__…'; use a zone it has ({known}), or add the weather"
             )
-            raise data_error(places.entities, "zone", row=row, value=entity.name, wrong=wrong)
+            yield DataFault(places.entities, wrong, "zone", row, entity.name)
     for zone, frame in weather.items():
         if not len(frame.columns):
-            raise DataError(
-                f"{places.weather}, column '{zone}__…': no variable at all; add at least one"
-            )
+            wrong = "no variable at all; add at least one"
+            yield DataFault(places.weather, wrong, f"{zone}__…")
 
 
-def _check_cover(
+def _cover_faults(
     power: pd.DataFrame,
     *,
     weather: Mapping[str, pd.DataFrame],
     entities: Sequence[Entity],
     places: PartNames,
-) -> None:
-    """Require weather at every time of measured power; single weather values may be missing.
+) -> Iterator[DataFault]:
+    """Measured power at times without weather; single weather values may be missing.
 
     A value covers its whole step: hourly weather from 00:00 to 23:00 covers the day.
     """
     for entity in entities:
+        if entity.zone not in weather or list(power.columns).count(entity.name) != 1:
+            continue
         clock = weather[entity.zone].index
         first, last, step = clock[0], clock[-1], clock[1] - clock[0]
         outside = (power.index <= first - step) | (power.index >= last + step)
         uncovered = outside & power[entity.name].notna().to_numpy()
         if uncovered.any():
-            row = int(np.argmax(uncovered))
+            row = first_true(uncovered)
             wrong = (
                 f"power without weather cover, as {places.weather} spans {first.isoformat()} to "
                 f"{last.isoformat()} in zone '{entity.zone}'; add weather, or empty the cell"
             )
-            value = power.index[row].isoformat()
-            raise data_error(places.power, entity.name, row=row + 1, value=value, wrong=wrong)
+            value, count = power.index[row].isoformat(), int(uncovered.sum())
+            yield DataFault(places.power, wrong, entity.name, row + 1, value, count)
 
 
-def _check_drifts(drifts: Sequence[Drift], entities: Sequence[Entity], place: str) -> None:
+def _drift_faults(
+    drifts: Sequence[Drift], entities: Sequence[Entity], place: str
+) -> Iterator[DataFault]:
     names = {entity.name for entity in entities}
     for row, drift in enumerate(drifts, start=1):
         if fault := _drift_fault(drift, names):
             column, wrong = fault
-            raise data_error(place, column, row=row, value=drift.what, wrong=wrong)
+            yield DataFault(place, wrong, column, row, drift.what)
 
 
 def _drift_fault(drift: Drift, names: set[str]) -> tuple[str, str] | None:

@@ -1,0 +1,138 @@
+"""What ``clearwatt data import`` shows: understood, first rows, faults, entities, questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from clearwatt.cli.fault_table import fault_table
+from clearwatt.cli.printing import rows_table
+
+if TYPE_CHECKING:
+    from clearwatt.data.schema import Entity
+    from clearwatt.imports import Export
+    from clearwatt.imports.folder import ImportedFolder
+    from clearwatt.imports.log import Question
+
+_COLUMNS = 7
+_ROWS = 4
+_NAMES = {
+    ",": "comma",
+    ";": "semicolon",
+    "\t": "tab",
+    ".": "point",
+    " ": "space",
+    "'": "apostrophe",
+}
+
+
+def export_tables(export: Export, plan: ImportedFolder | None) -> list[Table]:
+    """Everything that a person compares with the file."""
+    found = [
+        (each.key.replace("_", " "), _NAMES.get(each.value, each.value), each.reason)
+        for each in export.log.decisions.values()
+    ]
+    tables = [_titled("understood", rows_table(("what", "value", "how it is known"), found))]
+    if export.first_rows:
+        header, *rows = (row[:_COLUMNS] for row in export.first_rows)
+        tables.append(_titled("first rows in the file", rows_table(header, rows)))
+    if export.complete:
+        tables.append(_titled("first rows in UTC and kW", _power_table(export)))
+    if export.log.faults:
+        tables.append(_titled("faults", fault_table(export.log.faults)))
+    if entities := export.entities if plan is None else plan.entities:
+        tables.append(_titled("entities", _entity_table(entities)))
+    if export.log.questions:
+        rows = [
+            (each.option, each.text, "\n".join(_choices(each)))
+            for each in export.log.questions.values()
+        ]
+        tables.append(_titled("open questions", rows_table(("option", "question", "values"), rows)))
+    return tables
+
+
+def question_lines(question: Question) -> list[str]:
+    """A question and its choices, for a terminal."""
+    return [question.text, *(f"  {line}" for line in _choices(question))]
+
+
+def export_document(
+    export: Export, plan: ImportedFolder | None, *, written: bool
+) -> dict[str, object]:
+    """The same as plain values for JSON."""
+    entities = export.entities if plan is None else plan.entities
+    return {
+        "ok": export.complete,
+        "written": written and export.complete,
+        "understood": [asdict(each) for each in export.log.decisions.values()],
+        "questions": [each.to_dict() for each in export.log.questions.values()],
+        "faults": [each.to_dict() for each in export.log.faults],
+        "readings": _span(export) if export.complete else None,
+        "first_rows": [list(row) for row in export.first_rows],
+        "first_readings": _power_rows(export) if export.complete else [],
+        "entities": [
+            {
+                "entity": e.name,
+                "kind": e.kind.value,
+                "capacity": e.capacity,
+                "zone": e.zone,
+                **e.extra,
+            }
+            for e in entities
+        ],
+        "zones_without_weather": [] if plan is None else list(plan.zones_without_weather),
+        "recipe": {key: value for key, value in asdict(export.recipe).items() if value},
+    }
+
+
+def _span(export: Export) -> dict[str, object]:
+    times = export.power.index
+    return {
+        "start": times[0].isoformat(),
+        "end": times[-1].isoformat(),
+        "steps": len(times),
+        "values": int(export.power.notna().to_numpy().sum()),
+    }
+
+
+def _titled(title: str, table: Table) -> Table:
+    table.title, table.title_justify = title, "left"
+    return table
+
+
+def _choices(question: Question) -> list[str]:
+    return [f"{name}: {meaning}" if meaning else name for name, meaning in question.choices.items()]
+
+
+def _power_table(export: Export) -> Table:
+    columns = ["time", *map(str, export.power.columns)][:_COLUMNS]
+    return rows_table(columns, [row[:_COLUMNS] for row in _power_rows(export)])
+
+
+def _power_rows(export: Export) -> list[Sequence[object]]:
+    head = export.power.iloc[:_ROWS]
+    values = head.astype(object).where(head.notna(), None).to_numpy().tolist()
+    return [
+        [time.isoformat(), *(None if v is None else round(float(v), 4) for v in row)]
+        for time, row in zip(head.index, values, strict=True)
+    ]
+
+
+def _entity_table(entities: Iterable[Entity]) -> Table:
+    rows = [
+        (
+            entity.name,
+            entity.extra.get("source", entity.name),
+            entity.kind.value,
+            entity.extra.get("subtype", ""),
+            "" if entity.capacity is None else f"{entity.capacity:g}",
+            entity.zone,
+            entity.extra.get("guessed", ""),
+        )
+        for entity in entities
+    ]
+    header = ("entity", "in the file", "kind", "subtype", "capacity in kW", "zone", "guessed")
+    return rows_table(header, rows)

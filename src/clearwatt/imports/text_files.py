@@ -1,0 +1,162 @@
+"""Text files of exports: encoding, separator, and their cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from clearwatt.data.data_faults import DataFault
+from clearwatt.errors import ConfigurationError
+from clearwatt.imports.log import ImportLog
+from clearwatt.imports.numbers import looks_like_number
+from clearwatt.imports.recipe import SEPARATORS, Recipe
+from clearwatt.imports.time_text import looks_like_date, looks_like_time
+
+_EIGHT_BIT = {"cp1252": "Western Europe", "cp1250": "Central Europe"}
+_MARKS = {
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+_SAMPLE = 200
+_MOST = 0.8  # share of the sampled lines that must have the form of a table
+
+
+def read_cells(path: Path, recipe: Recipe, log: ImportLog) -> pd.DataFrame | None:
+    """The cells of a text file, as text; None if there is no table in it.
+
+    Row ``i`` is line ``i + 1`` of the file.
+    """
+    text = _decode(path, recipe, log)
+    lines = text.splitlines()
+    separator = recipe.separator or _separator(path, lines, log)
+    if separator is None:
+        return None
+    width = 1 + max((line.count(separator) for line in lines), default=0)
+    cells = pd.read_csv(
+        io.StringIO(text),
+        sep=separator,
+        header=None,
+        names=range(width),
+        index_col=False,
+        dtype=str,
+        keep_default_na=False,
+        na_filter=False,
+        skip_blank_lines=False,
+        skipinitialspace=True,
+        engine="c",
+        low_memory=False,
+    ).fillna("")
+    return cells.apply(_strip)
+
+
+def _strip(column: pd.Series) -> pd.Series:
+    """Cells without surrounding blanks, and without the ="…" that protects text from Excel."""
+    codes, unique = pd.factorize(column)  # each different text once
+    texts = [str(text).strip(" \t\u00a0\u202f") for text in unique]
+    texts = [text[2:-1] if text[:2] == '="' and text[-1:] == '"' else text for text in texts]
+    return pd.Series(np.array(texts, dtype=object)[codes], index=column.index)
+
+
+def _decode(path: Path, recipe: Recipe, log: ImportLog) -> str:
+    raw = path.read_bytes()
+    if recipe.encoding is not None:
+        try:
+            return raw.decode(recipe.encoding).removeprefix("\ufeff")
+        except (UnicodeDecodeError, LookupError) as error:
+            raise ConfigurationError(
+                f"{path} cannot be read as {recipe.encoding!r} ({error}); give another --encoding"
+            ) from error
+    for mark, encoding in _MARKS.items():
+        if raw.startswith(mark):
+            log.decide("encoding", encoding.removesuffix("-sig"), "byte-order mark of the file")
+            return raw.decode(encoding, errors="replace")
+    if b"\0" in raw[:200]:
+        encoding = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
+        log.decide("encoding", encoding, "every second byte is zero")
+        return raw.decode(encoding, errors="replace")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return _decode_eight_bit(path, raw, log)
+    if not text.isascii():  # plain ASCII says nothing about tomorrow's file
+        log.decide("encoding", "utf-8", "all bytes are valid")
+    return text
+
+
+def _decode_eight_bit(path: Path, raw: bytes, log: ImportLog) -> str:
+    """Text of a file that is not UTF-8; asked if the usual code pages read it differently."""
+    texts = {name: raw.decode(name, errors="replace") for name in _EIGHT_BIT}
+    western, central = texts.values()
+    if western == central:
+        log.decide("encoding", "cp1252", "not UTF-8; the usual code pages read the same")
+        return western
+    words = {name: _foreign_words(text) for name, text in texts.items()}
+    log.ask(
+        "encoding",
+        f"{path.name} is not UTF-8, and its letters depend on the code page",
+        {name: f"{_EIGHT_BIT[name]}: {', '.join(found)}" for name, found in words.items()},
+    )
+    return western
+
+
+def _foreign_words(text: str) -> list[str]:
+    """The first words with letters beyond ASCII."""
+    found = dict.fromkeys(re.findall(r"\w*[^\x00-\x7f\u00a0]+\w*", text[:100_000]))
+    return list(found)[:3]
+
+
+def _separator(path: Path, lines: Sequence[str], log: ImportLog) -> str | None:
+    """The separator with which the lines are rows of a time and values."""
+    if lines and (found := re.match(r"sep=(.)$", lines[0].strip('"'))):
+        log.decide("separator", _name(found[1]), "the file's first line")
+        return found[1]
+    filled = [line for line in lines if line.strip(" ;,\t|")]
+    sample = filled[len(filled) // 4 :][:_SAMPLE]
+    usual = [mark for mark in ";,\t|" if _is_table(sample, mark)]
+    possible = usual or [mark for mark in " " if _is_table(sample, mark)]
+    if len(possible) == 1:
+        log.decide("separator", _name(possible[0]), "the rows have times and numbers with it only")
+        return possible[0]
+    if possible:
+        choices = {_name(mark): f"{len(_split(sample, mark)[0])} columns" for mark in possible}
+        log.ask(
+            "separator", f"the columns of {path.name} can be separated in several ways", choices
+        )
+        return possible[0]
+    wrong = "no rows of times and numbers are found; check the file, or give --separator"
+    log.report(DataFault(path.name, wrong, row=1))
+    return None
+
+
+def _is_table(lines: Sequence[str], separator: str) -> bool:
+    rows = _split(lines, separator)
+    if not rows:
+        return False
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    fitting = [row for row in rows if len(row) == width and _is_reading(row)]
+    return width > 1 and count >= _MOST * len(rows) and len(fitting) >= _MOST * len(rows)
+
+
+def _is_reading(row: Sequence[str]) -> bool:
+    """Whether a row has a time and a value, and no cell that still has a separator in it."""
+    dates = sum(looks_like_date(cell) for cell in row)
+    others = [cell for cell in row if not (looks_like_date(cell) or looks_like_time(cell))]
+    clean = not any(mark in cell for cell in row for mark in ";\t|")
+    return bool(dates) and clean and any(not cell or looks_like_number(cell) for cell in others)
+
+
+def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
+    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def _name(separator: str) -> str:
+    return next((name for name, mark in SEPARATORS.items() if mark == separator), separator)

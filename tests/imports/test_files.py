@@ -1,0 +1,166 @@
+"""Workbooks, Parquet, several files and sheets."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from tests.imports.exports import (
+    assert_equal,
+    instants,
+    number,
+    power,
+    rows,
+    stamps,
+    write_text,
+)
+
+BERLIN = "Europe/Berlin"
+
+
+def write_workbook(path, sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, lines in sheets.items():
+        sheet = book.create_sheet(title)
+        for line in lines:
+            sheet.append(line)
+    book.save(path)
+    return path
+
+
+def test_a_workbook_with_a_header_block(tmp_path, import_files):
+    """Facts above the table, a row of units, dates and numbers as cells, totals below."""
+    times = instants("2024-03-30", "2024-04-02", BERLIN)
+    truth = power(times, "Solarpark", "Kuhlhaus")
+    local = times.tz_convert(BERLIN).tz_localize(None) + pd.Timedelta(minutes=15)
+    lines = [
+        ["Energiebericht"],
+        ["Erstellt am", datetime.datetime(2024, 4, 3, 9, 30)],
+        ["Zeitraum", "30.03.2024", "01.04.2024"],
+        [],
+        ["Zeit bis", "Solarpark", "K\u00fchlhaus", "Au\u00dfentemperatur"],
+        [None, "kWh", "kWh", "\u00b0C"],
+        *(
+            [time.to_pydatetime(), *map(float, values / 4), 11.5]
+            for time, values in zip(local, truth.to_numpy(), strict=True)
+        ),
+        ["Summe", 1e5, 2e5],
+    ]
+    file = write_workbook(
+        tmp_path / "bericht.xlsx", {"Info": [["siehe Lastgang"]], "Lastgang": lines}
+    )
+    assert_equal(import_files(file, "--timezone", BERLIN), truth)
+
+
+def test_a_sheet_per_month_and_date_and_time_apart(tmp_path, import_files):
+    times = instants("2024-01-30", "2024-02-03", BERLIN, "1h")
+    truth = power(times, "Werk")
+    local = times.tz_convert(BERLIN)
+    sheets = {
+        month: [
+            ["Datum", "Uhrzeit von", "Werk [MW]"],
+            *(
+                [day.to_pydatetime().replace(tzinfo=None), day.time(), value / 1000]
+                for day, value in zip(local, truth["Werk"], strict=True)
+                if day.strftime("%b") == month
+            ),
+        ]
+        for month in ("Jan", "Feb")
+    }
+    for lines in sheets.values():
+        for line in lines[1:]:
+            line[0] = line[0].replace(hour=0)
+    file = write_workbook(tmp_path / "werk.xlsx", sheets)
+    assert_equal(import_files(file, "--timezone", BERLIN), truth)
+
+
+def test_a_sheet_per_meter_is_asked_for(tmp_path, import_files, refuse_import):
+    times = instants("2024-05-01", "2024-05-03", "UTC", "1h")
+    truth = power(times, "north", "south")
+    sheets = {
+        name: [["Start (UTC)", "Value [kW]"]]
+        + [[f"{time:%Y-%m-%d %H:%M}", value] for time, value in truth[name].items()]
+        for name in truth
+    }
+    file = write_workbook(tmp_path / "meters.xlsx", sheets)
+    assert "--names-from" in refuse_import(file)
+    assert_equal(import_files(file, "--names-from", "sheet"), truth)
+
+
+def test_parquet_with_times_of_a_zone(tmp_path, import_files):
+    times = instants("2024-10-26", "2024-10-29", BERLIN)
+    truth = power(times, "a", "b")
+    table = (truth / 1000).set_axis(times.tz_convert(BERLIN)).add_suffix(" [MW]")
+    table.reset_index(names="time").to_parquet(tmp_path / "p.parquet")
+    assert_equal(import_files(tmp_path / "p.parquet", "--interval", "start"), truth)
+
+
+def test_parquet_in_rows_with_naive_times(tmp_path, import_files):
+    times = instants("2024-10-26", "2024-10-29", BERLIN)
+    truth = power(times, "a", "b")
+    wall = times.tz_convert(BERLIN).tz_localize(None)
+    parts = [
+        pd.DataFrame({"meter": n, "start": wall, "kwh": truth[n].to_numpy() / 4}) for n in truth
+    ]
+    pd.concat(parts).to_parquet(tmp_path / "p.parquet", index=False)
+    assert_equal(import_files(tmp_path / "p.parquet", "--timezone", BERLIN), truth)
+
+
+def test_files_of_months_and_of_meters_that_overlap(tmp_path, import_files):
+    times = instants("2024-01-25", "2024-02-10", BERLIN)
+    truth = power(times, "north", "south")
+    files = []
+    for name in truth:
+        for month, part in (("1", truth[[name]].iloc[:800]), ("2", truth[[name]].iloc[700:])):
+            labels = stamps(pd.DatetimeIndex(part.index), BERLIN, "%d.%m.%Y %H:%M")
+            lines = [["Beginn", f"{name} [kW]"], *rows(labels, part, number(","))]
+            files.append(write_text(tmp_path / f"{name}{month}.csv", lines, ";"))
+    assert_equal(import_files(*files, "--timezone", BERLIN), truth)
+
+
+def test_hourly_averages_of_samples_of_a_minute(tmp_path, import_files):
+    times = instants("2024-05-01", "2024-05-02", "UTC", "1min")
+    values = power(times, "m")
+    labels = stamps(times + pd.Timedelta(seconds=3), "UTC", "%Y-%m-%dT%H:%M:%SZ")
+    lines = [["time", "m [kW]"], *rows(labels, values, number("."))]
+    file = write_text(tmp_path / "m.csv", lines, ",")
+    found = import_files(file, "--interval", "start", "--step", "60")
+    assert_equal(found, values.resample("1h").mean())
+
+
+def test_a_file_without_a_table_is_refused(tmp_path, refuse_import):
+    (tmp_path / "notes.csv").write_text("hello\nthere is nothing here\n")
+    assert "no rows of times and numbers" in refuse_import(tmp_path / "notes.csv")
+    assert "is not a file" in refuse_import(tmp_path / "absent.csv")
+    (tmp_path / "old.xls").write_bytes(b"")
+    assert "save it as .xlsx" in refuse_import(tmp_path / "old.xls")
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
+def test_a_damaged_file_is_refused(tmp_path, refuse_import, suffix):
+    (tmp_path / f"x.{suffix}").write_bytes(b"not this")
+    assert "not a readable" in refuse_import(tmp_path / f"x.{suffix}")
+
+
+def test_without_openpyxl_the_message_names_the_extra(tmp_path, refuse_import, monkeypatch):
+    file = write_workbook(tmp_path / "x.xlsx", {"a": [["x"]]})
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "clearwatt[excel]" in refuse_import(file)
+
+
+def test_values_are_left_as_they_are(tmp_path, import_files):
+    """Negative values, exponents and words for no reading."""
+    times = instants("2024-05-01", "2024-05-01T08:00", "UTC", "1h")
+    cells = ["-12.5", "1.5e2", "n/a", "-", "+3.25", "7", "", "0"]
+    lines = [
+        ["Start UTC", "m [kW]"],
+        *zip(stamps(times, "UTC", "%Y-%m-%d %H:%M"), cells, strict=True),
+    ]
+    found = import_files(write_text(tmp_path / "m.csv", lines, ","))
+    truth = [-12.5, 150, np.nan, np.nan, 3.25, 7, np.nan, 0]
+    assert_equal(found, pd.DataFrame({"m": truth}, index=times))
