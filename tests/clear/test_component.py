@@ -122,6 +122,20 @@ def test_a_diverged_update_keeps_model_threshold_and_state():
     assert "diverged" in event.explanation
 
 
+def test_the_importance_after_an_update_is_taken_at_the_new_weights():
+    component = absorbed(started(OnlineEWC(gamma=0.5)), range(100, 110), [True] * 4 + [False] * 6)
+    before, window = component.state, data(np.arange(100, 110))
+    request = component.request(view, step=10, trigger="prediction")
+    (trained,) = train([request.job])
+    component.deploy(request, trained)
+    assert window.targets is not None
+    fresh = NETWORK.fisher(trained.params, window.inputs[None], window.targets[None])
+    stale = NETWORK.fisher(request.job.params, window.inputs[None], window.targets[None])
+    for name, found in component.state.items():
+        assert torch.allclose(found, 0.5 * before[name] + fresh[name], rtol=1e-4)
+    assert any(not torch.allclose(fresh[name], stale[name], rtol=1e-2) for name in fresh)
+
+
 def test_an_update_without_familiar_samples_says_so():
     component = absorbed(started(), range(50, 54), [1] * 4)
     request = component.request(view, step=4, trigger="prediction")

@@ -1,13 +1,20 @@
 """Synchronous updates: either signal fires, both components update, all four buffers empty."""
 
+from copy import deepcopy
+from typing import NamedTuple
+
 import numpy as np
 import pytest
+import torch
 
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
+from clearwatt.clear.loop import reconstructor
 from clearwatt.strategies import GenerativeReplay
+from clearwatt.strategies.latent import draw_latents
 from clearwatt.testing.scenario import CAPACITY, SHORT, models, scenario
-from clearwatt.training.fleet import Training
+from clearwatt.training.fleet import Job, Training, train
+from clearwatt.training.networks import Params
 
 STRATEGY = GenerativeReplay(density="gaussian", fit_samples=300)
 
@@ -102,3 +109,71 @@ def test_entities_have_their_own_autoencoder():
     assert labels == {0, 1}
     first, second = (part.params for part in instance.autoencoders)
     assert any(not np.array_equal(first[name], second[name]) for name in first)
+
+
+class Update(NamedTuple):
+    """One update of a pair, step by step: the jobs it hands out, and the models before it."""
+
+    autoencoder: Job
+    predictor: Job
+    encoder_before: Params
+    predictor_before: Params
+    encoder_after: Params
+    latents: torch.Tensor
+
+
+def first_update(instance: Instance) -> Update:
+    """Stream row by row up to the first update, and train its jobs one after the other.
+
+    The latents are those that the strategy draws: the generator of the autoencoder is not used
+    before, because the buffers of this instance are not bounded.
+    """
+    data, (autoencoder, predictor) = scenario(), parts(instance)
+    for row in range(SHORT):
+        rng, state = deepcopy(autoencoder.rng), autoencoder.state
+        before = autoencoder.params, predictor.params
+        stream = instance.stream(data.x[row : row + 1], data.y[row : row + 1, :1])
+        try:
+            (first,) = next(stream)
+        except StopIteration:
+            continue
+        trained = train([first])
+        (second,) = stream.send(trained)
+        with pytest.raises(StopIteration):
+            stream.send(train([second]))
+        latents = draw_latents(state, CAPACITY, rng)
+        return Update(first, second, *before, trained[0].params, latents)
+    raise AssertionError("no update in this stream")
+
+
+def test_as_many_dreams_as_the_capacity_are_trained_on():
+    update = first_update(started())
+    for job in (update.autoencoder, update.predictor):
+        assert job.weights is not None
+        dreams = int((job.weights == job.weights[-1]).sum())
+        assert dreams == CAPACITY
+
+
+def test_the_autoencoder_trains_on_what_the_decoder_before_the_update_dreams():
+    update, network = first_update(started()), reconstructor(models(STRATEGY)[0].network)
+    dreams = network.decode(update.encoder_before, update.latents[None])[0]
+    assert torch.allclose(update.autoencoder.inputs[-CAPACITY:], dreams, atol=1e-6)
+
+
+def test_the_predictor_trains_on_dreams_as_the_new_encoder_sees_them():
+    update, network = first_update(started()), reconstructor(models(STRATEGY)[0].network)
+    dreams = update.autoencoder.inputs[-CAPACITY:]
+    seen, before = (
+        network.encode(params, dreams[None])[0]
+        for params in (update.encoder_after, update.encoder_before)
+    )
+    assert torch.allclose(update.predictor.inputs[-CAPACITY:], seen, atol=1e-6)
+    assert not torch.allclose(seen, before, atol=1e-3)
+
+
+def test_the_labels_of_dreams_are_those_of_the_predictor_before_the_update():
+    update = first_update(started())
+    labels = models(STRATEGY)[1].network.forward(update.predictor_before, update.latents[None])[0]
+    assert update.predictor.targets is not None
+    assert torch.allclose(update.predictor.targets[-CAPACITY:], labels, atol=1e-6)
+    assert labels.std() > 0.05

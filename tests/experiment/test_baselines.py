@@ -1,9 +1,15 @@
 """Both baselines in a run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.experiment.running import finished
+
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
+from clearwatt.experiment.protocol import divide
+from clearwatt.training.streams import drive
 
 
 def test_both_baselines_are_scored_for_every_entity(done):
@@ -25,3 +31,26 @@ def test_the_days_of_a_baseline_make_up_its_fitting_error(done):
         days = np.array(series["live_rmse"][:-1], float)  # the last may be short; None: no reading
         found = np.sqrt(np.nanmean(days**2))
         assert found == pytest.approx(each["predictor"]["fitting_error"], rel=0.05)
+
+
+def test_the_upper_baseline_is_trained_on_warm_up_and_updating_phase(grid, one_point, tmp_path):
+    """Training both baselines alike leaves one difference: what they have seen."""
+    same = replace(one_point, instances=("Ra",), baseline=one_point.warmup)
+    results, _ = finished(same, grid, tmp_path / "run")
+    division = divide(grid, None, ("farm", "park", "town"))
+    for each in results["baselines"]:
+        zone = next(zone for zone in division.zones if each["entity"] in zone.entities)
+        column = zone.entities.index(each["entity"])
+        span = zone.warmup.concatenate(zone.updating) if each["baseline"] == "U" else zone.warmup
+        warmup = WarmUp(same.warmup, seed=same.seed)
+        (encoder,) = same.networks.representations(zone.inputs, variational=False)
+        (head,) = same.networks.predictors(encoder.latent)
+        autoencoder, predictors = drive(
+            warmup.models(InstanceNetworks(encoder, head), span.x, span.y)
+        )
+        assert autoencoder.validation_rmse == pytest.approx(
+            each["validation"]["autoencoder"], rel=1e-4
+        )
+        assert predictors[column].validation_rmse == pytest.approx(
+            each["validation"]["predictor"], rel=1e-4
+        )

@@ -8,7 +8,9 @@ from tests.experiment.running import finished
 
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
+from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.protocol import divide
+from clearwatt.training.fleet import Training
 from clearwatt.training.streams import drive
 
 
@@ -29,10 +31,18 @@ def test_learning_fits_the_inputs_better_than_a_frozen_model(done, instance):
 
 def test_the_figures_of_a_trial_are_those_of_its_instance_streamed_by_hand(grid, tiny, tmp_path):
     """The paper's equations, and the live error, from nothing but the models at each update."""
-    experiment = replace(tiny, instances=("Ra",), entities=("farm", "town"), delay=7)
+    experiment = replace(
+        tiny,
+        instances=("Ra",),
+        entities=("farm", "town"),
+        delay=7,
+        networks=Networks((1,), (12,), (4,), (1e-6,), (2,), (12, 8)),
+        warmup=Training(epochs=120, patience=30, learning_rate=1e-2),
+        update=replace(tiny.update, learning_rate=0.1),  # so that models forget
+    )
     results, _ = finished(experiment, grid, tmp_path / "run")
     division = divide(grid, None, ("farm", "town"))
-    compared = 0
+    compared, forgotten = 0, 0
     for trial in results["trials"]:
         zone = next(each for each in division.zones if trial["entity"] in each.entities)
         column = zone.entities.index(trial["entity"])
@@ -50,6 +60,7 @@ def test_the_figures_of_a_trial_are_those_of_its_instance_streamed_by_hand(grid,
         )
         inputs, power = zone.updating.x, zone.updating.y[:, column]
         before = rmse(zone.warmup.y[:, column], instance.predict(zone.warmup.x)[:, 0])
+        rebuilt = rmse(zone.warmup.x, instance.reconstruct(zone.warmup.x))
         at, said, queue, last = zone.updating.at, [], [(0, instance.predict(inputs)[:, 0])], {}
         for row in range(len(inputs)):
             for event in instance.observe(inputs[row : row + 1], power[row : row + 1, None]):
@@ -70,8 +81,14 @@ def test_the_figures_of_a_trial_are_those_of_its_instance_streamed_by_hand(grid,
         assert trial["predictor"]["forgetting_ratio"] == pytest.approx(
             max(0.0, (after - before) / before), rel=1e-3
         )
+        again = rmse(zone.warmup.x, instance.reconstruct(zone.warmup.x))
+        assert trial["autoencoder"]["forgetting_ratio"] == pytest.approx(
+            max(0.0, (again - rebuilt) / rebuilt), rel=1e-3
+        )
+        forgotten += again > rebuilt
         compared += len(last)
     assert compared >= 4  # both components were updated
+    assert forgotten, "no autoencoder forgot anything, so its ratio was not tested"
 
 
 def warm_models(experiment, zone, column):

@@ -8,6 +8,7 @@ import torch
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import Access, Archive, Batch, GenerativeReplay, WarmUpResult
+from clearwatt.strategies.latent import draw_latents
 from clearwatt.testing.scenario import observe, start
 from clearwatt.training.networks import VariationalAutoencoder
 
@@ -92,6 +93,31 @@ def test_past_and_present_mix_in_their_true_proportion(update):
     past = NETWORK.encode(known.params, dreamt)[0, 0]
     share = (after["means"][0] - past) / (present[0].mean(0) - past)
     assert torch.allclose(share, torch.full_like(share, 0.25), atol=0.03)
+
+
+def test_the_density_is_fitted_on_latents_of_the_new_encoder(update):
+    """Old samples are dreamt by the models before the update; what is fitted is seen anew."""
+    strategy = GenerativeReplay(density="gaussian", fit_samples=4000)
+    known, new = warmup(300), NETWORK.initialise([2])
+    present = inputs(300, seed=1) + 3.0
+    seen = replace(
+        update(),
+        component="autoencoder",
+        network=NETWORK,
+        params=known.params,
+        state=strategy.initial_state(known),
+        novelty=Batch(present, None),
+        familiarity=Batch(inputs(0), None),
+    )
+    after = strategy.consolidate(seen, new)["means"][0]
+    drawn = draw_latents(seen.state, 4000, np.random.default_rng(1))
+    dreams = NETWORK.decode(known.params, drawn[None])[0]
+    expected, stale = (
+        torch.stack([NETWORK.encode(params, each[None])[0].mean(0) for each in (dreams, present)])
+        for params in (new, known.params)
+    )
+    assert torch.allclose(after, expected.mean(0), atol=0.05)
+    assert not torch.allclose(after, stale.mean(0), atol=0.3)
 
 
 def test_the_objective_is_equation_2_on_generated_samples(update):
