@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,9 +52,9 @@ class Running:
 
 
 @contextmanager
-def running(data_dir: Path, *options: str) -> Iterator[Running]:
+def running(data_dir: Path, *options: str, prefix: Sequence[str] = ()) -> Iterator[Running]:
     """Start a service on any free port; it is gone with the block, whatever happens."""
-    command = [sys.executable, "-m", "clearwatt", "serve", "--data-dir", str(data_dir)]
+    command = [*prefix, sys.executable, "-m", "clearwatt", "serve", "--data-dir", str(data_dir)]
     with (data_dir.parent / f"{data_dir.name}.log").open("a") as log:
         process = subprocess.Popen(
             [*command, "--port", "0", "--workers", "1", *options],

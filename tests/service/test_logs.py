@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from clearwatt.service.logs import JsonFormatter, configure_logging, redact
+from clearwatt.service.logs import (
+    REPEATED,
+    JsonFormatter,
+    RepetitionFilter,
+    configure_logging,
+    redact,
+)
 
 SECRET = "q7Zx-9_Kd0sW2mN4"
 
@@ -144,3 +150,28 @@ def test_warnings_are_records(stream):
         warnings.warn("old call", DeprecationWarning, stacklevel=1)
         logging.captureWarnings(False)
     assert any("old call" in str(line["event"]) for line in lines(stream))
+
+
+def test_an_error_that_repeats_is_counted_instead_of_written_again(stream):
+    log = logging.getLogger("asyncio")
+    for _ in range(1000):
+        log.error("socket.accept() out of system resource")
+    log.error("something else")
+    assert len(lines(stream)) == REPEATED + 1
+
+
+def test_after_a_while_the_number_of_repetitions_is_written():
+    record = logging.makeLogRecord({"name": "asyncio", "levelno": logging.ERROR, "msg": "again"})
+    repetitions = RepetitionFilter(window=60)
+    written = 0
+    for seconds in (0.0,) * 100 + (61.0,):
+        record.created = seconds
+        written += repetitions.filter(record)
+    assert written == REPEATED + 1
+    assert vars(record)["repeated"] == 100 - REPEATED
+
+
+def test_lines_that_are_no_trouble_are_never_left_out(stream):
+    for _ in range(3 * REPEATED):
+        logging.getLogger("clearwatt").info("update")
+    assert len(lines(stream)) == 3 * REPEATED

@@ -31,8 +31,8 @@ from clearwatt.service.api.routes import (
 )
 from clearwatt.service.api.security.access import CallerMiddleware, RoleMiddleware
 from clearwatt.service.api.security.auth import TokenBook
+from clearwatt.service.api.security.bodies import BodyLimitMiddleware
 from clearwatt.service.api.security.limits import (
-    BodyLimitMiddleware,
     Buckets,
     RateLimitMiddleware,
     SecurityHeadersMiddleware,

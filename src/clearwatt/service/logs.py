@@ -35,6 +35,10 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {
 }
 _UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi")
 _FRAMES = 8
+REPEATED = 20
+"""Equal warnings or errors that are written in a window."""
+WINDOW = 60.0
+_LONGEST_KEY, _MOST_KEYS = 200, 1000
 
 
 class JsonFormatter(logging.Formatter):
@@ -57,6 +61,37 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(_clean(fields), allow_nan=False)
 
 
+class RepetitionFilter(logging.Filter):
+    """Counts a warning or error that repeats instead of writing it again and again.
+
+    Of equal ones, `REPEATED` in a window are written. The first one after the window has the
+    number that was left out as the field ``repeated``.
+
+    Args:
+        window: seconds.
+    """
+
+    def __init__(self, window: float = WINDOW) -> None:
+        super().__init__()
+        self._window = window
+        self._seen: dict[tuple[str, int, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to write the record."""
+        if record.levelno < logging.WARNING:
+            return True
+        key = (record.name, record.levelno, str(record.msg)[:_LONGEST_KEY])
+        start, count = self._seen.get(key, (record.created, 0))
+        if record.created - start >= self._window:
+            if count > REPEATED:
+                record.repeated = count - REPEATED
+            start, count = record.created, 0
+        if len(self._seen) >= _MOST_KEYS and key not in self._seen:
+            self._seen.clear()
+        self._seen[key] = start, count + 1
+        return count < REPEATED
+
+
 def configure_logging(level: str = "info", *, stream: TextIO | None = None) -> None:
     """Send every record of this process through `JsonFormatter`, uvicorn's and warnings included.
 
@@ -66,6 +101,7 @@ def configure_logging(level: str = "info", *, stream: TextIO | None = None) -> N
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
+    handler.addFilter(RepetitionFilter())
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)

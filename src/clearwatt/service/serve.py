@@ -22,6 +22,12 @@ from clearwatt.service.api.feed import Feed
 from clearwatt.service.api.security.auth import check_bind
 from clearwatt.service.app import create_app
 from clearwatt.service.config import ServiceConfig
+from clearwatt.service.connections import (
+    BACKLOG,
+    ConnectionTable,
+    bounded_protocol,
+    connection_limit,
+)
 from clearwatt.service.dashboard.preparation import prepare
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.forecasting.forecasts import ForecastService
@@ -43,7 +49,6 @@ from clearwatt.service.views.gauges import StatusGauges
 
 GRACE = 10
 """Seconds that open requests may take after the signal to stop."""
-BACKLOG = 2048
 
 _LOG = logging.getLogger(__name__)
 
@@ -174,6 +179,7 @@ def _uvicorn_config(app: FastAPI, options: ServeOptions) -> uvicorn.Config:
         date_header=True,
         lifespan="off",
         backlog=BACKLOG,
+        http=bounded_protocol(ConnectionTable(connection_limit())),
         timeout_graceful_shutdown=GRACE,
         # Rate limits use the address of a caller, so it must not come from a header.
         proxy_headers=False,

@@ -8,7 +8,12 @@ import pytest
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, StateError
 from clearwatt.service.api.problems import status_of
 from clearwatt.service.registry import UnknownIdError
-from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import (
+    ConflictError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +25,7 @@ from clearwatt.service.store import ConflictError, StoreFullError, StoreUnavaila
         (ConfigurationError, 422),
         (StoreFullError, 507),
         (StoreUnavailableError, 503),
+        (StoreDamagedError, 503),
         (StateError, 500),
         (ClearwattError, 500),
     ],
@@ -85,3 +91,10 @@ def test_a_store_that_is_away_says_when_to_come_back(web, monkeypatch):
     answer = web.ask("GET", "/v1/zones")
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
+
+
+def test_a_long_name_of_a_field_is_not_repeated(web):
+    name = "x" * 1_000_000
+    answer = web.ask("POST", "/v1/zones", json={"id": "a", "step": 900, "variables": [], name: 1})
+    assert answer.status_code == 422
+    assert len(answer.content) < 2000

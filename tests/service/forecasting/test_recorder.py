@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.service.plant import NOW, STEP, Plant
 
-from clearwatt.service.forecasting.recorder import Recorder
+from clearwatt.service.forecasting.recorder import HOURLY_STEPS, RETENTION, Recorder
 from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import StoreFullError
 
@@ -142,7 +142,7 @@ def test_what_the_store_never_takes_does_not_hold_up_the_rest(store, monkeypatch
 
 def test_more_than_one_batch_is_written_in_order(store):
     recorder = Recorder(store)
-    recorder.record([vintage(value=value, at=value) for value in range(2500)])
+    recorder.record([vintage(value=value, at=4.0 * value) for value in range(2500)])
     recorder.close()
     assert kept(store) == list(map(float, range(2500)))
 
@@ -152,3 +152,33 @@ def test_events_are_recorded_too(store):
     recorder.queue_event(ServiceEvent("fallback:north:weather:1", "fallback", "no weather", at=0.0))
     recorder.close()
     assert [event.message for event in store.events(kinds=["fallback"])] == ["no weather"]
+
+
+def test_callers_who_ask_a_lot_do_not_fill_the_disk(store):
+    recorder = Recorder(store, interval=60)
+    for request in range(1000):
+        recorder.record([vintage(value=float(request), at=request / 100, steps=100_000)])
+    recorder.record([vintage("e1")])
+    recorder.close()
+    found = store.vintages("e0", start=NOW, end=NOW + STEP, limit=100_000)
+    assert 0 < sum(len(each.values) for each in found) <= HOURLY_STEPS
+    assert recorder.counts.skipped == 1000 - len(found)
+    assert kept(store, "e1") == [1.0], "others are kept as always"
+
+
+def test_an_hour_later_forecasts_are_kept_again(store):
+    recorder = Recorder(store, interval=60)
+    for hour in range(3):
+        for request in range(30):
+            value = float(30 * hour + request)
+            recorder.record([vintage(value=value, at=3600.0 * hour, steps=192)])
+    recorder.close()
+    assert len(kept(store)) == 3 * (HOURLY_STEPS // 192)
+
+
+def test_forecasts_are_deleted_when_they_are_old(store):
+    store.add_vintages([vintage(value=1.0, at=-RETENTION - 10), vintage(value=2.0, at=-DEADLINE)])
+    recorder = Recorder(store, interval=60)
+    recorder.record([vintage(value=3.0)])
+    recorder.close()
+    assert kept(store) == [2.0, 3.0]

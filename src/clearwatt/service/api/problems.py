@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 MOST_DETAILS = 100
 """Maximum number of details in an answer; the message gives the total."""
+LONGEST_NAME, MOST_NAMES = 100, 20
+"""Characters of a field's name and depth of fields that an answer repeats."""
 RETRY_AFTER = 5
 """Seconds to wait before a retry when the store is unavailable or full."""
 
@@ -38,6 +40,7 @@ CODES: Mapping[int, str] = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "too_slow",
     409: "conflict",
     413: "too_large",
     421: "misdirected",
@@ -100,9 +103,14 @@ def status_of(error: ClearwattError) -> int:
 def describe_errors(errors: Sequence[Any], *, skip: int = 1) -> list[dict[str, str]]:
     """Place and reason of each pydantic error; ``skip`` drops that many outer names."""
     return [
-        {"where": ".".join(map(str, error["loc"][skip:])) or "body", "reason": reason(error)}
+        {"where": _place(error["loc"][skip:]) or "body", "reason": reason(error)}
         for error in errors[:MOST_DETAILS]
     ]
+
+
+def _place(names: Sequence[object]) -> str:
+    """The place of an error; names of fields are the caller's, and may be long."""
+    return ".".join(str(name)[:LONGEST_NAME] for name in names[:MOST_NAMES])
 
 
 class UnexpectedErrorMiddleware:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Condition, Thread
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
@@ -16,24 +17,52 @@ INTERVAL = 1.0
 """Maximum seconds until the vintage of an answer is written."""
 CAPACITY = 10_000_000
 """Maximum number of pending steps: about 50 MB."""
+HOURLY_STEPS = 4000
+"""Steps kept of an entity in an hour: twenty forecasts of two days, about 20 kB."""
+LONGEST = 2000
+"""Steps kept of one forecast, from its start: three weeks of quarter hours."""
+RETENTION = 400 * SECONDS_PER_DAY
+"""Seconds for which forecasts are kept; older ones are deleted once a day."""
 _BATCH = 1000
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class VintageCounts:
-    """Number of vintages written, pending, and lost because the store did not accept them."""
+    """Number of vintages written, pending, and lost because the store did not accept them.
+
+    ``skipped`` were not kept, because more were asked for than are kept of an entity.
+    """
 
     written: int = 0
     waiting: int = 0
     lost: int = 0
+    skipped: int = 0
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """Steps of an entity that may still be kept, as of a time."""
+
+    steps: float
+    at: float
+
+    def take(self, steps: int, at: float) -> bool:
+        """Take steps; False if there are not as many."""
+        hours = max(0.0, at - self.at) / 3600
+        self.steps, self.at = min(HOURLY_STEPS, self.steps + hours * HOURLY_STEPS), at
+        if steps > self.steps:
+            return False
+        self.steps -= steps
+        return True
 
 
 class Recorder:
     """Writes in a thread of its own, so that no forecast waits for the disk.
 
     Failed writes are repeated; beyond the capacity, further vintages are counted as lost. Equal
-    consecutive answers are one vintage.
+    consecutive answers are one vintage. Of an entity, `HOURLY_STEPS` are kept at most, so that
+    callers who may only read cannot fill the disk.
     """
 
     def __init__(
@@ -43,7 +72,9 @@ class Recorder:
         self._vintages: deque[Vintage] = deque()
         self._events: deque[ServiceEvent] = deque()
         self._last: dict[str, bytes] = {}
-        self._steps = self._written = self._lost = 0
+        self._allowances: dict[str, _Allowance] = {}
+        self._steps = self._written = self._lost = self._skipped = 0
+        self._pruned_at = 0.0
         self._closing = self._failing = False
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
@@ -66,7 +97,7 @@ class Recorder:
     def counts(self) -> VintageCounts:
         """Number of vintages written, pending and lost so far."""
         with self._changed:
-            return VintageCounts(self._written, len(self._vintages), self._lost)
+            return VintageCounts(self._written, len(self._vintages), self._lost, self._skipped)
 
     def close(self) -> None:
         """Write pending records once more and end; those that fail are lost."""
@@ -76,11 +107,19 @@ class Recorder:
         self._thread.join()
 
     def _take(self, vintage: Vintage) -> None:
+        vintage = replace(
+            vintage, values=vintage.values[:LONGEST], sources=vintage.sources[:LONGEST]
+        )
         mark = _digest(vintage)
         if self._last.get(vintage.entity) == mark:
             return
         if self._closing or self._steps + len(vintage.values) > self._capacity:
             self._lost += 1
+            return
+        issued = vintage.issued_at
+        left = self._allowances.setdefault(vintage.entity, _Allowance(HOURLY_STEPS, issued))
+        if not left.take(len(vintage.values), issued):
+            self._skipped += 1
             return
         self._last[vintage.entity] = mark
         self._vintages.append(vintage)
@@ -130,11 +169,18 @@ class Recorder:
                 self._events.popleft()
         if vintages:
             self._store.add_vintages(vintages)
+            self._prune(max(vintage.issued_at for vintage in vintages))
         with self._changed:
             for _ in vintages:
                 self._steps -= len(self._vintages.popleft().values)
             self._written += len(vintages)
         return bool(vintages)
+
+    def _prune(self, now: float) -> None:
+        """Delete old vintages, once a day."""
+        if now - self._pruned_at >= SECONDS_PER_DAY:
+            self._store.prune_vintages(now - RETENTION)
+            self._pruned_at = now
 
 
 def _digest(vintage: Vintage) -> bytes:

@@ -12,6 +12,7 @@ _WORDS = {
     403: "The token's role does not allow this",
     404: "There is no such id",
     409: "It conflicts with what is stored",
+    408: "The body did not arrive in time",
     413: "The body is too large",
     421: "The request names another host and has no token",
     422: "Something in the request is not valid; nothing was done",
@@ -20,7 +21,7 @@ _WORDS = {
     503: "The store does not answer; wait for Retry-After seconds",
     507: "The disk is full; nothing was written",
 }
-ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500, 503)
+ALWAYS = (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
 
 Responses = dict[int | str, dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Limits of body size and request rate, and security headers of every answer."""
+"""Limit of the request rate, and security headers of every answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwatt.service.api.problems import problem
@@ -15,9 +15,6 @@ from clearwatt.service.api.security.auth import OPEN_PATHS
 
 MOST_CALLERS = 10_000
 """Number of callers above which buckets of inactive ones are removed."""
-DRAIN_FACTOR = 4
-"""An oversized body is read up to this multiple of the limit and discarded: a client that reads
-only after sending then receives the error instead of a broken connection."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
@@ -27,58 +24,6 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Default headers of every answer; an answer may override them."""
-
-
-class BodyLimitMiddleware:
-    """Rejects bodies above ``limit`` bytes with 413, with or without a Content-Length."""
-
-    def __init__(self, app: ASGIApp, *, limit: int) -> None:
-        self.app, self.limit = app, limit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body up to the limit and pass the request on with it."""
-        if scope["type"] != "http" or not _has_body(scope):
-            await self.app(scope, receive, send)
-            return
-        messages = await self._read(scope, receive)
-        if messages is None:
-            message = f"the body has more than {self.limit} bytes; send it in several requests"
-            await problem(413, message)(scope, receive, send)
-            return
-        await self.app(scope, _replay(messages, receive), send)
-
-    async def _read(self, scope: Scope, receive: Receive) -> list[Message] | None:
-        """Messages of the body; None if it is too large."""
-        announced = Headers(scope=scope).get("content-length", "")
-        fits = not (announced.isdigit() and int(announced) > self.limit)
-        messages: list[Message] = []
-        size, more = 0, True
-        while more and size <= DRAIN_FACTOR * self.limit:
-            message = await receive()
-            size += len(message.get("body", b""))
-            fits = fits and size <= self.limit
-            if fits:
-                messages.append(message)
-            else:
-                messages.clear()
-            more = message.get("more_body", False)
-        return messages if fits else None
-
-
-def _has_body(scope: Scope) -> bool:
-    headers = Headers(scope=scope)
-    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-
-
-def _replay(messages: list[Message], receive: Receive) -> Receive:
-    """A receive function that returns these messages first, then those of ``receive``."""
-    waiting = iter(messages)
-
-    async def replay() -> Message:
-        message = next(waiting, None)
-        return message if message is not None else await receive()
-
-    return replay
 
 
 @dataclass(slots=True)
