@@ -133,6 +133,50 @@ def test_hourly_averages_of_samples_of_a_minute(tmp_path, import_files):
     assert_equal(found, values.resample("1h").mean())
 
 
+def test_hours_among_quarter_hours(tmp_path, import_files, refuse_import):
+    """Energy of an hour is divided by an hour, although the other column has quarter-hours."""
+    times = instants("2024-05-01", "2024-05-03", "UTC")
+    values = power(times, "quarter", "hour")
+    hourly = values["hour"].resample("1h").first()
+    cells = pd.DataFrame({"quarter": values["quarter"] / 4, "hour": hourly}, index=times)
+    labels = stamps(times, "UTC", "%Y-%m-%d %H:%M")
+    lines = [["start UTC", "quarter [kWh]", "hour [kWh]"], *rows(labels, cells, number(",", "", 4))]
+    file = write_text(tmp_path / "m.csv", lines, ";")
+    assert "give --step 60" in refuse_import(file)
+    truth = values[["quarter"]].resample("1h").mean().assign(hour=hourly)
+    assert_equal(import_files(file, "--step", "60"), truth)
+
+
+def test_a_wrong_year_is_no_gap(tmp_path, refuse_import):
+    lines = [["start UTC", "m [kW]"]]
+    lines += [[f"{year}-01-01 0{hour}:00", "1.5"] for year in (2024, 2042) for hour in range(5)]
+    assert "check the years" in refuse_import(write_text(tmp_path / "m.csv", lines, ";"))
+
+
+def test_consumption_and_feed_in_of_one_meter(tmp_path, import_files):
+    lines = [["start UTC", "4711 A+ [kW]", "4711 A- [kW]"]]
+    lines += [[f"2024-01-01 0{hour}:00", f"{hour}.5", f"{9 - hour}.5"] for hour in range(2)]
+    found = import_files(write_text(tmp_path / "m.csv", lines, ";"))
+    assert found.to_dict("list") == {"4711 A plus": [0.5, 1.5], "4711 A minus": [9.5, 8.5]}
+
+
+def test_a_reading_without_its_meter_is_a_fault(tmp_path, refuse_import):
+    lines = [["tag", "start UTC", "value", "unit"]]
+    lines += [["m", f"2024-01-01 0{hour}:00", "1.5", "kW"] for hour in range(9)]
+    lines[5][0] = ""
+    error = refuse_import(write_text(tmp_path / "m.csv", lines, ";"))
+    assert "row 6" in error
+    assert "without the name of its meter" in error
+
+
+def test_the_status_of_a_single_meter(tmp_path, import_files):
+    lines = [["start UTC", "value", "unit", "status"]]
+    lines += [[f"2024-01-01 0{hour}:00", f"{hour}.5", "MW", "ok"] for hour in range(4)]
+    lines[3][3] = "invalid"
+    found = import_files(write_text(tmp_path / "m.csv", lines, ";"))
+    np.testing.assert_array_equal(found["value"], [500, 1500, np.nan, 3500])
+
+
 def test_a_file_without_a_table_is_refused(tmp_path, refuse_import):
     (tmp_path / "notes.csv").write_text("hello\nthere is nothing here\n")
     assert "no rows of times and numbers" in refuse_import(tmp_path / "notes.csv")

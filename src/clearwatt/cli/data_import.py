@@ -86,6 +86,7 @@ def _add_format_options(parser: argparse.ArgumentParser) -> None:
             "of values whose header names none",
         ),
         ("--interval", ("start", "end"), "the end of its interval that a time marks"),
+        ("--values", ("interval", "register"), "energy of an interval, or running total"),
         ("--layout", ("wide", "long"), "one column per meter, or one row per reading"),
         ("--autumn", ("first", "second"), "the hour of the autumn change that is there alone"),
         ("--duplicates", ("first", "last", "mean"), "where a time has different values"),

@@ -181,7 +181,7 @@ def fit_scaling(
     dataset: Dataset,
     warmup: int | None = None,
     *,
-    timezone: str = "UTC",
+    timezone: str | None = None,
     max_gap: pd.Timedelta = MAX_GAP,
 ) -> Scaling:
     """Fit the scaling on the warm-up, and on nothing after it.
@@ -190,7 +190,7 @@ def fit_scaling(
         dataset: the data set, or the slice of it that is the warm-up. Remove bad readings first
             (``QualityReport.clean``): a spike would become the peak of an unrated entity.
         warmup: the number of leading power steps that are the warm-up; all of them by default.
-        timezone: the time zone of the calendar inputs.
+        timezone: the time zone of the calendar inputs; that of the data set by default.
         max_gap: the longest gap in the weather that is bridged.
 
     Returns:
@@ -211,7 +211,8 @@ def fit_scaling(
             "warm-up or leave these entities out"
         )
     sizes = {entity.name: _power_size(entity, power[entity.name]) for entity in dataset.entities}
-    return Scaling(MappingProxyType(weather), MappingProxyType(sizes), timezone, max_gap)
+    zone = timezone or dataset.timezone
+    return Scaling(MappingProxyType(weather), MappingProxyType(sizes), zone, max_gap)
 
 
 def _warmup_length(dataset: Dataset, warmup: int | None) -> int:

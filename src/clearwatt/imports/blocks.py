@@ -111,8 +111,9 @@ class _Values:
         """The meters of the columns, without a column that is the sum of the others."""
         everything = np.arange(len(self.body), dtype=np.int64)
         meters = [
-            Meter(self.table.header[at], self._unit(at), everything, self._numbers(at))
+            Meter(name, unit, everything, self._without_bad(self._numbers(at)))
             for at in self.columns.values
+            if (unit := self._row_unit(name := self.table.header[at], everything, at)) != _NOT_POWER
         ]
         totals = [meter for meter in meters if _is_total(meter, meters)]
         for meter in totals:
@@ -129,14 +130,17 @@ class _Values:
         codes, unique = pd.factorize(names)
         series = np.asarray(codes, dtype=np.int64)
         values = self._without_bad(self._numbers(self.columns.values[0]))
+        nameless = (names.str.strip() == "").to_numpy() & ~np.isnan(values)
+        wrong = "a reading without the name of its meter; fill it or delete the row"
+        self._report_cells(self.columns.names[0], nameless, wrong, repaired=False)
         order = np.argsort(series, kind="stable")
         parts = np.split(order, np.searchsorted(series[order], range(1, len(unique))))
         meters = [
             Meter(str(name), unit, rows, values[rows])
             for name, rows in zip(unique, parts, strict=True)
-            if (unit := self._row_unit(str(name), rows)) != _NOT_POWER
+            if (unit := self._row_unit(str(name), rows, self.columns.values[0])) != _NOT_POWER
         ]
-        return series, [meter for meter in meters if not words.is_word(meter.source, words.TOTAL)]
+        return series, [meter for meter in meters if _is_meter(meter.source)]
 
     def _report(self, fault: DataFault) -> None:
         self.log.report(fault)
@@ -145,14 +149,14 @@ class _Values:
         unit = self.table.units[column]
         return written_unit(self.table.above) if unit is None else unit_of(unit)
 
-    def _row_unit(self, name: str, rows: Rows) -> str | None:
-        """The unit in the rows of a meter, or that of the column of values."""
+    def _row_unit(self, name: str, rows: Rows, values: int) -> str | None:
+        """The unit in the rows of a meter, or that of its column of values."""
         column = self.columns.unit
         cells = pd.Series(dtype=str) if column is None else self.body[column].iloc[rows]
         written = sorted(text for text in cells.astype(str).unique() if text)
         units = {unit_of(text) for text in written}
         if not written:
-            return self._unit(self.columns.values[0])
+            return self._unit(values)
         if len(units) == 1 and (unit := units.pop()) is not None:
             return unit
         wrong = f"the unit is {', '.join(written)}, not one of power or energy; left out"
@@ -194,6 +198,10 @@ class _Values:
         row, value = int(self.body.index[first]), str(self.body[column].iloc[first])
         title, count = self.table.title(column), int(cells.sum())
         self._report(DataFault(self.table.place, wrong, title, row, value, count, repaired))
+
+
+def _is_meter(name: str) -> bool:
+    return bool(name.strip()) and not words.is_word(name, words.TOTAL)
 
 
 def _is_total(meter: Meter, meters: Sequence[Meter]) -> bool:

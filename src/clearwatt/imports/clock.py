@@ -10,6 +10,9 @@ import pandas as pd
 from clearwatt.arrays import BoolArray
 from clearwatt.data.data_faults import DataFault
 from clearwatt.imports.log import ImportLog
+from clearwatt.imports.readings import usual_step
+
+_SPARSE = 100  # times as many steps as readings: a wrong year, not gaps
 
 
 def on_one_clock(
@@ -29,6 +32,7 @@ def on_one_clock(
         place: files, for messages.
         log: of the import.
     """
+    _report_other_steps(readings, told or step, place, log)
     if told is not None:
         if told < step:
             wrong = f"the readings come every {_text(step)}; --step can only be longer"
@@ -50,10 +54,29 @@ def on_one_clock(
         return pd.DataFrame()
     first = min(each.index[0] for each in filled.values())
     last = max(each.index[-1] for each in filled.values())
+    if (last - first) / length > _SPARSE * max(len(each) for each in filled.values()):
+        wrong = f"readings from {first:%Y-%m-%d} to {last:%Y-%m-%d}, hardly any; check the years"
+        log.report(DataFault(place, wrong))
+        return pd.DataFrame()
     times = pd.date_range(first, last, freq=length, name="time")
     power = pd.DataFrame({name: each.reindex(times) for name, each in filled.items()})
     _report_gaps(power, length, place, log)
     return power.astype(np.float32)
+
+
+def _report_other_steps(
+    readings: Mapping[str, pd.Series], step: pd.Timedelta, place: str, log: ImportLog
+) -> None:
+    """Report entities whose readings come less often than the others'."""
+    for name, each in readings.items():
+        own = usual_step(pd.DatetimeIndex(each.index).asi8)
+        if own is not None and own > step:
+            minutes = own / pd.Timedelta(minutes=1)
+            wrong = (
+                f"readings every {_text(own)}, where the step is {_text(step)}; give --step "
+                f"{minutes:g} to average the others, or import it apart with --leave-out"
+            )
+            log.report(DataFault(place, wrong, name))
 
 
 def _to_step(readings: pd.Series, step: pd.Timedelta, told: pd.Timedelta) -> pd.Series:

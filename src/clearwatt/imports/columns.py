@@ -59,8 +59,11 @@ def find_columns(table: Table, recipe: Recipe, log: ImportLog) -> Columns | None
     numeric = [at for at in numeric if layout == "wide" or at not in names]
     values = _value_columns(table, numeric, layout, recipe, log)
     if layout == "wide":
-        _report_texts(table, [at for at in rest if at not in values], log)
-        return Columns(position, clock, marks, layout, tuple(values)) if values else None
+        if len(values) != 1:  # unclear which of the meters they belong to
+            unit = status = None
+        _report_unused(table, [at for at in rest if at not in (*values, unit, status)], log)
+        columns = Columns(position, clock, marks, layout, tuple(values), (), unit, status)
+        return columns if values else None
     if not names:
         log.ask("name_columns", f"no column of {table.place} is known to name the meter", {
             table.header[at]: f"{sample[at].nunique()} different" for at in rest if at not in values
@@ -240,13 +243,15 @@ def _is_other(table: Table, column: int) -> bool:
     return words.is_word(table.header[column], words.ROW_NUMBER)
 
 
-def _report_texts(table: Table, columns: Sequence[int], log: ImportLog) -> None:
+def _report_unused(table: Table, columns: Sequence[int], log: ImportLog) -> None:
+    """Report columns that are neither times nor values; those of numbers are reported already."""
     for at in columns:
-        if not (table.body[at] == "").all() and not words.has_word(table.header[at], words.STATUS):
-            if _share(table.body[at].iloc[:_SAMPLE], looks_like_number) < 0.6:
-                _report_left_out(table, at, "text", log)
-        elif (table.body[at] == "").all():
+        if (table.body[at] == "").all():
             _report_left_out(table, at, "empty", log)
+        elif words.has_word(table.header[at], words.STATUS):
+            _report_left_out(table, at, "a status of one of several meters", log)
+        elif _share(table.body[at].iloc[:_SAMPLE], looks_like_number) < 0.6:
+            _report_left_out(table, at, "text", log)
 
 
 def _report_left_out(table: Table, column: int, why: str, log: ImportLog) -> None:

@@ -26,6 +26,8 @@ _ZONE_STATED = re.compile(
 def find_timezone(blocks: Sequence[Block], recipe: Recipe, log: ImportLog) -> str | None:
     """The zone of times without an offset; asked if no file states it."""
     if recipe.timezone is not None:
+        for block in blocks:
+            _report_told(block, _stated_zone(block), recipe.timezone, log)
         return recipe.timezone
     local = [block for block in blocks if needs_zone(block.times).any()]
     if not local:
@@ -46,6 +48,14 @@ def find_timezone(blocks: Sequence[Block], recipe: Recipe, log: ImportLog) -> st
     return None
 
 
+def _report_told(block: Block, stated: str | None, told: str, log: ImportLog) -> None:
+    """Report that a file states something else than what was told; what was told counts."""
+    if stated not in (None, told):
+        wrong = f"the file says {stated}; read as {told}, as told"
+        column, row = block.table.header[block.columns.time], int(block.lines[0])
+        log.report(DataFault(block.table.place, wrong, column, row, repaired=True))
+
+
 def _stated_zone(block: Block) -> str | None:
     columns = (block.columns.time, block.columns.clock)
     headers = " ".join(block.table.header[at] for at in columns if at is not None)
@@ -61,8 +71,15 @@ def _stated_zone(block: Block) -> str | None:
 def find_interval(
     blocks: Sequence[Block], steps: Sequence[pd.Timedelta], recipe: Recipe, log: ImportLog
 ) -> Interval | None:
-    """The end of its interval that a time marks; asked if nothing in the files says it."""
+    """The end of its interval that a time marks; asked if nothing in the files says it.
+
+    The total of a register belongs to an instant, from which an interval begins.
+    """
+    if recipe.values == "register":
+        return "start"
     if recipe.interval is not None:
+        for block, step in zip(blocks, steps, strict=True):
+            _report_told(block, _marked_end(block, step)[0], recipe.interval, log)
         return recipe.interval
     found = [_marked_end(block, step) for block, step in zip(blocks, steps, strict=True)]
     ends = {each[0] for each in found}

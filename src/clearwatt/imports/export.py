@@ -22,13 +22,15 @@ from clearwatt.imports.log import VARIES, ImportLog
 from clearwatt.imports.numbers import number_format
 from clearwatt.imports.readings import gather, unique_readings, written_step
 from clearwatt.imports.recipe import SEPARATORS, Recipe
+from clearwatt.imports.registers import interval_readings
 from clearwatt.imports.tables import Table
 from clearwatt.imports.time_text import parse_times, possible_orders
+from clearwatt.imports.units import is_energy
 
 _FIRST_ROWS = 4
 _FOUND = (
     "encoding", "separator", "decimal", "thousands", "date_order", "timezone", "unit", "interval",
-    "layout",
+    "layout", "values",
 )  # fmt: skip
 """Decisions that the recipe of tomorrow's file repeats."""
 
@@ -140,6 +142,13 @@ def _power(
         blocks, steps, interval=interval, units=units, names=names, recipe=recipe, log=log
     )
     readings = unique_readings(sources, blocks, recipe, log)
+    energy = {
+        names[number, source]
+        for number, found_units in enumerate(units)
+        for source, unit in found_units.items()
+        if is_energy(unit)
+    }
+    readings = interval_readings(readings, energy, step=min(steps), recipe=recipe, log=log)
     told = None if recipe.step is None else pd.Timedelta(minutes=recipe.step)
     power = on_one_clock(readings, step=min(steps), told=told, place=place, log=log)
     return power, _source_names(names), recipe

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from clearwatt.data.data_faults import DataFault
 from clearwatt.errors import DataError, MissingExtraError
+from clearwatt.imports.day_rows import unfold_days
 from clearwatt.imports.log import ImportLog
 from clearwatt.imports.recipe import Recipe
 from clearwatt.imports.tables import Table, find_table, place_of
@@ -23,7 +24,8 @@ _WORKBOOKS = (".xlsx", ".xlsm")
 
 def read_tables(files: Sequence[Path], recipe: Recipe, log: ImportLog) -> list[Table]:
     """All tables of all files."""
-    return [table for file in files for table in _read_file(file, recipe, log)]
+    found = (table for file in files for table in _read_file(file, recipe, log))
+    return [unfold_days(table) for table in found]
 
 
 def _read_file(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:

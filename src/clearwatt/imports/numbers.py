@@ -29,6 +29,7 @@ _FORMATS = tuple(
 )  # fmt: skip
 _MARKED = re.compile(r"[.,' \u00a0\u202f\u2019]")
 _SAMPLE = 50_000
+_GREATEST = 1e30  # a power beyond it does not fit single precision, in any unit
 
 
 class NumberFormat(NamedTuple):
@@ -136,7 +137,7 @@ def parse_numbers(cells: pd.Series, form: NumberFormat) -> tuple[Float64Array, B
     """
     if cells.dtype.kind in "iuf":
         values = cells.to_numpy(dtype=np.float64)
-        return values, np.isinf(values)
+        return values, np.abs(values) > _GREATEST
     codes, unique = pd.factorize(cells, use_na_sentinel=False)
     values, unreadable = _parse_unique(pd.Series(unique, dtype=object), form)
     return values[codes], unreadable[codes]
@@ -151,5 +152,5 @@ def _parse_unique(cells: pd.Series, form: NumberFormat) -> tuple[Float64Array, B
     values = _parse_texts(texts, form)
     numbers = pd.to_numeric(cells.where(~written), errors="coerce").to_numpy(dtype=np.float64)
     values = np.where(written, values, numbers)
-    unreadable = (written & ~missing & np.isnan(values)) | np.isinf(values)
+    unreadable = (written & ~missing & np.isnan(values)) | (np.abs(values) > _GREATEST)
     return values, unreadable

@@ -18,6 +18,7 @@ from clearwatt.imports.recipe import Duplicates, Interval, Recipe
 from clearwatt.imports.units import kilowatts_per
 
 Nanoseconds = npt.NDArray[np.int64]
+_FEW = 8  # steps
 _SAME = 1e-9  # of the largest value; smaller differences come from rounding
 
 
@@ -33,6 +34,14 @@ class Sources:
     def take(self, rows: npt.NDArray[np.int64]) -> Sources:
         """The readings at these positions."""
         return Sources(self.times[rows], self.values[rows], self.block[rows], self.lines[rows])
+
+
+def usual_step(ticks: Nanoseconds) -> pd.Timedelta | None:
+    """The time between most readings; None if there are few, or none is usual."""
+    values, counts = np.unique(np.diff(np.unique(ticks)), return_counts=True)
+    if counts.sum() < _FEW or counts.max() < counts.sum() / 2:
+        return None
+    return pd.Timedelta(int(values[np.argmax(counts)]))
 
 
 def written_step(block: Block) -> pd.Timedelta | None:
@@ -82,7 +91,7 @@ def gather(
             entity = names[number, meter.source]
             kept = usable[meter.rows] & ~np.isnan(meter.values)
             rows = meter.rows[kept]
-            factor = kilowatts_per(units[number][meter.source], step)
+            factor = kilowatts_per(units[number][meter.source], usual_step(ticks[rows]) or step)
             sign = -1.0 if {entity, meter.source} & set(recipe.negate) else 1.0
             parts.setdefault(entity, []).append(
                 Sources(

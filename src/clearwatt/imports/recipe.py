@@ -36,6 +36,7 @@ class Recipe:
         timezone: of times without an offset: a name such as Europe/Warsaw, UTC, or +01:00.
         unit: of the values; units in headers are found.
         interval: which end of its interval a time stamp marks.
+        values: interval for energy per interval, register for the running total of a meter.
         layout: wide for one column per meter, long for one row per reading.
         step: minutes from one reading to the next; values are averaged to it.
         autumn: the hour that is meant where the hour of the autumn change is there only once.
@@ -60,6 +61,7 @@ class Recipe:
     timezone: str | None = None
     unit: str | None = None
     interval: Interval | None = None
+    values: Literal["interval", "register"] | None = None
     layout: Layout | None = None
     step: float | None = None
     autumn: Literal["first", "second"] | None = None

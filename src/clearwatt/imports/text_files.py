@@ -118,15 +118,14 @@ def _separator(path: Path, lines: Sequence[str], log: ImportLog) -> str | None:
     if lines and (found := re.match(r"sep=(.)$", lines[0].strip('"'))):
         log.decide("separator", _name(found[1]), "the file's first line")
         return found[1]
-    filled = [line for line in lines if line.strip(" ;,\t|")]
-    sample = filled[len(filled) // 4 :][:_SAMPLE]
+    sample = [line for line in lines[: 2 * _SAMPLE] if line.strip(" ;,\t|")]
     usual = [mark for mark in ";,\t|" if _is_table(sample, mark)]
     possible = usual or [mark for mark in " " if _is_table(sample, mark)]
     if len(possible) == 1:
         log.decide("separator", _name(possible[0]), "the rows have times and numbers with it only")
         return possible[0]
     if possible:
-        choices = {_name(mark): f"{len(_split(sample, mark)[0])} columns" for mark in possible}
+        choices = {_name(mark): f"{len(_split(sample, mark)[-1])} columns" for mark in possible}
         log.ask(
             "separator", f"the columns of {path.name} can be separated in several ways", choices
         )
@@ -137,12 +136,16 @@ def _separator(path: Path, lines: Sequence[str], log: ImportLog) -> str | None:
 
 
 def _is_table(lines: Sequence[str], separator: str) -> bool:
+    """Whether most lines, from the first reading on, are readings with as many cells."""
     rows = _split(lines, separator)
-    if not rows:
+    readings = [_is_reading(row) for row in rows]
+    if not any(readings):
         return False
-    width, count = Counter(map(len, rows)).most_common(1)[0]
-    fitting = [row for row in rows if len(row) == width and _is_reading(row)]
-    return width > 1 and count >= _MOST * len(rows) and len(fitting) >= _MOST * len(rows)
+    first = readings.index(True)
+    width, _ = Counter(map(len, rows[first:])).most_common(1)[0]
+    pairs = zip(readings[first:], rows[first:], strict=True)
+    fitting = [is_reading and len(row) == width for is_reading, row in pairs]
+    return width > 1 and sum(fitting) >= _MOST * len(fitting)
 
 
 def _is_reading(row: Sequence[str]) -> bool:

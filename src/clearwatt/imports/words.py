@@ -56,7 +56,8 @@ def is_word(text: str, words: re.Pattern[str]) -> bool:
 
 def entity_name(source: str) -> str:
     """A name that the service accepts: letters, digits, space, dot, dash and underscore."""
-    letters = unicodedata.normalize("NFKD", source.translate(_PLAIN).replace("Ł", "L"))
+    signed = re.sub(r"\+$", " plus", re.sub(r"-$", " minus", source.strip()))  # A+ and A-
+    letters = unicodedata.normalize("NFKD", signed.translate(_PLAIN).replace("Ł", "L"))
     ascii_only = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    safe = re.sub(r"[^A-Za-z0-9 _.-]+", "_", ascii_only).strip(" _.-")[:100]
+    safe = " ".join(re.sub(r"[^A-Za-z0-9 _.-]+", "_", ascii_only).split()).strip(" _.-")[:100]
     return "power" if safe in {"", "time"} else safe
