@@ -19,7 +19,7 @@ def import_files(tmp_path, capsys) -> Import:
 
     def run(*words: object) -> pd.DataFrame:
         out = tmp_path / "out"
-        code = main(["data", "import", *map(str, words), "--out", str(out)])
+        code = main(["data", "import", *map(str, words), "--out", str(out), "--json"])
         printed = capsys.readouterr()
         assert code == 0, printed.err + printed.out
         return read_table(out / "power.parquet")
@@ -33,7 +33,7 @@ def refuse_import(tmp_path, capsys) -> Callable[..., str]:
 
     def run(*words: object) -> str:
         out = tmp_path / "refused"
-        assert main(["data", "import", *map(str, words), "--out", str(out)]) == 2
+        assert main(["data", "import", *map(str, words), "--out", str(out), "--json"]) == 2
         error = capsys.readouterr().err
         assert not out.exists()
         assert error.count("\n") == 1

@@ -25,7 +25,7 @@ def written(wall: pd.DatetimeIndex) -> WallTimes:
     return WallTimes(wall.to_numpy(dtype="datetime64[ns]"), empty, empty)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     zone=st.sampled_from(ZONES),
     start=st.sampled_from(CHANGES),

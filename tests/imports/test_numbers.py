@@ -14,7 +14,7 @@ from clearwatt.imports.recipe import Recipe
 FORMATS = [(".", ""), (",", ""), (".", ","), (",", "."), (",", " "), (".", "'"), (",", "\u202f")]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     values=st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=30),
     form=st.sampled_from(FORMATS),

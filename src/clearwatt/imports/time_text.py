@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -57,20 +57,20 @@ class WallTimes:
         return WallTimes(self.wall[rows], self.mark[rows], self.zone[rows], self.ends_at_24)
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def looks_like_date(cell: str) -> bool:
     """Whether a cell is a date, with or without a time of day, or seconds since 1970."""
     return bool(_STAMP.fullmatch(cell) or _EPOCH.fullmatch(cell))
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def has_time_of_day(cell: str) -> bool:
     """Whether a cell is a date with a time of day, or seconds since 1970."""
     found = _STAMP.fullmatch(cell)
     return bool(_EPOCH.fullmatch(cell)) or (found is not None and found["hour"] is not None)
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def looks_like_time(cell: str) -> bool:
     """Whether a cell is a time of day with hours and minutes."""
     return bool(_CLOCK.fullmatch(cell) and _TIME.fullmatch(cell))
