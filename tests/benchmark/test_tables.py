@@ -21,7 +21,7 @@ def test_pairs_count_the_entities_won_and_lost(board):
 
 
 def test_who_is_left_out_is_stated_with_the_reason(board):
-    assert skipped_lines(board) == ["absent was left out: it is not there"]
+    assert skipped_lines(board.skipped) == ["absent was left out: it is not there"]
 
 
 def test_markdown_has_a_line_for_each_peer(board):

@@ -80,3 +80,8 @@ def test_mistakes_are_told_in_one_sentence(folder, tmp_path, capsys, options, sa
     assert err.startswith("clearwatt: ")
     assert err.count("\n") == 1
     assert says in err
+
+
+def test_the_live_protocol_needs_a_folder(folder, capsys):
+    assert main(["benchmark", "--data", str(folder), "--peers", "persistence"]) == 2
+    assert "--out is missing" in capsys.readouterr().err

@@ -21,7 +21,7 @@ def write_leaderboard_page(board: Leaderboard, path: Path) -> None:
         "links": (),
         "setting": _setting_rows(board),
         "leaderboard": leaderboard_table(board),
-        "skipped": skipped_lines(board),
+        "skipped": skipped_lines(board.skipped),
         "cost_panels": cost_panels(board),
         "entities": entity_table(board),
         "pairs": pair_table(board),

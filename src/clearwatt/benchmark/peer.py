@@ -78,9 +78,14 @@ class Peer(ABC):
 
     def missing_requirement(self) -> str | None:
         """The reason why it cannot run here, in a sentence; None if it can."""
-        if self.package is None or find_spec(self.package) is not None:
-            return None
-        return str(MissingExtraError(self.package, EXTRA))
+        return missing_package(self.package)
+
+
+def missing_package(package: str | None) -> str | None:
+    """The reason, in a sentence, why a peer that needs a package cannot run; None if it can."""
+    if package is None or find_spec(package) is not None:
+        return None
+    return str(MissingExtraError(package, EXTRA))
 
 
 class CostMeter:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from clearwatt.benchmark.leaderboard import Leaderboard, PeerRow
+from clearwatt.benchmark.leaderboard import Leaderboard, PeerRow, SkippedPeer
 from clearwatt.report.formatting import ABSENT, format_bytes
 from clearwatt.report.tables import TextTable
 
@@ -69,9 +69,9 @@ def pair_table(board: Leaderboard) -> TextTable:
     )
 
 
-def skipped_lines(board: Leaderboard) -> Sequence[str]:
+def skipped_lines(skipped: Iterable[SkippedPeer]) -> Sequence[str]:
     """One sentence per peer that was left out, with the reason."""
-    return [f"{each.peer} was left out: {each.reason}" for each in board.skipped]
+    return [f"{each.peer} was left out: {each.reason}" for each in skipped]
 
 
 def _cells(row: PeerRow) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.competition import run_competition
 from clearwatt.cli.options import (
+    DELAY,
     Commands,
     add_executor_options,
     add_json_option,
@@ -22,6 +24,7 @@ from clearwatt.cli.printing import (
     progress,
 )
 from clearwatt.cli.progress import show_progress
+from clearwatt.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from clearwatt.benchmark.leaderboard import Leaderboard
@@ -38,7 +41,16 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--data", required=True, metavar="DATA", help="'simulated', a catalogue name, or a folder"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of results")
+    parser.add_argument(
+        "--protocol",
+        choices=("live", "competition"),
+        default="live",
+        help="live: the whole stream, with a delay (default); competition: the blocks of 48 hours "
+        "of GEFCom2012's wind track",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of results; the live protocol needs one"
+    )
     parser.add_argument(
         "--peers",
         nargs="+",
@@ -48,7 +60,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
     add_without_option(parser)
     parser.add_argument(
-        "--delay", type=float, default=24.0, metavar="H", help="hours until a measurement is known"
+        "--delay", type=float, default=DELAY, metavar="H", help="hours until a measurement is known"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of everything random")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of tables")
@@ -59,12 +71,21 @@ def register(commands: Commands) -> None:
 
 def run_benchmark(options: argparse.Namespace) -> None:
     """Run a benchmark, and print the leaderboard."""
+    if options.protocol == "competition":
+        run_competition(options)
+    else:
+        _run_live(options)
+
+
+def _run_live(options: argparse.Namespace) -> None:
     from clearwatt.benchmark.leaderboard import Leaderboard
     from clearwatt.benchmark.page import PAGE, write_leaderboard_page
     from clearwatt.benchmark.run import run
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
 
+    if options.out is None:
+        raise ConfigurationError("--out is missing; give a folder for the results")
     benchmark = benchmark_from(options)
     with progress(f"loading {options.data}"):
         dataset = load_dataset(options.data)
@@ -103,4 +124,4 @@ def _print(board: Leaderboard, options: argparse.Namespace) -> None:
         print_lines([markdown_table(replace(leaderboard_table(board), best=frozenset()))])
     else:
         print_tables([terminal_table(leaderboard_table(board))])
-        print_lines([*skipped_lines(board), f"the page is {options.out / PAGE}"])
+        print_lines([*skipped_lines(board.skipped), f"the page is {options.out / PAGE}"])

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The place where a command is registered."""
+DELAY = 24.0
+"""Hours until a measurement is known, unless ``--delay`` says otherwise."""
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,12 @@ _PIPED_WIDTH = 140
 
 def print_json(document: object) -> None:
     """Write one JSON document to stdout."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json_text(document))
+
+
+def json_text(document: object) -> str:
+    """A JSON document as text, with a line break at its end."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def print_tables(tables: Iterable[Table]) -> None:

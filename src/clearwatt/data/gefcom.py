@@ -16,7 +16,7 @@ _FARMS = range(1, 8)
 _STATIONS = range(1, 12)
 _HOURS = [f"h{hour}" for hour in range(1, 25)]
 # The direction follows from u and v, and as an angle is discontinuous at north; it is left out.
-_WIND = MappingProxyType({"u": "wind_u_ms", "v": "wind_v_ms", "ws": "wind_speed_ms"})
+WIND = MappingProxyType({"u": "wind_u_ms", "v": "wind_v_ms", "ws": "wind_speed_ms"})
 
 _CITATION = """\
 **Citation**: Tao Hong, Pierre Pinson, Shu Fan, *Global Energy Forecasting Competition 2012*,
@@ -73,12 +73,10 @@ which station belongs to which zone was never published.
 
 def wind(archive: zipfile.ZipFile) -> Dataset:
     """The wind track with day-ahead forecasts; its ABOUT has the rule."""
-    raw = _table(archive, "wind/windpowermeasurements.csv")
+    raw = wind_table(archive, "windpowermeasurements")
     power = raw[[f"wp{farm}" for farm in _FARMS]].astype(np.float32)
-    power.index = _times(raw["date"])
     weather = {
-        f"wf{farm}": day_ahead(_table(archive, f"wind/windforecasts_wf{farm}.csv"))
-        for farm in _FARMS
+        f"wf{farm}": day_ahead(wind_table(archive, f"windforecasts_wf{farm}")) for farm in _FARMS
     }
     covered = weather["wf1"].index
     entities = tuple(
@@ -91,6 +89,12 @@ def wind(archive: zipfile.ZipFile) -> Dataset:
         entities=entities,
         about=_ABOUT_WIND,
     )
+
+
+def wind_table(archive: zipfile.ZipFile, name: str) -> pd.DataFrame:
+    """A table of the wind track by the time in its column ``date``, which it keeps."""
+    table = _table(archive, f"wind/{name}.csv")
+    return table.set_axis(_times(table["date"]))
 
 
 def day_ahead(runs: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +111,7 @@ def day_ahead(runs: pd.DataFrame) -> pd.DataFrame:
     issued = _times(runs["date"])
     valid = issued + pd.to_timedelta(runs["hors"].to_numpy(), unit="h")
     decision = valid.normalize() - pd.Timedelta(days=1)
-    forecasts = runs[list(_WIND)].rename(columns=dict(_WIND)).set_axis(valid)
+    forecasts = runs[list(WIND)].rename(columns=dict(WIND)).set_axis(valid)
     known = forecasts[(issued <= decision) & forecasts.notna().all(axis=1).to_numpy()]
     newest = known[~known.index.duplicated(keep="last")]
     hours = pd.date_range(newest.index.min(), newest.index.max(), freq="h", name="time")

@@ -16,7 +16,7 @@ from clearwatt.benchmark.peers.river import River
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.grid import INSTANCES
 
-__all__ = ["PEERS", "QUICK", "chosen_peers"]
+__all__ = ["PEERS", "QUICK", "choose_peers"]
 
 PEERS: tuple[Peer, ...] = (
     Persistence(days=1),

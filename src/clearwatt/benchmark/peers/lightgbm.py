@@ -24,6 +24,8 @@ TrainingPast = Literal["frozen", "everything", "window"]
 
 TREES = 100
 """LightGBM's own default, as all of its settings here."""
+RATE = 0.1
+"""Learning rate, likewise."""
 WEEK = 7
 WEATHER_HOURS = (3, 24)
 """Lengths of the trailing means of the weather among the lagged inputs."""
@@ -149,7 +151,13 @@ _SETTINGS: Mapping[str, Any] = {
 
 
 def train_booster(
-    x: Float32Array, y: Float32Array, *, seed: int, level: float | None = None
+    x: Float32Array,
+    y: Float32Array,
+    *,
+    seed: int,
+    level: float | None = None,
+    trees: int = TREES,
+    rate: float = RATE,
 ) -> Booster:
     """Train on inputs (n x d) and power (n): the mean, or the quantile of a level."""
     import lightgbm
@@ -157,8 +165,8 @@ def train_booster(
     aim = (
         {"objective": "regression"} if level is None else {"objective": "quantile", "alpha": level}
     )
-    settings = {**_SETTINGS, **aim, "seed": seed}
-    return lightgbm.train(settings, lightgbm.Dataset(x, y), num_boost_round=TREES)
+    settings = {**_SETTINGS, **aim, "seed": seed, "learning_rate": rate}
+    return lightgbm.train(settings, lightgbm.Dataset(x, y), num_boost_round=trees)
 
 
 def predict_power(model: Booster, x: Float32Array) -> Power:
