@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.imports.exports import (
     assert_equal,
     instants,
@@ -65,14 +66,16 @@ def test_ends_counted_from_the_start_over_both_changes(tmp_path, import_files):
         assert_equal(found, truth)
 
 
-def test_polish_hours_of_the_autumn_day(tmp_path, import_files):
-    """Hours numbered 1 to 24 with 2A for the second one, cp1250, MWh, blanks as thousands."""
+@pytest.mark.parametrize("second", ["2A", "3A"])
+def test_polish_hours_of_the_autumn_day(tmp_path, import_files, second):
+    """Hours numbered 1 to 24 with one more in autumn, cp1250, kWh, blanks as thousands."""
     times = instants("2024-10-26", "2024-10-29", WARSAW, "1h")
     truth = power(times, "Farma Slonce", "Huta Lodz")
     local = times.tz_convert(WARSAW)
     hours = [str(hour + 1) for hour in local.hour]
     repeated = [at for at in range(1, len(local)) if local.hour[at] == local.hour[at - 1]]
-    hours[repeated[0]] += "A"
+    # 3A follows 3; 2A comes before it.
+    hours[repeated[0] - (second == "2A")] = second
     write = number(",", " ", 3)
     lines = [
         ["Lp.", "Data", "Godzina", "Farma S\u0142o\u0144ce [kWh]", "Huta \u0141\u00f3d\u017a [kWh]"]

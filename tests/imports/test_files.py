@@ -185,6 +185,13 @@ def test_a_file_without_a_table_is_refused(tmp_path, refuse_import):
     assert "save it as .xlsx" in refuse_import(tmp_path / "old.xls")
 
 
+def test_a_quotation_mark_without_end(tmp_path, refuse_import):
+    lines = [["start UTC", "m [kW]"], *([f"2024-01-01 0{hour}:00", "1.5"] for hour in range(9))]
+    lines[8][1] = '"1.5'
+    file = write_text(tmp_path / "m.csv", lines, ";")
+    assert "m.csv" in refuse_import(file)
+
+
 @pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
 def test_a_damaged_file_is_refused(tmp_path, refuse_import, suffix):
     (tmp_path / f"x.{suffix}").write_bytes(b"not this")

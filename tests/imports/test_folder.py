@@ -183,7 +183,11 @@ def test_energy_taken_for_power_is_noticed(tmp_path, capsys, unit, capacity, say
     assert [fault["column"] for fault in faults if says in fault["fault"]] == ["Huta"]
 
 
-def test_signs_and_columns_can_be_changed(tmp_path, import_files):
+def test_signs_and_columns_can_be_changed(tmp_path, import_files, capsys):
     file = write_export(tmp_path / "x.csv", TRUTH * [1, -1])
+    words = ["--timezone", WARSAW, "--out", str(tmp_path / "other"), "--json"]
+    assert main(["data", "import", str(file), *words]) == 0
+    faults = json.loads(capsys.readouterr().out)["faults"]
+    assert [each["column"] for each in faults if "--negate" in each["fault"]] == ["PV Sad"]
     found = import_files(file, "--timezone", WARSAW, "--negate", "PV Sad", "--leave-out", "Huta")
     assert_equal(found, TRUTH[["PV Sad"]])

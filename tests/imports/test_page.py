@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.imports.exports import instants, number, power, rows, stamps, write_text
 
 from clearwatt.cli import main
+from clearwatt.imports import read_recipe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="utf-8")
 ZONE = "Europe/Warsaw"
@@ -31,6 +32,9 @@ def test_commands_and_code_of_the_page(tmp_path, monkeypatch, capsys):
     for words in others:
         again = ["--overwrite"] if "--save-recipe" in words else []
         assert main([*words, *again]) == 0, capsys.readouterr().err
+    (recipe,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (tmp_path / "page.toml").write_text(recipe, encoding="utf-8")
+    assert read_recipe(tmp_path / "page.toml").names == {"Z\u00e4hler 4711": "park-7"}
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     found: dict[str, object] = {}
     exec(compile(code, "import.md", "exec"), found)

@@ -143,6 +143,7 @@ def _read(options: argparse.Namespace) -> Export:
             export = read_export(options.files, recipe)
         if not (ask and export.log.questions):
             return export
+        print_tables(export_tables(export, None, questions=False))
         for question in export.log.questions.values():
             recipe = _answer(question, recipe)
 

@@ -29,8 +29,10 @@ _NAMES = {
 }
 
 
-def export_tables(export: Export, plan: ImportedFolder | None) -> list[Table]:
-    """Everything that a person compares with the file."""
+def export_tables(
+    export: Export, plan: ImportedFolder | None, *, questions: bool = True
+) -> list[Table]:
+    """Everything that a person compares with the file, with or without the open questions."""
     found = [
         (each.key.replace("_", " "), _NAMES.get(each.value, each.value), each.reason)
         for each in export.log.decisions.values()
@@ -45,7 +47,7 @@ def export_tables(export: Export, plan: ImportedFolder | None) -> list[Table]:
         tables.append(_titled("faults", fault_table(export.log.faults)))
     if entities := export.entities if plan is None else plan.entities:
         tables.append(_titled("entities", _entity_table(entities)))
-    if export.log.questions:
+    if questions and export.log.questions:
         rows = [
             (each.option, each.text, "\n".join(_choices(each)))
             for each in export.log.questions.values()

@@ -40,7 +40,18 @@ def read_cells(path: Path, recipe: Recipe, log: ImportLog) -> pd.DataFrame | Non
     if separator is None:
         return None
     width = 1 + max((line.count(separator) for line in lines), default=0)
-    cells = pd.read_csv(
+    try:
+        cells = _split_cells(text, separator, width)
+    except pd.errors.ParserError as error:
+        reason = " ".join(str(error).split())
+        wrong = f"its cells cannot be told apart ({reason}); look for a quotation mark without end"
+        log.report(DataFault(path.name, wrong))
+        return None
+    return cells.apply(_strip)
+
+
+def _split_cells(text: str, separator: str, width: int) -> pd.DataFrame:
+    return pd.read_csv(
         io.StringIO(text),
         sep=separator,
         header=None,
@@ -54,7 +65,6 @@ def read_cells(path: Path, recipe: Recipe, log: ImportLog) -> pd.DataFrame | Non
         engine="c",
         low_memory=False,
     ).fillna("")
-    return cells.apply(_strip)
 
 
 def _strip(column: pd.Series) -> pd.Series:
