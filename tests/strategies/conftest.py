@@ -25,6 +25,9 @@ class ListedPast(Past):
         self.asked.append((policy, budget))
         return self.data.at(torch.arange(min(budget, self.data.size)))
 
+    def count(self) -> int:
+        return self.data.size
+
     def everything(self) -> Batch:
         return self.data
 

@@ -36,6 +36,14 @@ def test_the_subset_is_drawn_without_repetition_and_keeps_its_pairs(update):
     assert set(drawn) <= pairs
 
 
+def test_a_subset_that_counts_weighs_as_much_as_all_familiar_samples(update):
+    seen = update(novel=8, familiar=20, state=ones(update().params))
+    weights = FamiliarityReplay(weighting="count").objective(seen).weights
+    assert len(weights) == 8 + 4
+    assert float(weights[8:].sum() / weights[:8].sum()) == pytest.approx(20 / 8)
+    assert float(weights.mean()) == pytest.approx(1.0)
+
+
 def test_different_draws_follow_the_random_state(update):
     seen = update(state=ones(update().params))
     first, second = (FamiliarityReplay().objective(seen).data.inputs for _ in range(2))

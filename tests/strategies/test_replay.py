@@ -40,6 +40,16 @@ def test_novelty_and_replay_weigh_as_equation_2(update, kind, policy, access, wi
     assert objective.penalty is None
 
 
+@names
+def test_a_replay_set_that_counts_weighs_as_much_as_what_it_is_drawn_from(
+    update, kind, policy, access, window
+):
+    seen = update(novel=8, past=30)
+    weights = kind(0.5, replay_size=4, weighting="count").objective(seen).weights
+    assert len(weights) == 8 + 4
+    assert float(weights[8:].sum() / weights[:8].sum()) == pytest.approx(0.5 * 30 / 8)
+
+
 @pytest.mark.parametrize("kind", [RandomReplay, RecentReplay, RecentReplayDecay])
 @pytest.mark.parametrize(
     ("parameters", "says"),
@@ -49,6 +59,7 @@ def test_novelty_and_replay_weigh_as_equation_2(update, kind, policy, access, wi
         ({"replay_weight": 1e308}, r"replay_weight is 1e\+308; it must be above 0 and at most"),
         ({"replay_weight": 10**400}, "replay_weight is 10000"),
         ({"replay_size": 0}, "replay_size is 0"),
+        ({"weighting": "much"}, "weighting is 'much'; choose one of equal, count"),
         ({"replay_size": 2.5}, r"replay_size is 2\.5; it must be a whole number"),
     ],
 )

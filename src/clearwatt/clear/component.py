@@ -163,6 +163,7 @@ class Component:
         trigger: Signal,
         also_novel: SampleRows | None = None,
         generated: Batch | None = None,
+        encoder: State | None = None,
         deployed: SampleView | None = None,
     ) -> Request:
         """Make a training job of the buffers, then empty them.
@@ -173,6 +174,7 @@ class Component:
             trigger: The signal that triggered the update.
             also_novel: Samples that are novel to the partner of a synchronous pair.
             generated: Pseudo samples of the past.
+            encoder: State of the autoencoder of a synchronous pair, for its predictor.
             deployed: Converts samples to the inputs of the deployed model, if they differ.
         """
         novelty, familiarity = self._window(also_novel)
@@ -188,6 +190,7 @@ class Component:
             capacity=self.settings.novelty_capacity,
             rng=self.rng,
             generated=generated,
+            encoder=encoder,
         )
         objective = self.settings.strategy.objective(
             self._training_part(update, (novelty, familiarity), view)
@@ -239,7 +242,12 @@ class Component:
         return Assessment(request, trained, params, before, after, found, found.refusal)
 
     def decide(
-        self, found: Assessment, *, waits: bool = False, refused: str | None = None
+        self,
+        found: Assessment,
+        *,
+        waits: bool = False,
+        refused: str | None = None,
+        encoder: State | None = None,
     ) -> UpdateEvent:
         """Deploy a model unless there is a reason not to; returns the event.
 
@@ -247,11 +255,12 @@ class Component:
             found: The model and its assessment.
             waits: Whether it has to wait for approval.
             refused: A reason outside the assessment not to deploy it.
+            encoder: State of the autoencoder of a synchronous pair as the update leaves it.
         """
         reason, threshold_before = found.reason or refused, self.threshold
         self.updates += 1
         if reason is None:
-            self.candidate = candidate = self._candidate(found)
+            self.candidate = candidate = self._candidate(found, encoder)
             if waits:
                 reason = AWAITING
             else:
@@ -284,11 +293,11 @@ class Component:
             align_memory(version.state),
         )
 
-    def _candidate(self, found: Assessment) -> ModelVersion:
+    def _candidate(self, found: Assessment, encoder: State | None) -> ModelVersion:
         after, threshold = np.concatenate(found.after), self.threshold
         if len(after):
             threshold = detection.threshold(after, self.settings.alpha)
-        update, params = found.request.update, found.params
+        update, params = replace(found.request.update, encoder=encoder), found.params
         state = self.settings.strategy.consolidate(update, params)
         return replace(self.version, params=params, threshold=threshold, state=state)
 

@@ -35,6 +35,10 @@ class HistoryPast(Past):
         """A draw from the closed tasks; held-back rows are in the open one."""
         return self._view(self._history.replay(policy, budget, self._rng))
 
+    def count(self) -> int:
+        """Number of samples of the closed tasks."""
+        return self._history.boundaries[-1] - self._history.boundaries[0]
+
     def everything(self) -> Batch:
         """Every sample observed so far, the open window included."""
         if self._access is not Access.ALL:
@@ -57,6 +61,10 @@ class NoPast(Past):
             f"a strategy with access 'none' asked for a {policy!r} replay of {budget} samples; "
             "declare access = Access.RECENT or Access.ALL"
         )
+
+    def count(self) -> int:
+        """None."""
+        return 0
 
     def everything(self) -> Batch:
         """Raise a ConfigurationError."""

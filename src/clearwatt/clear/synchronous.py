@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.buffers import SampleRows
@@ -103,6 +104,7 @@ class Pair:
             trigger=trigger,
             also_novel=novel_x,
             generated=None if generated is None else self._encode(generated, encoder),
+            encoder=self.autoencoder.state,
             deployed=None if settings.gate is None else self._view(self.autoencoder.params),
         )
         (trained,) = yield (request.job,)
@@ -122,20 +124,23 @@ class Pair:
         if second.reason is None or not (first.reason or refused):
             for part in parts:  # earlier candidates belong together, too
                 part.candidate = None
-        events = (
-            self.autoencoder.decide(first, waits=waits, refused=refused),
-            self.predictor.decide(second, waits=waits),
-        )
+        event = self.autoencoder.decide(first, waits=waits, refused=refused)
+        waiting = self.autoencoder.candidate if waits else None
+        encoder = self.autoencoder.state if waiting is None else waiting.state
+        events = (event, self.predictor.decide(second, waits=waits, encoder=encoder))
         return [Deployment.after(event, part) for event, part in zip(events, parts, strict=True)]
 
     def _archive(self) -> Archive:
         """The deployed models, which are those of the last update."""
-        network, params = self._network, self.autoencoder.params
-        return Archive(
-            state=self.autoencoder.state,
-            decode=lambda z: network.decode(params, z[None])[0],
-            predict=lambda z: self.predictor.network.forward(self.predictor.params, z[None])[0],
-        )
+        network, head = self._network, self.predictor.network
+
+        def decode(latents: Tensor, params: Params | None = None) -> Tensor:
+            return network.decode(params or self.autoencoder.params, latents[None])[0]
+
+        def predict(latents: Tensor, params: Params | None = None) -> Tensor:
+            return head.forward(params or self.predictor.params, latents[None])[0]
+
+        return Archive(self.autoencoder.state, decode, predict, self.predictor.state)
 
     def _view(self, encoder: Params) -> SampleView:
         return latent_view(self._network, encoder, self.inputs)

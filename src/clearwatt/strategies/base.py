@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 import torch
@@ -17,6 +16,8 @@ from clearwatt.memory import Policy
 from clearwatt.training.fleet import Penalty
 from clearwatt.training.networks import Network, Params
 
+Weighting = Literal["equal", "count"]
+"""Weight of a replay set: that of λ_R, or λ_R times the number of samples that it stands for."""
 ComponentName = Literal["autoencoder", "predictor"]
 State = dict[str, Tensor]
 
@@ -65,6 +66,10 @@ class Past(ABC):
         """Draw a replay set by Algorithm 1, 2 or 3."""
 
     @abstractmethod
+    def count(self) -> int:
+        """Number of samples that a replay set is drawn from."""
+
+    @abstractmethod
     def everything(self) -> Batch:
         """Every sample observed so far, the open window included."""
 
@@ -86,6 +91,8 @@ class Update:
 
     ``params`` are the deployed weights, which the last update consolidated.
     ``generated`` are pseudo samples of the past, for approaches that make them.
+    ``encoder`` is the state of the autoencoder, for the predictor of a synchronous approach: as it
+    was while the objective is made, as the update leaves it when the predictor is consolidated.
     """
 
     component: ComponentName
@@ -98,6 +105,7 @@ class Update:
     capacity: int
     rng: np.random.Generator
     generated: Batch | None = None
+    encoder: State | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,17 +118,25 @@ class Objective:
     replayed: int = 0
 
 
+class LatentMap(Protocol):
+    """Maps latents (n x z) by the deployed weights of a network, or by others."""
+
+    def __call__(self, latents: Tensor, params: Params | None = None) -> Tensor:
+        """The outputs, n x o."""
+
+
 @dataclass(frozen=True, eq=False)
 class Archive:
     """The models of the last update, from which pseudo samples of the past can be generated.
 
-    ``state`` is the approach's state for the autoencoder; ``decode`` maps latents (n x z) to
-    inputs (n x d), ``predict`` to targets (n x o).
+    ``state`` is the approach's state for the autoencoder, ``predictor_state`` that for the
+    predictor; ``decode`` maps latents (n x z) to inputs (n x d), ``predict`` to targets (n x o).
     """
 
     state: State
-    decode: Callable[[Tensor], Tensor]
-    predict: Callable[[Tensor], Tensor]
+    decode: LatentMap
+    predict: LatentMap
+    predictor_state: State = field(default_factory=dict)
 
 
 class Strategy(ABC):
@@ -152,24 +168,45 @@ class Strategy(ABC):
         return None
 
 
-def replay_objective(novelty: Batch, replay: Batch, replay_weight: float) -> Objective:
-    """Equation 2, L_N + λ_R · L_R, each a mean over its own samples, as weights on one set."""
+def replay_objective(
+    novelty: Batch, replay: Batch, replay_weight: float, *, stands_for: int | None = None
+) -> Objective:
+    """Equation 2, L_N + λ_R · L_R, each a mean over its own samples, as weights on one set.
+
+    Args:
+        novelty: Samples of L_N.
+        replay: Samples of L_R.
+        replay_weight: λ_R.
+        stands_for: Number of past samples; λ_R is then their number for each novelty sample.
+    """
+    share = 1.0 if stands_for is None else stands_for / max(novelty.size, 1)
     total = novelty.size + replay.size
     parts = [
         torch.full((batch.size,), weight * total / max(batch.size, 1))
-        for batch, weight in ((novelty, 1.0), (replay, replay_weight))
+        for batch, weight in ((novelty, 1.0), (replay, replay_weight * share))
     ]
     return Objective(novelty + replay, weights=torch.cat(parts), replayed=replay.size)
 
 
-def check_replay(replay_weight: float, replay_size: int | None) -> None:
+def check_replay(
+    replay_weight: float, replay_size: int | None, weighting: Weighting = "equal"
+) -> None:
     """Refuse an invalid weight or size of a replay."""
+    check_weighting(weighting)
     require(
         0 < replay_weight <= LARGEST_WEIGHT,
         f"replay_weight is {replay_weight}; it must be above 0 and at most {LARGEST_WEIGHT:g}",
     )
     if replay_size is not None:
         require_whole(replay_size=replay_size)
+
+
+def check_weighting(weighting: Weighting) -> None:
+    """Refuse an unknown weighting."""
+    require(
+        weighting in get_args(Weighting),
+        f"weighting is {weighting!r}; choose one of {', '.join(get_args(Weighting))}",
+    )
 
 
 def require(condition: bool, message: str) -> None:

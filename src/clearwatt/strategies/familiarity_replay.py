@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 import torch
 
-from clearwatt.strategies.base import Objective, State, Strategy, Update, WarmUpResult, require
+from clearwatt.strategies.base import (
+    Objective,
+    State,
+    Strategy,
+    Update,
+    WarmUpResult,
+    Weighting,
+    check_weighting,
+    require,
+)
 from clearwatt.strategies.online_ewc import check_ewc, decay_fisher, ewc_penalty, fisher_information
 from clearwatt.training.networks import Params
 
@@ -22,14 +31,17 @@ class FamiliarityReplay(Strategy):
         ewc_weight: λ, strength of the penalty.
         gamma: γ in [0, 1], how much of the accumulated importance survives an update.
         familiar_share: size of the subset relative to the number of novelty samples.
+        weighting: "count": the subset weighs as much as all familiarity samples.
     """
 
     ewc_weight: float = 5e4
     gamma: float = 0.9
     familiar_share: float = 0.5
+    weighting: Weighting = "equal"
 
     def __post_init__(self) -> None:
         check_ewc(self.ewc_weight, self.gamma)
+        check_weighting(self.weighting)
         require(
             0 < self.familiar_share <= 1,
             f"familiar_share is {self.familiar_share}; it must lie in (0, 1]",
@@ -45,8 +57,11 @@ class FamiliarityReplay(Strategy):
         count = min(wanted, update.familiarity.size)
         chosen = update.rng.permutation(update.familiarity.size)[:count]
         familiar = update.familiarity.at(torch.from_numpy(chosen))
+        weights = torch.ones(update.novelty.size + count)
+        weights[update.novelty.size :] = update.familiarity.size / max(count, 1)
         return Objective(
             update.novelty + familiar,
+            weights=weights / weights.mean() if self.weighting == "count" else None,
             penalty=ewc_penalty(update, self.ewc_weight),
             replayed=count,
         )

@@ -12,6 +12,7 @@ from clearwatt.strategies.base import (
     Objective,
     Strategy,
     Update,
+    Weighting,
     check_replay,
     replay_objective,
 )
@@ -24,20 +25,23 @@ class RealReplay(Strategy):
     Args:
         replay_weight: λ_R, weight of the replayed samples' loss.
         replay_size: S_R; None for the novelty capacity.
+        weighting: "count": the replay set weighs λ_R times as much as all samples it is drawn from.
     """
 
     policy: ClassVar[Policy]
 
     replay_weight: float = 1.0
     replay_size: int | None = field(default=None, kw_only=True)
+    weighting: Weighting = field(default="equal", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_replay(self.replay_weight, self.replay_size)
+        check_replay(self.replay_weight, self.replay_size, self.weighting)
 
     def objective(self, update: Update) -> Objective:
         """Novelty samples and a fresh draw from the past."""
         replay = update.past.replay(self.policy, self.replay_size or update.capacity)
-        return replay_objective(update.novelty, replay, self.replay_weight)
+        stands_for = update.past.count() if self.weighting == "count" else None
+        return replay_objective(update.novelty, replay, self.replay_weight, stands_for=stands_for)
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class WindowedReplay(RealReplay):
         replay_weight: λ_R, weight of the replayed samples' loss.
         recent_updates: N_R, how many update windows are kept.
         replay_size: S_R; None for the novelty capacity.
+        weighting: See `RealReplay`.
     """
 
     access: ClassVar[Access] = Access.RECENT

@@ -6,6 +6,7 @@ from copy import deepcopy
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clearwatt.clear.component import Component, Model
 from clearwatt.clear.instance import Instance
@@ -33,7 +34,7 @@ from clearwatt.testing.scenario import (
     start,
 )
 from clearwatt.training.fleet import one_thread
-from clearwatt.training.networks import Reconstructor
+from clearwatt.training.networks import Params, Reconstructor
 
 
 class _ForbiddenPast(Past):
@@ -51,6 +52,9 @@ class _ForbiddenPast(Past):
     def replay(self, policy: Policy, budget: int) -> Batch:
         raise NotImplementedError
 
+    def count(self) -> int:
+        raise NotImplementedError
+
     def everything(self) -> Batch:
         raise NotImplementedError
 
@@ -63,6 +67,9 @@ class _RecentPast(Past):
 
     def replay(self, policy: Policy, budget: int) -> Batch:
         return self._data.at(torch.arange(min(budget, self._data.size)))
+
+    def count(self) -> int:
+        return self._data.size
 
     def everything(self) -> Batch:
         self._touched.append("everything")
@@ -195,11 +202,14 @@ def _pseudo_samples(
     rng = np.random.default_rng(0)
     known = Batch(torch.from_numpy(scenario().warm_x), None)
     state: State = strategy.initial_state(WarmUpResult("autoencoder", network, params, known, rng))
-    archive = Archive(
-        state=state,
-        decode=lambda z: network.decode(params, z[None])[0],
-        predict=lambda z: head.network.forward(head.params, z[None])[0],
-    )
+
+    def decode(latents: Tensor, params: Params | None = None) -> Tensor:
+        return network.decode(params or autoencoder.params, latents[None])[0]
+
+    def predict(latents: Tensor, params: Params | None = None) -> Tensor:
+        return head.network.forward(params or head.params, latents[None])[0]
+
+    archive = Archive(state, decode, predict)
     made = strategy.generate(archive, CAPACITY, rng)
     if made is None or component == "autoencoder":
         return None if made is None else Batch(made.inputs, None)

@@ -1,0 +1,187 @@
+"""Forgetting and fitting of the replay approaches, with archives and weights varied.
+
+    python benchmarks/replay.py                       # three simulated entities, half an hour
+    python benchmarks/replay.py --seeds 0 1 2 --json
+    python benchmarks/replay.py --data gefcom2012-wind --entities wp1 --every 1
+
+Only warm-up and updating phase are used; the test phase is never read. Every second sample of the
+quarter hours is streamed, with half of the preset's capacity, so that a run takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.forecaster import ClearForecaster
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp, WarmUpModels
+from clearwatt.data import load_dataset, simulate_grid
+from clearwatt.experiment.metrics import fitting_error, forgetting_ratio
+from clearwatt.experiment.presets import preset
+from clearwatt.experiment.protocol import PhaseSamples, divide
+from clearwatt.strategies import (
+    FamiliarityReplay,
+    GenerativeReplay,
+    RandomReplay,
+    RecentReplay,
+    Strategy,
+)
+from clearwatt.training.fleet import one_thread
+from clearwatt.training.streams import drive
+
+ENTITIES = ("pv_01", "household_block_01", "residential_01")
+SMALL = preset("small")
+VARIANTS: Mapping[str, Strategy] = {
+    "Random": RandomReplay(),
+    "Random, 4 x, weight 4": RandomReplay(4.0, replay_size=6_000),
+    "Random, 4 x, by count": RandomReplay(replay_size=6_000, weighting="count"),
+    "Random, by count": RandomReplay(weighting="count"),
+    "Recent": RecentReplay(),
+    "Recent, by count": RecentReplay(weighting="count"),
+    "Familiarity": FamiliarityReplay(),
+    "Familiarity, by count": FamiliarityReplay(weighting="count"),
+    "Generative": GenerativeReplay(),
+    "Generative, 4 x, weight 4": GenerativeReplay(4.0, replay_size=6_000),
+    "Generative, by count": GenerativeReplay(weighting="count"),
+    "Generative, all archives": GenerativeReplay(archives="all"),
+    "Generative, all, 4 x, weight 4": GenerativeReplay(4.0, replay_size=6_000, archives="all"),
+    "Generative, all, by count": GenerativeReplay(archives="all", weighting="count"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """The scores of one approach for one entity: of forecasts, and of the autoencoder (x)."""
+
+    variant: str
+    entity: str
+    seed: int
+    fitting: float
+    forgetting: float
+    fitting_x: float
+    forgetting_x: float
+    updates: int
+    kilobytes: float
+
+
+@one_thread()
+def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
+    """Stream the updating phase with every variant."""
+    dataset = load_dataset(options.data) if options.data else simulate_grid()
+    for zone in divide(dataset, None, options.entities).zones:
+        warm, new = (_thin(span, options.every) for span in (zone.warmup, zone.updating))
+        for synchronous in (False, True):
+            chosen = {
+                name: strategy
+                for name, strategy in VARIANTS.items()
+                if name in options.variants and strategy.synchronous is synchronous
+            }
+            if not chosen:
+                continue
+            encoder = SMALL.networks.representations(zone.inputs, variational=synchronous)[0]
+            networks = InstanceNetworks(encoder, SMALL.networks.predictors(encoder.latent)[0])
+            training = WarmUp(SMALL.warmup, seed=seed)
+            models = drive(training.models(networks, warm.x, warm.y))
+            for name, strategy in chosen.items():
+                settings = ClearSettings(
+                    strategy=strategy,
+                    novelty_capacity=options.capacity,
+                    alpha=1.3,
+                    update=SMALL.update,
+                    seed=seed,
+                )
+                yield from _stream(
+                    name, settings, models, training, spans=(warm, new), entities=zone.entities
+                )
+
+
+def _stream(
+    name: str,
+    settings: ClearSettings,
+    models: WarmUpModels,
+    training: WarmUp,
+    *,
+    spans: tuple[PhaseSamples, PhaseSamples],
+    entities: tuple[str, ...],
+) -> Iterator[Row]:
+    """The scores of one approach, for each entity of a zone."""
+    warm, new = spans
+    forecaster = ClearForecaster.start(
+        models, warm.x, warm.y, warm.at, settings=settings, warm_up=training, names=entities
+    )
+    instance = forecaster.instance
+    before = instance.predict(warm.x), instance.reconstruct(warm.x)
+    updates = drive(forecaster.learn(new.x, new.y, new.at))
+    final = [instance.predict(span.x) for span in spans]
+    for place, entity in enumerate(entities):
+        rebuilt = [instance.reconstruct(span.x, place) for span in spans]
+        own = [each.event for each in updates if each.event.entity in (None, entity)]
+        last = {event.component: event.step for event in own if event.accepted}
+        parts = (instance.autoencoder_of(place), instance.predictors[place])
+        yield Row(
+            name,
+            entity,
+            settings.seed,
+            fitting_error(new.y[:, place], final[1][:, place], last_update=last.get("predictor")),
+            forgetting_ratio(warm.y[:, place], final[0][:, place], before[0][:, place]),
+            fitting_error(new.x, rebuilt[1], last_update=last.get("autoencoder")),
+            forgetting_ratio(warm.x, rebuilt[0], before[1]),
+            instance.predictors[place].updates,
+            sum(part.retained_bytes for part in parts) / 1e3,
+        )
+
+
+def _thin(span: PhaseSamples, every: int) -> PhaseSamples:
+    return PhaseSamples(span.x[::every].copy(), span.y[::every].copy(), span.at[::every])
+
+
+def main() -> None:
+    options = parse_arguments()
+    rows = []
+    for seed in options.seeds:
+        for row in measure(options, seed):
+            rows.append(row)
+            if options.json:
+                print(json.dumps(asdict(row)), flush=True)
+    if options.json:
+        return
+    table = Table("approach", "FE", "FR", "FE of inputs", "FR of inputs", "updates", "kB")
+    for name in options.variants:
+        own = [row for row in rows if row.variant == name]
+        means = [
+            np.mean([getattr(row, field) for row in own])
+            for field in ("fitting", "forgetting", "fitting_x", "forgetting_x")
+        ]
+        counts = [
+            np.mean([getattr(row, field) for row in own]) for field in ("updates", "kilobytes")
+        ]
+        table.add_row(name, *(f"{value:.3f}" for value in means), *(f"{n:,.1f}" for n in counts))
+    Console(width=110).print(table)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Forgetting and fitting of replay approaches.")
+    parser.add_argument("--data", type=_data_name, help="name of the catalogue, or folder")
+    parser.add_argument("--entities", nargs="+", default=list(ENTITIES))
+    parser.add_argument("--every", type=int, default=2, help="stream each nth sample (default 2)")
+    parser.add_argument("--capacity", type=int, default=1_500, help="novel samples (default 1500)")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
+    return parser.parse_args()
+
+
+def _data_name(text: str) -> str | Path:
+    return Path(text) if Path(text).is_dir() else text
+
+
+if __name__ == "__main__":
+    main()
