@@ -74,7 +74,12 @@ class Intake:
         fits = ~self._late & ~(closed & ~self._has_reading)
         for place in np.flatnonzero(self._has_reading & closed & ~self._mended):
             self._correct(int(place))
-        rows.put(self._columns[fits], self._times[fits], self._values[fits])
+        rows.put(
+            self._columns[fits],
+            self._times[fits],
+            self._values[fits],
+            lateness=self.state.settings.lateness,
+        )
 
     def late_readings(self) -> LateReadings:
         """Readings of closed rows, which are learned separately."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from clearwatt.arrays import BoolArray, Float32Array
 from clearwatt.clock import is_overdue
+from clearwatt.service.learner.apply.watermark import find_watermark
 from clearwatt.service.times import Times
 
 
@@ -50,7 +51,14 @@ class Rows:
         found[inside] = self.reported[at[inside], columns[inside]]
         return found
 
-    def put(self, columns: npt.NDArray[np.int64], times: Times, values: Float32Array) -> None:
+    def put(
+        self,
+        columns: npt.NDArray[np.int64],
+        times: Times,
+        values: Float32Array,
+        *,
+        lateness: int,
+    ) -> None:
         """Enter readings, none before ``start``; a later reading replaces an earlier one."""
         if len(times) == 0:
             return
@@ -58,7 +66,22 @@ class Rows:
         self._grow(int(at.max()) + 1)
         self.values[at, columns] = values
         self.reported[at, columns] = True
-        self.watermark = max(int(times.max()), self.watermark or int(times.max()))
+        self._advance_watermark(int(times.max()), lateness)
+
+    def _advance_watermark(self, newest: int, lateness: int) -> None:
+        """Move the watermark to the newest reading, unless that is far ahead of all others."""
+        if self.watermark is None or newest > self.watermark + max(lateness, self.step):
+            columns = np.flatnonzero(self.reported.any(axis=0))
+            last = len(self.reported) - 1 - np.argmax(self.reported[::-1, columns], axis=0)
+
+            def count(column: int, after: int, until: int) -> int:
+                first, end = self.index(np.array([after, until])) + 1
+                return int(self.reported[max(first, 0) : end, columns[column]].sum())
+
+            newest = find_watermark(
+                self.start + self.step * last, count, step=self.step, lateness=lateness
+            )
+        self.watermark = newest if self.watermark is None else max(newest, self.watermark)
 
     def add_column(self) -> None:
         """Add a column for another entity, without readings."""

@@ -20,11 +20,15 @@ from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.rows import Rows
 from clearwatt.service.learner.apply.warm_up_data import (
     FEWEST_SAMPLES,
+    NAMED,
     EntityReadings,
+    UnfitHistoryError,
     WarmUpData,
     arrange_history,
+    name_reasons,
     sort_readings,
 )
+from clearwatt.service.learner.apply.watermark import find_series_watermark
 from clearwatt.service.learner.apply.weather import LatestWeather
 from clearwatt.service.learner.apply.zone_models import ValidationErrors, WarmUpSamples
 from clearwatt.service.learner.apply.zone_state import ZoneState
@@ -32,9 +36,6 @@ from clearwatt.service.records import READING, Flag, Readings
 from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
-
-NAMED = 5
-"""Maximum number of entities that a message names."""
 
 
 def warm_up(
@@ -58,7 +59,16 @@ def warm_up(
     names = _entities_to_start(state, entity)
     folder = arguments.get("folder")
     imported = None if folder is None else ImportedModels(builder.files.root / str(folder))
-    data = _warm_up_data(state, store, names, arguments, imported)
+    unfit: dict[str, str] = {}
+    while True:
+        try:
+            data = _warm_up_data(state, store, names, arguments, imported)
+            break
+        except UnfitHistoryError as error:
+            unfit |= error.reasons
+            names = [name for name in names if name not in unfit]
+            if entity is not None or not names:
+                raise
     trained = None if imported is None else imported.models(names)
     validation = yield from _begin(state, names, data, trained)
     late = _enter(state, names, data)
@@ -70,7 +80,11 @@ def warm_up(
         f"{written(int(data.times[0]))} to {written(int(data.times[-1]))}, and forecast "
         "from now on"
     )
-    return message, {"entities": names, "rows": len(data.times), "validation": validation}
+    details = {"entities": names, "rows": len(data.times), "validation": validation}
+    if unfit:
+        message += f"; left out, and waiting for a warm-up of their own: {name_reasons(unfit)}"
+        details["left_out"] = unfit
+    return message, details
 
 
 def _entities_to_start(state: ZoneState, entity: str | None) -> list[str]:
@@ -109,6 +123,10 @@ def _warm_up_data(
     ):  # readings before the zone's clock are history; the others are learned as rows
         latest = state.rows.next - state.rows.step
         end = latest if end is None else min(int(end), latest)
+    if end is None:
+        received = [np.sort(_waiting_readings(state, name)["time"]) for name in names]
+        lateness = state.settings.lateness
+        end = find_series_watermark(received, step=state.zone.step, lateness=lateness)
     series = [
         sort_readings(_waiting_readings(state, name), step=state.zone.step, start=start, end=end)
         for name in names
@@ -197,20 +215,16 @@ def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateRead
     for _ in names:
         state.rows.add_column()
     state.live.add_columns(len(names))
-    late = [LateReadings(*_empty())]
-    for column, (times, values) in enumerate(readings, start=known):
-        columns = np.full(len(times), column, np.int64)
-        held = times >= state.rows.start
-        state.rows.put(columns[held], times[held], values[held])
-        passed = (times > end) & (times < state.rows.next) & np.isfinite(values)
-        late.append(LateReadings(columns[passed], times[passed], values[passed]))
+    lengths = [len(times) for times, _ in readings]
+    columns = np.repeat(np.arange(known, len(state.columns), dtype=np.int64), lengths)
+    times, values = (np.concatenate(parts) for parts in zip(*readings, strict=True))
+    held = times >= state.rows.start
+    lateness = state.settings.lateness
+    state.rows.put(columns[held], times[held], values[held], lateness=lateness)
     for name in names:
         state.waiting.pop(state.entities[name].number, None)
-    return LateReadings(*(np.concatenate(parts) for parts in zip(*late, strict=True)))
-
-
-def _empty() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+    passed = (times > end) & (times < state.rows.next) & np.isfinite(values)
+    return LateReadings(columns[passed], times[passed], values[passed])
 
 
 def _record_start(

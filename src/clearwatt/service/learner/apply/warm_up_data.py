@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,25 @@ FEWEST_SAMPLES = 100
 
 LONGEST_HISTORY = 400_000
 """Maximum span of a warm-up in steps (eleven years of quarter hours)."""
+
+
+NAMED = 5
+"""Maximum number of entities that a message names."""
+
+
+class UnfitHistoryError(DataError):
+    """Entities whose history cannot be learned from, with the reason for each."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__(name_reasons(reasons))
+        self.reasons = dict(reasons)
+
+
+def name_reasons(reasons: Mapping[str, str]) -> str:
+    """The first entities with their reasons, in words."""
+    named = [f"{name} {reason}" for name, reason in list(reasons.items())[:NAMED]]
+    others = f"; and {len(reasons) - NAMED} more" if len(reasons) > NAMED else ""
+    return "; ".join(named) + others
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +106,7 @@ def arrange_history(
     frame = pd.DataFrame(power, index=instants(clock), columns=[e.id for e in entities])
     report = assess_readings(frame, described, RULES)
     frame = frame.where(report.ok)
+    _check_samples(entities, frame.to_numpy())
     if scaling is None or extend:
         dataset = Dataset("warm-up", frame, {zone.id: weather}, described)
         fitted = fit_scaling(dataset, timezone=zone.timezone)
@@ -110,10 +130,15 @@ def _align_entities(
         )
     first = min(int(times[0]) for times in filled)
     last = max(int(times[-1]) for times in filled)
-    if (last - first) // step > LONGEST_HISTORY:
-        raise DataError(
-            f"the history of {', '.join(e.id for e in entities[:5])} begins at {written(first)}, "
-            f"more than {LONGEST_HISTORY} steps before it ends; give a later start"
+    earliest = last - LONGEST_HISTORY * step
+    if first < earliest:
+        raise UnfitHistoryError(
+            {
+                entity.id: f"has a history that begins at {written(int(times[0]))}, more than "
+                f"{LONGEST_HISTORY} steps before it ends; give a later start"
+                for entity, (times, _) in zip(entities, series, strict=True)
+                if len(times) and times[0] < earliest
+            }
         )
     clock = np.arange(first, last + 1, step, dtype=np.int64)
     power = np.full((len(clock), len(entities)), np.nan, np.float32)
@@ -133,13 +158,11 @@ def _check_lengths(clock: npt.NDArray[np.int64], weather: pd.DataFrame) -> None:
 
 def _check_samples(entities: Sequence[RegisteredEntity], y: npt.NDArray[np.float32]) -> None:
     counts = np.isfinite(y).sum(axis=0)
-    few = [
-        f"{entity.id} has {count}"
+    few = {
+        entity.id: f"has {count} readings that can be learned from (measured, plausible, with "
+        f"weather); a warm-up needs {FEWEST_SAMPLES}"
         for entity, count in zip(entities, counts, strict=True)
         if count < FEWEST_SAMPLES
-    ]
+    }
     if few:
-        raise DataError(
-            f"{', '.join(few[:5])} readings that can be learned from (measured, plausible, with "
-            f"weather); a warm-up needs {FEWEST_SAMPLES}"
-        )
+        raise UnfitHistoryError(few)
