@@ -177,6 +177,15 @@ def test_bad_input_is_told_in_one_sentence_and_left_alone(bad, csv_folder, capsy
             ),
             r"drift\.csv, column 'strength', row 1 \(outage\).*'big'.*number",
         ),
+        (
+            lambda f: (f / "dataset.json").write_text('{"timezone": "Mars/Olympus"}'),
+            r"dataset\.json: unknown time zone 'Mars/Olympus'",
+        ),
+        (
+            lambda f: (f / "dataset.json").write_text('{"colour": "red"}'),
+            r"dataset\.json: its keys are not timezone and unit; write",
+        ),
+        (lambda f: (f / "dataset.json").write_text("[]"), r"dataset\.json: its keys are not"),
     ],
     ids=[
         "no power",
@@ -189,6 +198,9 @@ def test_bad_input_is_told_in_one_sentence_and_left_alone(bad, csv_folder, capsy
         "drift time",
         "drift not finite",
         "drift not a number",
+        "unknown zone of time",
+        "unknown convention",
+        "no conventions",
     ],
 )
 def test_damaged_folders_are_told_in_one_sentence(spoil, says, csv_folder, capsys):

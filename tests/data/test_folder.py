@@ -53,6 +53,16 @@ def test_same_data_gives_the_same_bytes(dataset, tmp_path):
     }
 
 
+def test_time_zone_and_unit_are_part_of_a_data_set(dataset, tmp_path):
+    local = replace(dataset, timezone="Europe/Warsaw", unit="kW")
+    again = load_dataset(local.save(tmp_path / "local"))
+    assert (again.timezone, again.unit) == ("Europe/Warsaw", "kW")
+    assert again.equals(local)
+    assert not again.equals(dataset)
+    part = again.slice(again.times[2]).select(["park"])
+    assert (part.timezone, part.unit) == ("Europe/Warsaw", "kW")
+
+
 def test_creates_folders_on_the_way_and_leaves_nothing_else(dataset, tmp_path):
     dataset.save(tmp_path / "new" / "er" / "grid")
     assert [item.name for item in (tmp_path / "new" / "er").iterdir()] == ["grid"]

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,13 @@ def test_warm_up_weather_spans_zero_to_one_and_later_values_go_beyond():
     wind = scaling.inputs("here", dataset.weather["here"], dataset.power.index)[:, 0]
     assert (wind[:49].min(), wind[:49].max()) == (0, 1)
     assert wind[49:].min() > 1
+
+
+def test_the_calendar_is_that_of_the_data_set_unless_told():
+    local = replace(grid(), timezone="Europe/Warsaw")
+    assert fit_scaling(grid()).timezone == "UTC"
+    assert fit_scaling(local).timezone == "Europe/Warsaw"
+    assert fit_scaling(local, timezone="Asia/Tokyo").timezone == "Asia/Tokyo"
 
 
 @pytest.mark.parametrize("warmup", [48, 49, 50, 51])

@@ -132,6 +132,8 @@ def dataset_summary(dataset: Dataset) -> dict[str, object]:
         "weather_columns": sum(len(frame.columns) for frame in dataset.weather.values()),
         "missing_share": round(float(dataset.power.isna().to_numpy().mean()), 6),
         "drifts": len(dataset.drifts),
+        "timezone": dataset.timezone,
+        "unit": dataset.unit or "unknown",
     }
 
 
