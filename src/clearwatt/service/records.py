@@ -115,11 +115,15 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a zone's journal; ``content`` is its readings, its weather or its command."""
+    """One entry of a zone's journal; ``content`` is its readings, its weather or its command.
+
+    ``at`` is when it was accepted, by the wall clock.
+    """
 
     seq: int
     zone: str
     content: Readings | WeatherIssue | Command
+    at: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from clearwatt.arrays import Int64Array
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 
 Times = Int64Array
@@ -18,6 +19,8 @@ Times = Int64Array
 EARLIEST = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
 """Earliest time that the service accepts."""
 LATEST = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp())
+FUTURE = SECONDS_PER_DAY
+"""Maximum seconds from now of a reading's time; clocks of meters are off, but not by days."""
 
 _RFC_3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII

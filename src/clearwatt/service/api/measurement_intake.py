@@ -10,16 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.service.api.problems import MOST_DETAILS, RefusedItemsError, reason
 from clearwatt.service.api.schemas.base import Amount
 from clearwatt.service.api.schemas.measurements import MOST_READINGS, ReadingBatch
 from clearwatt.service.records import READING, Readings
 from clearwatt.service.registry import RegistrySnapshot
-from clearwatt.service.times import EARLIEST, exact_seconds, text
-
-FUTURE = SECONDS_PER_DAY
-"""Maximum seconds from now of a reading's time; clocks of meters are off, but not by days."""
+from clearwatt.service.times import EARLIEST, FUTURE, exact_seconds, text
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _TIMES = TypeAdapter(list[Annotated[int, BeforeValidator(exact_seconds)]])

@@ -122,7 +122,7 @@ def entries(session: Session, zone: str, *, after: int, limit: int) -> list[Entr
     """Entries after a number, in order."""
     rows = session.rows(
         "SELECT journal.seq, journal.kind, journal.content, weather.issued_at, weather.steps, "
-        "weather.content FROM journal LEFT JOIN weather "
+        "weather.content, journal.at FROM journal LEFT JOIN weather "
         "ON weather.zone = journal.zone AND weather.seq = journal.seq "
         "WHERE journal.zone = ? AND journal.seq > ? ORDER BY journal.seq LIMIT ?",
         zone,
@@ -161,13 +161,13 @@ def weather(
 
 
 def _entry(zone: str, row: Row) -> Entry:
-    seq, kind, content, issued_at, steps, weather_content = row
+    seq, kind, content, issued_at, steps, weather_content, at = row
     if kind == "readings":
-        return Entry(seq, zone, load_readings(content))
+        return Entry(seq, zone, load_readings(content), at)
     if kind == "command":
-        return Entry(seq, zone, load_command(zone, content))
+        return Entry(seq, zone, load_command(zone, content), at)
     issue = load_weather(zone, seq=seq, issued_at=issued_at, steps=steps, content=weather_content)
-    return Entry(seq, zone, issue)
+    return Entry(seq, zone, issue, at)
 
 
 def _check_weather(session: Session, issue: WeatherIssue) -> WeatherIssue:

@@ -81,3 +81,18 @@ def test_one_reading_that_is_dated_ahead_makes_no_other_late(tmp_path, before_wa
         service.numbers[0], start=int(world.times[300]), end=int(world.times[340])
     )
     assert set(series.flags) == {0}
+
+
+def test_a_meter_whose_clock_is_a_day_ahead_makes_no_other_late(tmp_path):
+    world = World.of(400, entities=3, lateness=2 * STEP)
+    service = Service(tmp_path, world)
+    service.store.add_weather(world.issue(0, 400), at=0.0)
+    service.send(0, 300)
+    service.command("warmup")
+    for hour in range(300, 340):
+        readings = world.readings(hour, hour + 1, service.numbers)
+        readings["time"][1] += 24 * STEP
+        service.store.add_readings(readings, at=float(world.times[hour] + 60))
+    service.catch_up()
+    assert "late" not in service.kinds()
+    assert world.times[339] <= service.status.watermark <= world.times[340]

@@ -26,10 +26,15 @@ class Intake:
 
     The newest reading before this entry decides whether a reading is late. The progress of learning
     does not, so that the result is independent of how entries are grouped.
+
+    Args:
+        state: The zone.
+        readings: Of the entry.
+        received: When they were accepted, by the wall clock.
     """
 
-    def __init__(self, state: ZoneState, readings: Readings) -> None:
-        self.state = state
+    def __init__(self, state: ZoneState, readings: Readings, *, received: float) -> None:
+        self.state, self._received = state, received
         column_of = {int(number): column for column, number in enumerate(state.numbers)}
         numbers = readings["entity"]
         columns = np.array([column_of.get(int(number), -1) for number in numbers], np.int64)
@@ -79,6 +84,7 @@ class Intake:
             self._times[fits],
             self._values[fits],
             lateness=self.state.settings.lateness,
+            received=self._received,
         )
 
     def late_readings(self) -> LateReadings:

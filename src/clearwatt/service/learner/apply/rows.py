@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clearwatt.arrays import BoolArray, Float32Array
 from clearwatt.clock import is_overdue
-from clearwatt.service.learner.apply.watermark import find_watermark
+from clearwatt.service.learner.apply.watermark import find_watermark, limit_to_arrival
 from clearwatt.service.times import Times
 
 
@@ -58,17 +58,26 @@ class Rows:
         values: Float32Array,
         *,
         lateness: int,
+        received: float | None = None,
     ) -> None:
-        """Enter readings, none before ``start``; a later reading replaces an earlier one."""
+        """Enter readings, none before ``start``; a later reading replaces an earlier one.
+
+        Args:
+            columns: Entity of each reading (n).
+            times: Their times (n).
+            values: Their values (n).
+            lateness: Seconds that readings may be late.
+            received: When they arrived, by the wall clock; None: unknown.
+        """
         if len(times) == 0:
             return
         at = self.index(times)
         self._grow(int(at.max()) + 1)
         self.values[at, columns] = values
         self.reported[at, columns] = True
-        self._advance_watermark(int(times.max()), lateness)
+        self._advance_watermark(int(times.max()), lateness, received)
 
-    def _advance_watermark(self, newest: int, lateness: int) -> None:
+    def _advance_watermark(self, newest: int, lateness: int, received: float | None) -> None:
         """Move the watermark to the newest reading, unless that is far ahead of all others."""
         if self.watermark is None or newest > self.watermark + max(lateness, self.step):
             columns = np.flatnonzero(self.reported.any(axis=0))
@@ -81,6 +90,8 @@ class Rows:
             newest = find_watermark(
                 self.start + self.step * last, count, step=self.step, lateness=lateness
             )
+        if received is not None:
+            newest = limit_to_arrival(newest, received, step=self.step)
         self.watermark = newest if self.watermark is None else max(newest, self.watermark)
 
     def add_column(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.clock import SECONDS_PER_DAY
+from clearwatt.service.times import FUTURE
 
 WRONG_SHARE = 10
 """One meter in this many may be ahead, and at least one."""
@@ -50,6 +51,15 @@ def find_watermark(
         if 2 * count(int(column), time - rows * step, time) > rows:
             return time
     return reference
+
+
+def limit_to_arrival(time: int, received: float, *, step: int) -> int:
+    """A time of a reading, at most one step after it arrived: nothing is measured in advance.
+
+    So a meter whose clock is ahead does no harm. A time that is further ahead than the service
+    accepts means that the arrival is unknown.
+    """
+    return time if time > received + FUTURE else min(time, (int(received) // step + 1) * step)
 
 
 def find_series_watermark(

@@ -85,7 +85,7 @@ class ZoneLearning:
 
     def _take(self, entry: Entry) -> Stream[None]:
         if isinstance(entry.content, np.ndarray):
-            intake = Intake(self.state, entry.content)
+            intake = Intake(self.state, entry.content, received=entry.at)
             if intake.reorders:
                 yield from advance(self.state, self.builder)
             for name, time in intake.corrections:  # the flag applied to the old value
