@@ -110,8 +110,9 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
                 predictors=list(warm.predictors.values()),
             ).predict(x)
             np.testing.assert_allclose(learning.state.models.instance.predict(x), expected)
-            assert learning.state.rows.next == learning.state.models.row_times[-1] + zone.step
-            assert len(learning.state.models.row_times) == 300
+            learned = learning.state.models.forecaster.book
+            assert learning.state.rows.next == (learned.known + 1) * zone.step
+            assert len(learned.steps) == 300
     finally:
         store.close()
 

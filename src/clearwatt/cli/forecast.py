@@ -13,7 +13,7 @@ from clearwatt.cli.printing import (
     print_tables,
     rows_table,
 )
-from clearwatt.cli.service import ADDRESS, add_token_option, require_service, token_of
+from clearwatt.cli.service import add_address_options, open_client
 
 if TYPE_CHECKING:
     from clearwatt.service.api.schemas.forecasts import ForecastAnswer
@@ -24,10 +24,7 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "forecast", help="print forecasts of a running service", allow_abbrev=False
     )
-    parser.add_argument(
-        "--url", default=ADDRESS, metavar="URL", help=f"address of the service (default {ADDRESS})"
-    )
-    add_token_option(parser)
+    add_address_options(parser)
     parser.add_argument(
         "--entity",
         nargs="+",
@@ -52,10 +49,7 @@ def register(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a table per entity with values, quantiles and sources."""
-    require_service()
-    from clearwatt.service.client import Client
-
-    with Client(options.url, token_of(options)) as client:
+    with open_client(options) as client:
         answer = client.forecasts(
             options.entity, start=options.start, end=options.end, levels=options.levels
         )

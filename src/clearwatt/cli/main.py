@@ -18,9 +18,12 @@ from clearwatt.cli import (
     benchmark,
     data,
     doctor,
+    events,
     experiment,
     forecast,
+    models,
     replay,
+    rollback,
     serve,
     simulate,
     token,
@@ -29,7 +32,7 @@ from clearwatt.errors import ClearwattError
 
 COMMANDS = (
     *(simulate, data, experiment, benchmark),
-    *(serve, token, replay, forecast, backup, doctor),
+    *(serve, token, replay, forecast, events, models, rollback, backup, doctor),
 )
 """Modules of the commands, in the order of the help."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from clearwatt.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
+    from clearwatt.service.client import Client
     from clearwatt.service.store import Store
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -26,6 +27,22 @@ def require_service() -> None:
     for package in _PACKAGES:
         if find_spec(package) is None:
             raise MissingExtraError(package, "service")
+
+
+def add_address_options(parser: argparse.ArgumentParser) -> None:
+    """Add --url and --token."""
+    parser.add_argument(
+        "--url", default=ADDRESS, metavar="URL", help=f"address of the service (default {ADDRESS})"
+    )
+    add_token_option(parser)
+
+
+def open_client(options: argparse.Namespace) -> Client:
+    """A client of the service at the address of the options."""
+    require_service()
+    from clearwatt.service.client import Client
+
+    return Client(options.url, token_of(options))
 
 
 def add_token_option(parser: argparse.ArgumentParser) -> None:

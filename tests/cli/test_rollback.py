@@ -1,0 +1,72 @@
+"""``clearwatt events``, ``models`` and ``rollback`` against a real service."""
+
+import json
+
+import pytest
+from tests.service.running import SETTINGS, running, small_grid
+
+from clearwatt.cli import main
+from clearwatt.service.client import Client
+
+LIVELY = {**SETTINGS, "novelty_capacity": 10, "alpha": 0.5}
+"""Almost every sample is novel, so that there are updates."""
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """A service whose entities have had updates."""
+    folder = tmp_path_factory.mktemp("rollback")
+    small_grid(200).save(folder / "small")
+    with running(folder / "data") as service:
+        settings = [f"{name}={json.dumps(value)}" for name, value in LIVELY.items()]
+        options = ["--to", service.url, "--warmup", "150", "--set", *settings]
+        assert main(["replay", str(folder / "small"), *options, "--report"]) == 0
+        yield service.url
+
+
+def deployed(url: str, entity: str = "park") -> str:
+    with Client(url) as client:
+        found = client.entity(entity).predictor
+    assert found is not None
+    return found
+
+
+def test_events_are_listed_newest_last_and_by_kind(url, capsys):
+    assert main(["events", "--url", url, "--kind", "update", "--entity", "park", "--json"]) == 0
+    events = json.loads(capsys.readouterr().out)["events"]
+    assert events and {event["kind"] for event in events} == {"update"}
+    assert main(["events", "--url", url, "--kind", "update", "--entity", "park"]) == 0
+    table = capsys.readouterr().out
+    assert table.index(events[-1]["at"]) < table.index(events[0]["at"])
+
+
+def test_a_rollback_puts_the_version_before_into_service_and_can_be_undone(url, capsys):
+    before = deployed(url)
+    name, _, number = before.rpartition(":")
+    assert int(number) > 0
+    assert main(["rollback", "park", "--url", url]) == 0
+    after = f"{name}:{int(number) - 1}"
+    assert f"{after} is in service instead of {before}" in capsys.readouterr().out
+    assert deployed(url) == after
+    assert main(["models", "--url", url, "--entity", "park", "--json"]) == 0
+    status = {each["id"]: each["status"] for each in json.loads(capsys.readouterr().out)["models"]}
+    assert (status[after], status[before]) == ("deployed", "superseded")
+    assert main(["rollback", "park", "--to", before, "--url", url, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["event"]["kind"] == "activate"
+    assert deployed(url) == before
+    assert main(["models", "--url", url, "--entity", "park"]) == 0
+    assert after in capsys.readouterr().out
+
+
+def test_without_an_earlier_version_it_says_what_to_do(url, capsys):
+    assert main(["rollback", "park", "--to", "predictor:park:0", "--url", url]) == 0
+    capsys.readouterr()
+    assert main(["rollback", "park", "--url", url]) == 2
+    assert "no model before predictor:park:0" in capsys.readouterr().err
+
+
+def test_unknown_names_are_refused(url, capsys):
+    assert main(["rollback", "nobody", "--url", url]) != 0
+    assert "nobody" in capsys.readouterr().err
+    assert main(["rollback", "park", "--to", "predictor:park:999", "--url", url]) != 0
+    assert "predictor:park:999" in capsys.readouterr().err
