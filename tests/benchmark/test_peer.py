@@ -25,7 +25,7 @@ SMALL = Experiment(
 )
 
 OURS = [peer for peer in PEERS if peer.key.startswith("clear")]
-LEARNERS = [peer for peer in PEERS if not peer.key.startswith("persistence")]
+LEARNERS = [peer for peer in PEERS if not peer.key.startswith(("persistence", "last-value"))]
 
 
 def quick(peer):

@@ -85,3 +85,22 @@ def test_mistakes_are_told_in_one_sentence(folder, tmp_path, capsys, options, sa
 def test_the_live_protocol_needs_a_folder(folder, capsys):
     assert main(["benchmark", "--data", str(folder), "--peers", "persistence"]) == 2
     assert "--out is missing" in capsys.readouterr().err
+
+
+def test_errors_by_lead_are_printed_and_written(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    options = ("--peers", "last-value", "climatology", "--leads", "24", "1", "--json")
+    assert command(folder, out, *options) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads((out / "leads.json").read_text())
+    assert printed["leads"] == ["1h", "24h"]
+    assert {row["peer"] for row in printed["rows"]} == {"last-value", "climatology"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [(["--leads", "0"], "--leads has 0.0"), (["--leads", "3", "--delay", "5"], "exclude")],
+)
+def test_mistakes_in_leads_are_told(folder, tmp_path, capsys, options, says):
+    assert command(folder, tmp_path / "out", *options) == 2
+    assert says in capsys.readouterr().err

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearwatt.cli.benchmark_leads import run_benchmark_by_lead
+from clearwatt.cli.benchmark_options import benchmark_from, require_out
 from clearwatt.cli.competition import run_competition
 from clearwatt.cli.options import (
     DELAY,
@@ -14,8 +16,6 @@ from clearwatt.cli.options import (
     add_executor_options,
     add_json_option,
     add_without_option,
-    delay_option,
-    entity_choice,
 )
 from clearwatt.cli.printing import (
     print_json,
@@ -24,11 +24,9 @@ from clearwatt.cli.printing import (
     progress,
 )
 from clearwatt.cli.progress import show_progress
-from clearwatt.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from clearwatt.benchmark.leaderboard import Leaderboard
-    from clearwatt.benchmark.run import Benchmark
 
 
 def register(commands: Commands) -> None:
@@ -62,6 +60,13 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--delay", type=float, default=DELAY, metavar="H", help="hours until a measurement is known"
     )
+    parser.add_argument(
+        "--leads",
+        nargs="+",
+        type=float,
+        metavar="H",
+        help="compare by lead: hours ahead, with measurements known at once",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of everything random")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of tables")
     add_executor_options(parser)
@@ -73,6 +78,8 @@ def run_benchmark(options: argparse.Namespace) -> None:
     """Run a benchmark, and print the leaderboard."""
     if options.protocol == "competition":
         run_competition(options)
+    elif options.leads:
+        run_benchmark_by_lead(options)
     else:
         _run_live(options)
 
@@ -84,8 +91,7 @@ def _run_live(options: argparse.Namespace) -> None:
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
 
-    if options.out is None:
-        raise ConfigurationError("--out is missing; give a folder for the results")
+    require_out(options)
     benchmark = benchmark_from(options)
     with progress(f"loading {options.data}"):
         dataset = load_dataset(options.data)
@@ -96,21 +102,6 @@ def _run_live(options: argparse.Namespace) -> None:
     board = Leaderboard.read(options.out)
     write_leaderboard_page(board, options.out / PAGE)
     _print(board, options)
-
-
-def benchmark_from(options: argparse.Namespace) -> Benchmark:
-    """The benchmark that the options describe."""
-    from clearwatt.benchmark.peers import choose_peers
-    from clearwatt.benchmark.run import Benchmark
-
-    entities = entity_choice(options.entities)
-    return Benchmark(
-        peers=choose_peers(options.peers),
-        entities="all" if entities is None else entities,
-        without=tuple(options.without or ()),
-        delay=delay_option(options),
-        seed=options.seed,
-    )
 
 
 def _print(board: Leaderboard, options: argparse.Namespace) -> None:

@@ -57,6 +57,7 @@ def _refuse_for_competition(options: argparse.Namespace, name: str) -> None:
         "--entities": options.entities is not None,
         "--without": options.without is not None,
         "--delay": options.delay != DELAY,
+        "--leads": options.leads is not None,
     }
     given = [option for option, chosen in fixed.items() if chosen]
     if given:

@@ -11,16 +11,17 @@ from clearwatt.benchmark.peers.climatology import Climatology
 from clearwatt.benchmark.peers.lightgbm import LightGBM
 from clearwatt.benchmark.peers.lightgbm_quantiles import LightGBMQuantiles
 from clearwatt.benchmark.peers.network import PlainNetwork
-from clearwatt.benchmark.peers.persistence import Persistence
+from clearwatt.benchmark.peers.persistence import LastValue, Persistence
 from clearwatt.benchmark.peers.river import River
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.grid import INSTANCES
 
-__all__ = ["PEERS", "QUICK", "choose_peers"]
+__all__ = ["LEAD_PEERS", "PEERS", "QUICK", "choose_peers"]
 
 PEERS: tuple[Peer, ...] = (
     Persistence(days=1),
     Persistence(days=7),
+    LastValue(),
     Climatology(),
     LightGBM("frozen"),
     LightGBM("everything"),
@@ -28,6 +29,7 @@ PEERS: tuple[Peer, ...] = (
     LightGBM("everything", lags=True),
     LightGBM("window", lags=True),
     LightGBM("everything", lags=True, neighbours=True),
+    LightGBM("everything", lags=True, last=True),
     LightGBMQuantiles(),
     PlainNetwork("frozen"),
     PlainNetwork("fine-tuned"),
@@ -51,6 +53,9 @@ QUICK = (
     "clear-adaptive",
 )
 """Peers that take less than a minute per entity."""
+
+LEAD_PEERS = ("last-value", "climatology", "lightgbm-lags-last", "clear-adaptive")
+"""Peers that are compared by lead, unless others are chosen."""
 
 
 def choose_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:

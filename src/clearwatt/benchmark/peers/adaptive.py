@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+
 from clearwatt.adaptive import AdaptiveSettings
-from clearwatt.benchmark.history import ZoneHistory
+from clearwatt.adaptive.lead_corrections import LeadCorrections
+from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
+from clearwatt.clock import Clock, Steps
 from clearwatt.experiment.adaptive_stream import clock_steps, estimate_seconds, run_adaptive
 from clearwatt.intervals import LEVELS
 
@@ -39,27 +43,57 @@ class Adaptive(Peer):
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Warm up on the samples known at the first forecast, then stream all later ones.
 
-        It forecasts while it learns, so both are counted.
+        It forecasts while it learns, so both are counted. Measurements that are known within a
+        day correct the day-ahead forecast.
         """
         meter = CostMeter(history)
+        at = clock_steps(history.times, history.day)
+        clock = base_clock(history)
         with meter.measure_learning():
             run = run_adaptive(
                 history.wide,
                 history.measured,
-                clock_steps(history.times, history.day),
+                at,
                 first=history.first,
-                clock=history.clock,
+                clock=clock,
                 settings=self.settings,
                 names=history.entities,
                 columns=history.columns,
                 seed=history.seed,
             )
-            quantiles = calibrate(history, levels=self.levels, fitted=run.fitted, live=run.live)
+            power = run.live
+            if clock.delay > history.delay:
+                power = correct_live(history, run.live, at[-len(run.live) :])
+            known = history.clock.count_known(at, int(at[history.first]))
+            whole = np.concatenate([run.fitted, power])
+            quantiles = calibrate(
+                history, levels=self.levels, fitted=whole[:known], live=whole[known:]
+            )
         for column in range(len(history.entities)):
             meter.trainings[column] = 1 + int(run.forecaster.trainings[column])
             meter.count_bytes(column, run.bytes_per_entity + quantiles.state_bytes)
-        return Forecasts(run.live[-history.steps :], meter.costs, quantiles.by_level)
+        return Forecasts(power[-history.steps :], meter.costs, quantiles.by_level)
 
     def seconds(self, history: ZoneHistory) -> float:
         """Proportional to the number of weeks."""
         return estimate_seconds(history.steps, len(history.entities), day=history.day)
+
+
+def base_clock(history: ZoneHistory) -> Clock:
+    """The clock of the forecasts to be corrected: a day ahead, if the warm-up is long enough."""
+    clock = Clock(history.day, max(history.day, history.delay))
+    known = clock.count_known(history.at, int(history.at[history.first]))
+    return clock if known else history.clock
+
+
+def correct_live(history: ZoneHistory, live: Power, at: Steps) -> Power:
+    """Day-ahead forecasts of the last rows, corrected with what is known after the delay."""
+    known = history.known_samples().y.astype(np.float64)
+    deviation = np.nanstd(known, axis=0)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    measured = history.measured[-len(live) :].astype(np.float64)
+    power = LeadCorrections(history.clock, scale).correct(live, measured, at)
+    if not history.limits:
+        return power
+    low, high = np.transpose(history.limits)
+    return np.asarray(np.clip(power, low, high), np.float64)

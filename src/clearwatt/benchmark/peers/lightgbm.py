@@ -15,6 +15,7 @@ import pandas as pd
 from clearwatt.arrays import Float32Array
 from clearwatt.benchmark.history import ForecastRound, Power, ZoneHistory
 from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
+from clearwatt.benchmark.peers.persistence import last_known_power
 from clearwatt.data.features import CALENDAR_COLUMNS
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class LightGBM(Peer):
             the last samples.
         lags: whether the inputs include lagged power and weather means (`lagged_inputs`).
         neighbours: whether the inputs include the weather of neighbouring zones.
+        last: whether the inputs include the last known measurement.
         days: days between two trainings.
         window: samples of the window.
     """
@@ -47,6 +49,7 @@ class LightGBM(Peer):
     past: TrainingPast = "everything"
     lags: bool = False
     neighbours: bool = False
+    last: bool = False
     days: int = WEEK
     window: int = 3_000
     package: ClassVar[str | None] = "lightgbm"
@@ -58,13 +61,15 @@ class LightGBM(Peer):
             names = {"everything": "lags", "window": "lags-window", "frozen": "lags-frozen"}
         else:
             names = {"everything": "weekly", "window": "window", "frozen": "frozen"}
-        return f"lightgbm-{names[self.past]}{'-neighbours' if self.neighbours else ''}"
+        more = "-neighbours" if self.neighbours else ""
+        return f"lightgbm-{names[self.past]}{more}{'-last' if self.last else ''}"
 
     @property
     def label(self) -> str:
         """Its name in tables."""
         name = "LightGBM with lagged power" if self.lags else "LightGBM"
         name += ", neighbours' weather" if self.neighbours else ""
+        name += ", last value" if self.last else ""
         if self.past == "frozen":
             return f"{name}, frozen after the warm-up"
         data = "everything" if self.past == "everything" else f"last {self.window:,} samples"
@@ -101,7 +106,10 @@ class LightGBM(Peer):
 
     def _inputs(self, history: ZoneHistory, column: int) -> Float32Array:
         x = lagged_inputs(history, column) if self.lags else history.x
-        return np.concatenate([x, history.neighbours], axis=1) if self.neighbours else x
+        parts = [x, *([history.neighbours] if self.neighbours else [])]
+        if self.last:
+            parts.append(last_known_power(history)[:, [column]].astype(np.float32))
+        return np.concatenate(parts, axis=1) if len(parts) > 1 else x
 
     def _interval(self, history: ZoneHistory) -> int:
         """Clock steps between two trainings."""
