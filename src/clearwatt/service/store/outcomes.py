@@ -29,11 +29,15 @@ PUT_VERSION = upsert("versions", "id")
 VERSIONS = f"SELECT {', '.join(PUT_VERSION.columns)} FROM versions"
 
 
-def commit(session: Session, outcome: Outcome) -> None:
-    """Record an outcome; all of it becomes visible with the commit."""
+def dump_status(status: ZoneStatus) -> str:
+    """A status as JSON; that of a large zone takes milliseconds."""
+    return dump_json(status.to_json())
+
+
+def commit(session: Session, outcome: Outcome, *, content: str) -> None:
+    """Record an outcome, whose status is ``content``; it becomes visible with the commit."""
     status = outcome.status
     journal.lock_journals(session, [status.zone])
-    content = dump_json(status.to_json())
     session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
     for version in outcome.versions:
         _put_version(session, version)
