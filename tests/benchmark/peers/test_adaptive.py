@@ -1,5 +1,7 @@
 """Data as they come: gaps, constants, few inputs, little history, any step, wild readings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,9 @@ import pytest
 from clearwatt.adaptive import AdaptiveSettings, NetworkSettings
 from clearwatt.benchmark.peers.adaptive import Adaptive
 from clearwatt.benchmark.run import Benchmark
+from clearwatt.clock import Clock
 from clearwatt.data import Dataset, Entity, Kind
+from clearwatt.experiment.adaptive_stream import clock_steps, run_adaptive
 
 QUICK = AdaptiveSettings(networks=NetworkSettings(width=16, members=1))
 
@@ -104,3 +108,21 @@ def test_wild_readings_hardly_change_what_is_said_of_the_rest():
     histories = calm.history(), wild.history()
     errors = [median_error(forecast(history), history) for history in histories]
     assert errors[1] < 1.25 * errors[0]
+
+
+@pytest.mark.parametrize(("delay", "corrected"), [(3, True), (24, False), (30, False)])
+def test_only_what_is_known_within_a_day_corrects_the_forecast(delay, corrected):
+    history = replace(World("1h", 45).history(), delay=delay)
+    run = run_adaptive(
+        history.wide,
+        history.measured,
+        clock_steps(history.times, history.day),
+        first=history.first,
+        clock=Clock(history.day, max(history.day, delay)),
+        settings=QUICK,
+        names=history.entities,
+        columns=history.columns,
+        seed=history.seed,
+    )
+    same = forecast(history) == run.live[-history.steps :, 0]
+    assert same.all() != corrected
