@@ -292,6 +292,9 @@ def check_vintages(open_store: Opener) -> None:
         assert [v.issued_at for v in before] == [20.0], f"issued before: {before}"
         assert store.prune_vintages(15.0) >= 1, "nothing was pruned"
         assert len(store.vintages(entity.id, **span)) == 2, "pruning took the wrong ones"
+        store.prune_vintages(35.0, limit=1)
+        left = store.vintages(entity.id, **span)
+        assert [v.issued_at for v in left] == [30.0], f"the oldest first, one at a time: {left}"
 
 
 def check_tokens(open_store: Opener) -> None:

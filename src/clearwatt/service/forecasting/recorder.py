@@ -24,6 +24,10 @@ LONGEST = 2000
 RETENTION = 400 * SECONDS_PER_DAY
 """Seconds for which forecasts are kept; older ones are deleted once a day."""
 _BATCH = 1000
+_PRUNED = 2 * _BATCH
+"""Old forecasts deleted after each batch: more than are added, and other writers wait briefly."""
+_PRUNE_AGAIN = 3600.0
+"""Seconds after which deleting is tried again if it failed."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,7 +78,7 @@ class Recorder:
         self._last: dict[str, bytes] = {}
         self._allowances: dict[str, _Allowance] = {}
         self._steps = self._written = self._lost = self._skipped = 0
-        self._pruned_at = 0.0
+        self._prune_at = 0.0
         self._closing = self._failing = False
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
@@ -169,18 +173,25 @@ class Recorder:
                 self._events.popleft()
         if vintages:
             self._store.add_vintages(vintages)
-            self._prune(max(vintage.issued_at for vintage in vintages))
         with self._changed:
             for _ in vintages:
                 self._steps -= len(self._vintages.popleft().values)
             self._written += len(vintages)
+        if vintages:
+            self._prune(max(vintage.issued_at for vintage in vintages))
         return bool(vintages)
 
     def _prune(self, now: float) -> None:
-        """Delete old vintages, once a day."""
-        if now - self._pruned_at >= SECONDS_PER_DAY:
-            self._store.prune_vintages(now - RETENTION)
-            self._pruned_at = now
+        """Delete some old vintages; when none are left, the next ones a day later."""
+        if now < self._prune_at:
+            return
+        try:
+            removed = self._store.prune_vintages(now - RETENTION, limit=_PRUNED)
+        except Exception as error:
+            _log.warning("old vintages not deleted", extra={"reason": str(error)})
+            self._prune_at = now + _PRUNE_AGAIN
+        else:
+            self._prune_at = now if removed >= _PRUNED else now + SECONDS_PER_DAY
 
 
 def _digest(vintage: Vintage) -> bytes:

@@ -49,10 +49,21 @@ def find(
     return [_vintage(row) for row in rows]
 
 
-def prune(session: Session, before: float) -> int:
-    """Delete forecasts issued before a time; returns how many."""
+def prune(session: Session, before: float, *, limit: int) -> int:
+    """Delete the oldest forecasts issued before a time; returns how many.
+
+    They are ``limit`` at most, and those issued at the same time as the last of them.
+    """
     count = lock_counter(session, "vintages")
-    removed = session.run("DELETE FROM vintages WHERE issued_at < ?", before)
+    last = session.rows(
+        "SELECT issued_at FROM vintages WHERE issued_at < ? ORDER BY issued_at LIMIT 1 OFFSET ?",
+        before,
+        limit - 1,
+    )
+    if last:
+        removed = session.run("DELETE FROM vintages WHERE issued_at <= ?", last[0][0])
+    else:
+        removed = session.run("DELETE FROM vintages WHERE issued_at < ?", before)
     set_counter(session, "vintages", count - removed)
     return removed
 

@@ -270,10 +270,14 @@ class Store(ABC):
                 session, entity, start=start, end=end, issued_before=issued_before, limit=limit
             )
 
-    def prune_vintages(self, before: float) -> int:
-        """Delete forecasts issued before a time and return how many; nothing else deletes them."""
+    def prune_vintages(self, before: float, *, limit: int = 2000) -> int:
+        """Delete the oldest forecasts issued before a time and return how many.
+
+        One call deletes about ``limit``, so that other writers wait only briefly: if it returns as
+        many, there may be more. Nothing else deletes forecasts.
+        """
         with self.write_session() as session:
-            return archive.prune(session, before)
+            return archive.prune(session, before, limit=limit)
 
     # Tokens.
 
