@@ -49,3 +49,20 @@ def test_words_for_no_reading_and_other_words():
     found, unreadable = parse_numbers(cells, NumberFormat(".", ","))
     assert unreadable.tolist() == [False] * 6 + [True, True, False, True]
     assert found[8] == 4.5
+
+
+@pytest.mark.parametrize("late", ["1.234", " 1.234 ", "1.234-"])
+def test_a_late_cell_is_as_good_a_reason_to_ask_as_the_first(late):
+    """Integers leave nothing open, however many come before the cell in doubt."""
+    integers = pd.Series([str(row % 900) for row in range(60_000)])
+    columns = [integers] * 100 + [pd.concat([integers, pd.Series([late])])]
+    log = ImportLog()
+    number_format(columns, Recipe(), log)
+    assert list(log.questions) == ["decimal"]
+
+
+def test_the_mark_is_that_of_most_cells_not_of_most_shapes():
+    cells = pd.Series([f"{tenths / 10:.1f}" for tenths in range(11, 99)] + ["1,5", "10,5", "100,5"])
+    log = ImportLog()
+    assert number_format([cells], Recipe(), log).decimal == "."
+    assert not log.questions

@@ -50,6 +50,17 @@ def test_zone_interval_and_unit_must_be_told(tmp_path, refuse_import, import_fil
     assert_equal(import_files(file, *options(**COMPLETE)), truth)
 
 
+@pytest.mark.parametrize(
+    "header", ["Time (UTC +01:00)", "Time (UTC) +1", "Time GMT \u22125", "UTC+01:00"]
+)
+def test_an_offset_from_utc_in_a_header_is_not_utc(tmp_path, refuse_import, import_files, header):
+    file = write_hours(tmp_path, [["1.5"]] * 48, header=(header, "m"))
+    told = options(interval="start", unit="kW")
+    assert "(--timezone)" in refuse_import(file, *told)
+    file = write_hours(tmp_path, [["1.5"]] * 48, header=("Time (UTC)", "m"))
+    assert import_files(file, *told).index[0] == HOURS[0]
+
+
 @pytest.mark.parametrize(("decimal", "factor"), [("point", 1), ("comma", 1000)])
 def test_three_decimals_or_thousands(tmp_path, refuse_import, import_files, decimal, factor):
     file = write_hours(tmp_path, [[f"{hour + 1}.125"] for hour in range(48)])

@@ -18,8 +18,10 @@ from clearwatt.imports.recipe import Interval, Recipe
 from clearwatt.imports.units import UNITS
 
 _ZONE_NAME = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+\b")
+_NO_OFFSET = r"(?![a-z]|\W{0,2}[+\u2212-])"  # UTC +01:00 is not UTC
+_ZONE_IN_HEADER = re.compile(rf"(?<![a-z])(?:utc|gmt|zulu){_NO_OFFSET}")
 _ZONE_STATED = re.compile(
-    r"(?:time ?zone|zeitzone|strefa\w*|fuseau\w*)\W{1,3}(utc|gmt)\b(?!\W?[+-])"
+    rf"(?:time ?zone|zeitzone|strefa\w*|fuseau\w*)\W{{1,3}}(utc|gmt)\b{_NO_OFFSET}"
 )
 
 
@@ -59,7 +61,7 @@ def _report_told(block: Block, stated: str | None, told: str, log: ImportLog) ->
 def _stated_zone(block: Block) -> str | None:
     columns = (block.columns.time, block.columns.clock)
     headers = " ".join(block.table.header[at] for at in columns if at is not None)
-    if re.search(r"(?<![a-z])(?:utc|gmt|zulu)(?![a-z+-])", words.plain(headers)):
+    if _ZONE_IN_HEADER.search(words.plain(headers)):
         return "UTC"
     names = _ZONE_NAME.findall(f"{headers}\n{block.table.above}")
     known = {str(each) for each in names if each in zoneinfo.available_timezones()}

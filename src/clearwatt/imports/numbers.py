@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.arrays import BoolArray, Float64Array
@@ -28,7 +30,7 @@ _FORMATS = tuple(
     if decimal != thousands
 )  # fmt: skip
 _MARKED = re.compile(r"[.,' \u00a0\u202f\u2019]")
-_SAMPLE = 50_000
+_SHAPE = str.maketrans("23456789", "11111111")  # 0 stays: no group of thousands begins with it
 _GREATEST = 1e30  # a power beyond it does not fit single precision, in any unit
 
 
@@ -56,7 +58,7 @@ def looks_like_number(cell: str) -> bool:
 
 def number_format(columns: Iterable[pd.Series], recipe: Recipe, log: ImportLog) -> NumberFormat:
     """The marks with which most cells of all columns are numbers; asked if that is not unique."""
-    cells = _written_numbers(columns)
+    cells, weights = _written_numbers(columns)
     wanted = [
         NumberFormat(decimal, thousands)
         for decimal, thousands in _FORMATS
@@ -64,7 +66,7 @@ def number_format(columns: Iterable[pd.Series], recipe: Recipe, log: ImportLog) 
     ]
     if recipe.decimal is not None and recipe.thousands is not None:
         return wanted[0]
-    counts = {each: _count_numbers(cells, each) for each in wanted}
+    counts = {each: int(weights[_fits(cells, each)].sum()) for each in wanted}
     best = [each for each, count in counts.items() if count == max(counts.values())]
     readings = {each: tuple(_parse_texts(cells, each).tolist()) for each in best}
     if len(set(map(str, readings.values()))) > 1:
@@ -105,29 +107,46 @@ def _ask(cells: pd.Series, formats: list[NumberFormat], log: ImportLog) -> Numbe
     return formats[0]
 
 
-def _written_numbers(columns: Iterable[pd.Series]) -> pd.Series:
-    """A sample of the different cells that are numbers with a mark in some form."""
-    columns = list(columns)
-    most = max(_SAMPLE // max(len(columns), 1), 500)
-    found: dict[str, None] = {}
+def _written_numbers(columns: Iterable[pd.Series]) -> tuple[pd.Series, npt.NDArray[np.int64]]:
+    """The first number of each shape that has a mark (k), and how many different cells have it.
+
+    All cells count. Numbers whose digits alone differ have one shape, so that there are few.
+    """
+    examples: dict[str, str] = {}
+    counts: Counter[str] = Counter()
     for column in columns:
-        texts = (cell for cell in pd.unique(column.iloc[:most]) if isinstance(cell, str))
-        marked = (cell.translate(_BLANKS) for cell in texts if _MARKED.search(cell))
-        found |= dict.fromkeys(cell for cell in marked if looks_like_number(cell))
-    return pd.Series([cell for cell in found if re.search(r"\d", cell)], dtype=str)
+        if column.dtype.kind in "iuf":
+            continue
+        cells = [cell for cell in pd.unique(column) if isinstance(cell, str)]
+        shapes = [cell.translate(_SHAPE) for cell in cells]
+        examples = dict(zip(reversed(shapes), reversed(cells), strict=True)) | examples
+        counts.update(shapes)
+    found = {
+        shape: cell
+        for shape, cell in examples.items()
+        if _MARKED.search(cell) and re.search(r"\d", cell) and looks_like_number(cell)
+    }
+    weights = np.array([counts[shape] for shape in found], dtype=np.int64)
+    return _plain(pd.Series(list(found.values()), dtype=str)), weights
 
 
-def _count_numbers(cells: pd.Series, form: NumberFormat) -> int:
-    return int(cells.str.fullmatch(form.pattern).sum()) if len(cells) else 0
+def _plain(texts: pd.Series) -> pd.Series:
+    """Texts with plain blanks, none of them around, and the sign first; SAP writes it last."""
+    plain = texts.str.translate(_BLANKS).str.strip()
+    return plain.str.replace(r"^(.*\d)-$", r"-\1", regex=True)
+
+
+def _fits(cells: pd.Series, form: NumberFormat) -> BoolArray:
+    """Which texts (k) are numbers of this form."""
+    return cells.str.fullmatch(form.pattern).to_numpy(dtype=bool)
 
 
 def _parse_texts(cells: pd.Series, form: NumberFormat) -> Float64Array:
     """Texts as numbers; NaN for those of another form."""
-    fitting = cells.str.fullmatch(form.pattern).to_numpy(dtype=bool)
     plain = cells.str.replace(form.thousands, "", regex=False) if form.thousands else cells
     plain = plain.str.replace(form.decimal, ".", regex=False)
     values = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
-    return np.where(fitting, values, np.nan)
+    return np.where(_fits(cells, form), values, np.nan)
 
 
 def parse_numbers(cells: pd.Series, form: NumberFormat) -> tuple[Float64Array, BoolArray]:
@@ -145,9 +164,7 @@ def parse_numbers(cells: pd.Series, form: NumberFormat) -> tuple[Float64Array, B
 
 def _parse_unique(cells: pd.Series, form: NumberFormat) -> tuple[Float64Array, BoolArray]:
     written = np.array([isinstance(cell, str) for cell in cells], dtype=bool)
-    texts = cells.where(written, "").astype(str).str.translate(_BLANKS).str.strip()
-    # A trailing minus sign is SAP's.
-    texts = texts.str.replace(r"^(.*\d)-$", r"-\1", regex=True)
+    texts = _plain(cells.where(written, "").astype(str))
     missing = texts.str.lower().isin(MISSING).to_numpy() | (texts == "").to_numpy()
     values = _parse_texts(texts, form)
     numbers = pd.to_numeric(cells.where(~written), errors="coerce").to_numpy(dtype=np.float64)
