@@ -274,6 +274,7 @@ def test_save_and_load_is_the_same_model(model, data, tmp_path):
     model.save(tmp_path / "model")
     loaded = ClearRegressor.load(tmp_path / "model")
     same(model, loaded, x)
+    assert loaded.forecaster_.digest() == model.forecaster_.digest()
     assert {k: repr(v) for k, v in loaded.get_params().items()} == {
         k: repr(v) for k, v in model.get_params().items()
     }
@@ -281,6 +282,7 @@ def test_save_and_load_is_the_same_model(model, data, tmp_path):
         each.partial_fit(x[120:], y[120:])
     assert len(model.events_) > 2
     same(model, loaded, x)
+    assert loaded.forecaster_.digest() == model.forecaster_.digest()
 
 
 def test_names_survive_saving(framed, data, tmp_path):

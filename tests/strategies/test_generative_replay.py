@@ -253,6 +253,30 @@ def test_a_refused_autoencoder_adds_no_archive_but_the_newest_predictor_labels()
         assert torch.equal(after[name][1:], newest[name.removeprefix("model.")])
 
 
+def test_an_archive_whose_predictor_was_refused_is_labelled_by_the_one_before():
+    strategy = GenerativeReplay(density="gaussian", archives="all")
+    archive, _ = archive_of(strategy, [inputs(100, seed=1), inputs(100, seed=2)])
+    head = Predictor(2, 4, 1)
+    newest = head.initialise([9])
+    update = Update(
+        component="predictor",
+        network=head,
+        params=newest,
+        state={name: kept[:1] for name, kept in archive.predictor_state.items()},
+        novelty=Batch(inputs(5), torch.ones(5, 1)),
+        familiarity=Batch(inputs(0), torch.ones(0, 1)),
+        past=NoPast(),
+        capacity=10,
+        rng=np.random.default_rng(0),
+        encoder=archive.state,
+    )
+    for name, found in strategy.consolidate(update, newest).items():
+        first = archive.predictor_state[name][0]
+        assert len(found) == 3
+        assert torch.equal(found[0], first) and torch.equal(found[1], first)
+        assert torch.equal(found[2:], newest[name.removeprefix("model.")])
+
+
 def test_archives_of_a_mixture_and_of_a_gaussian_are_kept_side_by_side():
     strategy = GenerativeReplay(density="mixture", components=20, archives="all")
     archive, _ = archive_of(strategy, [inputs(12, seed=1)])  # too few for a mixture

@@ -167,20 +167,27 @@ class ClearForecaster(Forecaster):
         self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
     ) -> Stream[tuple[Deployment, ...]]:
         """Learn from samples that have become known; see `Forecaster.learn`."""
+        inputs, targets, steps = np.asarray(x), np.asarray(y), np.asarray(at, np.int64)
+        cut = int(np.searchsorted(steps, self.book.known, side="right"))
+        late = yield from self.learn_late(inputs[:cut], targets[:cut], steps[:cut])
+        if cut == len(steps):
+            return late
+        new = slice(cut, None)
+        rows, power = self.book.scales.apply(inputs[new], targets[new])
+        updates = yield from self.instance.stream(rows, power)
+        self._record(updates, steps[new])
+        self.book = replace(self.book, known=int(steps[-1]))
+        return (*late, *updates)
+
+    def learn_late(
+        self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
+    ) -> Stream[tuple[Deployment, ...]]:
+        """Learn from samples beside the stream, in which their steps may still be to come."""
         steps = np.asarray(at, np.int64)
-        rows, power = self.book.scales.apply(x, y)
-        late = int(np.searchsorted(steps, self.book.known, side="right"))
-        updates: list[Deployment] = []
-        for part, passed in ((slice(0, late), True), (slice(late, None), False)):
-            if not len(steps[part]):
-                continue
-            stream = self.instance.stream_late if passed else self.instance.stream
-            found = yield from stream(rows[part], power[part])
-            self._add_rows(steps[part])
-            self._count_versions(found)
-            updates += found
-        known = max([self.book.known, *steps[-1:].tolist()])
-        self.book = replace(self.book, known=known)
+        if not len(steps):
+            return ()
+        updates = yield from self.instance.stream_late(*self.book.scales.apply(x, y))
+        self._record(updates, steps)
         return tuple(updates)
 
     def join(
@@ -356,7 +363,9 @@ class ClearForecaster(Forecaster):
                     return part
         raise StateError(f"{version!r} is no version of a component of this instance")
 
-    def _count_versions(self, updates: Sequence[Deployment]) -> None:
+    def _record(self, updates: Sequence[Deployment], at: Steps) -> None:
+        """Record the steps of samples, and the versions that came into service with them."""
+        self._add_rows(at)
         for update in updates:
             if update.version is not None and update.event.accepted:
                 self._count(self._component_of(update.version).title, update.version.number)

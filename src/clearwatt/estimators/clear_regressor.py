@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -278,9 +279,14 @@ class ClearRegressor(StreamRegressor):
         # Every sample is a row, so that its row number is its step.
         steps = np.arange(instance.inputs.next_row, dtype=np.int64)
         warm_up = self._warmup(instance.settings.seed)
-        self.forecaster_ = ClearForecaster.continue_with(
+        forecaster = ClearForecaster.continue_with(
             instance, steps, warm_up=warm_up, scales=Scales(*units)
         )
+        book = forecaster.book
+        forecaster.book = replace(
+            book, known=values.get("known", book.known), numbers=values.get("versions", {})
+        )
+        self.forecaster_ = forecaster
         self._limits = checked_limits(self.limits, len(instance.predictors))
 
     def _observe(self, inputs: Float64Array, targets: Float64Array) -> None:
@@ -359,6 +365,8 @@ class ClearRegressor(StreamRegressor):
         return {
             **values,
             "given": given,
+            "known": self.forecaster_.book.known,
+            "versions": self.forecaster_.book.numbers,
             "x_units": scales.inputs.to_dict(),
             "y_units": scales.power.to_dict(),
         }

@@ -134,13 +134,17 @@ class GenerativeReplay(Strategy):
         return self._fit(latents, seen=seen + len(present), rng=update.rng)
 
     def _consolidate_predictor(self, update: Update, params: Params) -> State:
-        """The predictors of all archives; none is added if the autoencoder was refused."""
+        """The predictors of all archives; none is added if the autoencoder was refused.
+
+        An archive whose own predictor was refused has the one that went on serving.
+        """
         if self.archives == "last" or update.encoder is None:
             return update.state
         earlier = len(update.encoder["seen"]) - 1
         newest = archive_weights(params)
         return {
-            name: torch.cat([kept[:earlier], newest[name]]) for name, kept in update.state.items()
+            name: torch.cat([*_repeat_last(kept, earlier), newest[name]])
+            for name, kept in update.state.items()
         }
 
     def _archive(self, density: State, params: Params) -> State:
@@ -188,6 +192,11 @@ def archived_weights(state: State, place: int) -> Params | None:
         if name.startswith(WEIGHTS) and place < len(tensor)
     }
     return own or None
+
+
+def _repeat_last(kept: Tensor, count: int) -> list[Tensor]:
+    """The first `count` entries; the last one stands for those that are missing."""
+    return [kept[:count], kept[-1:].repeat(max(0, count - len(kept)), *[1] * (kept.dim() - 1))]
 
 
 def _subset(inputs: Tensor, count: int, rng: np.random.Generator) -> Tensor:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearwatt.arrays import BoolArray, Float32Array
+from clearwatt.arrays import BoolArray
 from clearwatt.clear.component import Component, Model
 from clearwatt.clear.deployed_models import DeployedModels, columns_of
 from clearwatt.clear.detection import reconstruction_errors
@@ -169,7 +169,8 @@ class ClearModels(ForecasterModels[ClearForecaster]):
         models, step = DeployedModels(instance), instance.step
         deployed: tuple[Deployment, ...] = ()
         if rows.learns and len(x):
-            deployed = yield from self._learn(x, rows.targets[covered], times)
+            stream = self.forecaster.learn(x, rows.targets[covered], times // self.step)
+            deployed = yield from train_one_by_one(stream)
         places = [each.event.step - step for each in deployed]
         forecasts = np.full(rows.known.shape, np.nan)
         errors = np.full(len(rows.times), np.nan, np.float32)
@@ -194,16 +195,13 @@ class ClearModels(ForecasterModels[ClearForecaster]):
         changes: list[ModelChange] = []
         for start in range(0, len(late.times), self.rows_at_once):
             piece = slice(start, start + self.rows_at_once)
-            deployed = yield from self._learn(late.x[piece], late.targets[piece], late.times[piece])
+            at = late.times[piece] // self.step
+            stream = self.forecaster.learn_late(late.x[piece], late.targets[piece], at)
+            deployed = yield from train_one_by_one(stream)
             models = DeployedModels(self.instance)
             intervals.swap(models.deploy(deployed), models.predict)
             changes += self._changes(deployed, [late.moment] * len(deployed), units)
         return LearningResult(changes=tuple(changes))
-
-    def _learn(
-        self, x: Float32Array, y: Float32Array, times: Times
-    ) -> Stream[tuple[Deployment, ...]]:
-        return train_one_by_one(self.forecaster.learn(x, y, times // self.step))
 
     def was_learned(self, times: Times) -> BoolArray:
         """Which times (n) are those of rows."""
@@ -265,7 +263,8 @@ class ClearModels(ForecasterModels[ClearForecaster]):
     def _learned_steps(self) -> range:
         """From the first step of the warm-up to the last one learned from."""
         book = self.forecaster.book
-        return range(int(book.steps.min(initial=book.known)), book.known + 1)
+        first, last = (int(end(initial=book.known)) for end in (book.steps.min, book.steps.max))
+        return range(first, last + 1)
 
     def _component_with(self, key: str) -> Component:
         parts = self.forecaster.components

@@ -238,8 +238,8 @@ def _record_live(state: ZoneState, rows: LiveRows) -> None:
 
 
 def _mask_held(state: ZoneState, measured: Float32Array) -> Float32Array:
-    """Measurements to learn from: NaN for entities that are held."""
-    held = [name in state.held for name in state.columns]
+    """Measurements to learn from: NaN for entities that are held, or all if the zone is."""
+    held = [not state.held.isdisjoint({name, WHOLE_ZONE}) for name in state.columns]
     return np.where(held, np.float32(np.nan), measured)
 
 
