@@ -112,6 +112,25 @@ def test_what_arrives_is_learned_and_a_stop_leaves_a_checkpoint(site):
     assert site.store.events(kinds=["learner restarted"]) == []
 
 
+def test_it_waits_for_a_damaged_database_to_be_restored(tmp_path, tally, capfd):
+    database = tmp_path / "clearwatt.db"
+    database.write_text("not a database " * 1000)
+    config = LearnerConfig(tmp_path, workers=1, log_level="error", learning=tally)
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    learner = context.Process(target=main, args=(config, theirs))
+    learner.start()
+    try:
+        until(lambda: "store not opened" in capfd.readouterr().err or not learner.is_alive())
+        database.unlink()
+        assert ours.poll(60), "it has ended"
+        assert ours.recv()[0] == "heartbeat"
+    finally:
+        ours.send(("stop",))
+        learner.join(60)
+    assert learner.exitcode == 0
+
+
 def test_a_zone_that_trains_does_not_hold_up_another(site):
     site.train(epochs=FOREVER)
     site.supervisor.start()

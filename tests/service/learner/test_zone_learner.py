@@ -19,7 +19,12 @@ from clearwatt.service.learner.updater import TrainingLostError
 from clearwatt.service.learner.zone_learner import CROWD, LearnerContext, ZoneLearner
 from clearwatt.service.records import READING, Command, RegisteredEntity, Zone
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import StoreFullError, StoreUnavailableError, open_store
+from clearwatt.service.store import (
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    open_store,
+)
 from clearwatt.training.fleet import train
 
 
@@ -311,6 +316,17 @@ def test_an_outcome_is_kept_until_it_can_be_written(tmp_path, monkeypatch, error
     assert station.status.steps == 7
     assert station.kinds() == [kind], "told once, when it is over"
     assert station.outages.reason is None
+    station.store.close()
+
+
+def test_a_zone_whose_damage_cannot_be_recorded_is_reported_by_the_learner(tmp_path):
+    error = StoreDamagedError("the database is damaged")
+    station = Station(tmp_path, Stubborn(open_store(tmp_path / "clearwatt.db"), error))
+    station.send(7)
+    for _ in range(3):
+        station.learner.run_step(station.head)
+    assert station.outages.reason == "damaged"
+    assert station.learner.next_due(station.head) > time.monotonic(), "it waits"
     station.store.close()
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import ServiceEvent
-from clearwatt.service.store import Store, StoreFullError
+from clearwatt.service.store import Store, StoreDamagedError, StoreFullError
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,14 +34,17 @@ class Outages:
 
     def record(self, error: ClearwattError) -> None:
         """Note that the store could not be written or read."""
-        kind = "full" if isinstance(error, StoreFullError) else "unavailable"
+        kind = _kind(error)
         if self._now is None:
             _LOG.error("learning waits", extra={"reason": kind}, exc_info=error)
             self._now = _Outage(kind, time.time())
 
     def end(self) -> None:
-        """Note a successful write; ends an outage and records it."""
-        if self._now is None:
+        """Note a successful write; ends an outage and records it.
+
+        Damage does not end: a write beside it may succeed, and the remedy needs a restart.
+        """
+        if self._now is None or self._now.kind == "damaged":
             return
         kind, since = self._now
         seconds = time.time() - since
@@ -57,3 +60,9 @@ class Outages:
         )
         _LOG.info("learning goes on", extra={"waited_s": round(seconds, 1)})
         self._now = None
+
+
+def _kind(error: ClearwattError) -> str:
+    if isinstance(error, StoreFullError):
+        return "full"
+    return "damaged" if isinstance(error, StoreDamagedError) else "unavailable"

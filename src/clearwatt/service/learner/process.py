@@ -20,7 +20,12 @@ from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
 from clearwatt.service.learner.updater import Updater, UpdaterName, check_updater
 from clearwatt.service.learner.zone_learner import LearnerContext, LearningFactory
-from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import (
+    Store,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 
 NICENESS = 5
 """Lower priority than the web process; training is lower still."""
@@ -130,7 +135,7 @@ def _open_store(config: LearnerConfig, inbox: Inbox) -> Store | None:
     while not inbox.stopped:
         try:
             return open_store(config.database or config.data_dir / "clearwatt.db")
-        except (StoreFullError, StoreUnavailableError) as error:
+        except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
             _LOG.error("store not opened", extra={"retry_s": wait}, exc_info=error)
             inbox.wait(wait)
             wait = min(2 * wait, _LONGEST_WAIT)

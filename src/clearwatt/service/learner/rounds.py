@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.resources import release_memory
 from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
-from clearwatt.service.store import StoreFullError, StoreUnavailableError
+from clearwatt.service.store import StoreDamagedError, StoreFullError, StoreUnavailableError
 
 POLL = 1.0
 """Seconds between two unprompted looks at the journals, and between two heartbeats."""
@@ -36,7 +36,8 @@ class Heartbeat:
         queue: Journal entries not applied yet, over all zones.
         training: Zones that wait for a training.
         degraded: Zones whose learning fails, with the reason.
-        outage: Why the store cannot be written ("full", "unavailable"); None: it can.
+        outage: Why the store cannot be written ("full", "unavailable", "damaged"); None: it
+            can.
         updating: The zones that wait for a training.
     """
 
@@ -102,7 +103,7 @@ class Rounds:
             if self._heads.keys() - self._zones.keys():
                 self._add_zones()
             self._wait = POLL
-        except (StoreFullError, StoreUnavailableError) as error:
+        except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
             self._context.outages.record(error)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
         self._read_at = now + self._wait

@@ -43,7 +43,7 @@ class Health:
         queue: Journal entries not applied yet.
         training: Number of zones that wait for a training.
         degraded: Zones whose learning fails, with the reason.
-        outage: Why it cannot write ("full", "unavailable"); None: it can.
+        outage: Why it cannot write ("full", "unavailable", "damaged"); None: it can.
         updating: The zones that wait for a training.
     """
 

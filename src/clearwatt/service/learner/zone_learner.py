@@ -25,7 +25,12 @@ from clearwatt.service.learner.updater import TrainingLostError, UpdaterClosedEr
 from clearwatt.service.learner.upkeep import Upkeep
 from clearwatt.service.records import Command, Entry, Outcome, RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import (
+    Store,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 from clearwatt.training.fleet import Job, Trained
 from clearwatt.training.streams import Stream, TrainingResults
 
@@ -316,7 +321,7 @@ class ZoneLearner:
     def _commit_status(self, outcome: Outcome) -> None:
         try:
             self.context.store.commit(outcome)
-        except (StoreFullError, StoreUnavailableError) as trouble:
+        except (StoreFullError, StoreUnavailableError, StoreDamagedError) as trouble:
             self.context.outages.record(trouble)
         except Exception as trouble:
             _LOG.error("status not written", extra={"zone": self.zone.id}, exc_info=trouble)
