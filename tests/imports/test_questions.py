@@ -130,6 +130,38 @@ def test_the_autumn_hour_that_is_there_once(tmp_path, refuse_import, import_file
     assert fixed["m"].notna().all()
 
 
+NEW_YORK = "America/New_York"
+
+
+@pytest.mark.parametrize("zone", [NEW_YORK, "UTC", "America/Chicago"])
+def test_winter_time_in_july_is_not_local_time(tmp_path, refuse_import, import_files, zone):
+    labels = [f"2024-07-0{day} {hour:02}:00 EST" for day in (1, 2) for hour in range(24)]
+    file = write_hours(tmp_path, [["1.5"]] * 48, header=("start", "m [kW]"), labels=labels)
+    error = refuse_import(file, "--timezone", zone)
+    assert f"EST is not what the clock of {zone} is called then" in error
+    found = import_files(file, "--timezone=-05:00")
+    assert found.index[0] == pd.Timestamp("2024-07-01 05:00", tz="UTC")
+
+
+def test_names_of_both_clocks_fit_their_zone_and_no_fixed_offset(
+    tmp_path, refuse_import, import_files
+):
+    times = instants("2024-03-09", "2024-03-12", NEW_YORK, "1h")
+    labels = stamps(times, NEW_YORK, "%Y-%m-%d %H:%M %Z")
+    for mark, shift in (("start", 0), ("end", 1)):
+        lines = [[mark, "m [kW]"], *([label, "1.5"] for label in labels)]
+        file = write_text(tmp_path / "x.csv", lines, ";")
+        found = import_files(file, "--timezone", NEW_YORK, "--overwrite")
+        assert found["m"].notna().all()
+        assert list(found.index) == list(times - pd.Timedelta(hours=shift))
+    assert "EDT is not what the clock of -05:00" in refuse_import(file, "--timezone=-05:00")
+
+
+def test_a_file_without_any_reading(tmp_path, refuse_import):
+    file = write_hours(tmp_path, [["n/a", "n/a"]] * 48, header=("start", "m [kW]", "o [kW]"))
+    assert "no readings at all; check the files" in refuse_import(file, "--timezone", "UTC")
+
+
 def test_values_in_the_hour_that_spring_skips(tmp_path, refuse_import, import_files):
     wall = pd.date_range("2024-03-30", periods=72, freq="1h")
     labels = list(wall.strftime("%Y-%m-%d %H:%M"))
@@ -193,6 +225,26 @@ def test_all_faults_are_listed_with_count_file_and_first_row(tmp_path, capsys):
     assert {fault["file"] for fault in document["faults"]} == {"x.csv"}
     assert [each["option"] for each in document["questions"]] == ["--unreadable"]
     assert document["written"] is False
+
+
+def test_a_meter_named_as_a_total_is_reported_and_can_be_kept(tmp_path, import_files, capsys):
+    labels = stamps(HOURS, "UTC", "%Y-%m-%d %H:%M")
+    cells = [[label, name, "1.5"] for label in labels for name in ("m", "Total")]
+    file = write_text(tmp_path / "x.csv", [["start", "meter", "value [kW]"], *cells], ";")
+    told = ["--timezone", "UTC"]
+    assert main(["data", "import", str(file), *told, "--dry-run", "--json"]) == 0
+    faults = json.loads(capsys.readouterr().out)["faults"]
+    found = [
+        (each["column"], each["first_row"], each["first_value"], each["count"], each["repaired"])
+        for each in faults
+        if "named as a total; left out" in each["fault"]
+    ]
+    assert found == [("meter", 3, "Total", 48, True)]
+    assert list(import_files(file, *told)) == ["m"]
+    assert list(import_files(file, *told, "--rename", "Total=Tower", "--overwrite")) == [
+        "m",
+        "Tower",
+    ]
 
 
 def test_on_a_terminal_the_questions_are_asked(tmp_path):

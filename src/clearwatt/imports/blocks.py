@@ -140,7 +140,20 @@ class _Values:
             for name, rows in zip(unique, parts, strict=True)
             if (unit := self._row_unit(str(name), rows, self.columns.values[0])) != _NOT_POWER
         ]
-        return series, [meter for meter in meters if _is_meter(meter.source)]
+        totals = [meter for meter in meters if self._is_named_total(meter.source)]
+        for meter in totals:
+            wrong = "named as a total; left out. If it is a meter, give it a name with --rename"
+            row, title = (
+                int(self.body.index[meter.rows[0]]),
+                self.table.title(self.columns.names[0]),
+            )
+            count = len(meter.rows)
+            place = self.table.place
+            self._report(DataFault(place, wrong, title, row, meter.source, count, repaired=True))
+        return series, [each for each in meters if each.source.strip() and each not in totals]
+
+    def _is_named_total(self, name: str) -> bool:
+        return name not in self.recipe.names and words.is_word(name, words.TOTAL)
 
     def _report(self, fault: DataFault) -> None:
         self.log.report(fault)
@@ -198,10 +211,6 @@ class _Values:
         row, value = int(self.body.index[first]), str(self.body[column].iloc[first])
         title, count = self.table.title(column), int(cells.sum())
         self._report(DataFault(self.table.place, wrong, title, row, value, count, repaired))
-
-
-def _is_meter(name: str) -> bool:
-    return bool(name.strip()) and not words.is_word(name, words.TOTAL)
 
 
 def _is_total(meter: Meter, meters: Sequence[Meter]) -> bool:

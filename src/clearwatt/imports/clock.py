@@ -42,6 +42,9 @@ def on_one_clock(
     else:
         log.decide("step", _text(step), "most frequent time between readings")
     length = told or step
+    if not any(map(len, readings.values())):
+        log.report(DataFault(place, "no readings at all; check the files"))
+        return pd.DataFrame()
     off = {name: _off_clock(each, readings, length) for name, each in readings.items()}
     if any(len(each) for each in off.values()):
         _report_off_clock(off, length, place, log)
@@ -49,9 +52,6 @@ def on_one_clock(
     filled = {name: each for name, each in readings.items() if len(each)}
     for name in readings.keys() - filled.keys():
         log.report(DataFault(place, "no reading at all; left out", name, repaired=True))
-    if not filled:
-        log.report(DataFault(place, "no readings at all; check the files"))
-        return pd.DataFrame()
     first = min(each.index[0] for each in filled.values())
     last = max(each.index[-1] for each in filled.values())
     if (last - first) / length > _SPARSE * max(len(each) for each in filled.values()):

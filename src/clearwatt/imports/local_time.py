@@ -29,12 +29,19 @@ class Instants:
 
     ``skipped``: in the hour that the clock skips in spring. ``once``: in the hour of the autumn
     change, which is there only once. ``unclear``: there, but in an order that says nothing.
+    ``misnamed``: with an abbreviation that is not the zone's at that time, as EST in July.
     """
 
     times: npt.NDArray[np.datetime64]
     skipped: BoolArray
     once: BoolArray
     unclear: BoolArray
+    misnamed: BoolArray
+
+    @property
+    def doubtful(self) -> BoolArray:
+        """The rows (n) that are in any doubt."""
+        return self.skipped | self.once | self.unclear | self.misnamed
 
 
 def zone_of(name: str) -> tzinfo:
@@ -97,7 +104,7 @@ def to_utc(
 def _doubts(found: Instants, series: Codes) -> int:
     rows = pd.DataFrame({"time": found.times, "series": series})
     repeated = rows[rows["time"].notna()].duplicated().sum()
-    return int(repeated + (found.skipped | found.once | found.unclear).sum())
+    return int(repeated + found.doubtful.sum())
 
 
 def _localise(times: WallTimes, series: Codes, zone: tzinfo | None, autumn: str | None) -> Instants:
@@ -106,11 +113,12 @@ def _localise(times: WallTimes, series: Codes, zone: tzinfo | None, autumn: str 
     utc = times.wall - offsets.astype("timedelta64[ns]")
     none = np.zeros(len(utc), dtype=bool)
     if zone is None or not local.any():
-        return Instants(np.where(local, np.datetime64("NaT"), utc), none, none, none)
+        return Instants(np.where(local, np.datetime64("NaT"), utc), none, none, none, none)
     rows = np.flatnonzero(local)
     part = _localise_clock(times.take(rows), series[rows], zone, autumn)
-    flags = [none.copy() for _ in range(3)]
-    for flag, found in zip(flags, (part.skipped, part.once, part.unclear), strict=True):
+    flags = [none.copy() for _ in range(4)]
+    doubts = (part.skipped, part.once, part.unclear, part.misnamed)
+    for flag, found in zip(flags, doubts, strict=True):
         flag[rows] = found
     utc[rows] = part.times
     return Instants(utc, *flags)
@@ -137,7 +145,27 @@ def _localise_clock(times: WallTimes, series: Codes, zone: tzinfo, autumn: str |
         else:
             unclear[group] = True
     utc = np.where(summer, *passes)
-    return Instants(utc, np.isnat(utc), once, unclear)
+    return Instants(utc, np.isnat(utc), once, unclear, _is_misnamed(utc, times.zone, zone))
+
+
+def _is_misnamed(
+    utc: npt.NDArray[np.datetime64], zones: npt.NDArray[np.str_], zone: tzinfo
+) -> BoolArray:
+    """Which abbreviations (n) are not the zone's name at that time.
+
+    A fixed offset has no name: any abbreviation may stand for it, but only one.
+    """
+    named = np.asarray((zones != "") & ~np.isnat(utc), dtype=np.bool_)
+    if not named.any():
+        return named
+    if isinstance(zone, timezone):
+        return np.asarray(named & (zones != zones[int(np.argmax(named))]), dtype=np.bool_)
+    codes, unique = pd.factorize(utc[named])
+    local = pd.DatetimeIndex(unique).tz_localize("UTC").tz_convert(zone)
+    names = np.array([time.tzname() for time in local], dtype=np.str_)
+    misnamed = np.zeros(len(utc), dtype=bool)
+    misnamed[named] = names[codes] != zones[named]
+    return misnamed
 
 
 def _utc_of(

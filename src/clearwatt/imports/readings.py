@@ -86,7 +86,7 @@ def gather(
         )
         _report_clock(block, found, recipe, log)
         ticks = found.times.astype("int64")
-        usable = ~np.isnat(found.times) & ~found.unclear
+        usable = ~np.isnat(found.times) & ~found.unclear & ~found.misnamed
         for meter in block.meters:
             entity = names[number, meter.source]
             kept = usable[meter.rows] & ~np.isnan(meter.values)
@@ -139,6 +139,13 @@ def _report_clock(block: Block, found: Instants, recipe: Recipe, log: ImportLog)
             "or out of order; sort them by time"
         )
         report(found.unclear, wrong, repaired=False)
+    if found.misnamed.any():
+        name = block.times.zone[int(np.argmax(found.misnamed))]
+        wrong = (
+            f"{name} is not what the clock of {recipe.timezone} is called then; {fixed}, otherwise "
+            "correct --timezone or delete the abbreviation"
+        )
+        report(found.misnamed, wrong, repaired=False)
 
 
 def _is_idle(block: Block, rows: npt.NDArray[np.bool_]) -> bool:
