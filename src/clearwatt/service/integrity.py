@@ -12,7 +12,12 @@ from clearwatt.errors import ClearwattError
 from clearwatt.service.store import Store
 
 INTERVAL = float(SECONDS_PER_DAY)
-"""Seconds between two checks; one reads the whole database."""
+"""Seconds between two checks.
+
+One reads the whole database in a single statement of SQLite, which cannot be divided: by table, the
+readings would still be most of it, and unused pages would not be checked. While it runs, the
+write-ahead log grows by what is written, and shrinks afterwards. So a check must be rare.
+"""
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,11 +46,18 @@ class IntegrityCheck:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                damage = self._store.find_damage()
-            except ClearwattError as error:
-                damage = None
+                self._check()
+            except Exception as error:
+                # A store that is closed meanwhile is no news. Any other error must not end the
+                # checks.
                 if not self._stopped.is_set():
-                    _LOG.warning("database not checked", extra={"reason": str(error)})
-            if damage is not None:
-                _LOG.error("database damaged", extra={"damage": damage})
+                    trace = None if isinstance(error, ClearwattError) else error
+                    _LOG.warning(
+                        "database not checked", extra={"reason": str(error)}, exc_info=trace
+                    )
             self._stopped.wait(self._interval)
+
+    def _check(self) -> None:
+        damage = self._store.find_damage()
+        if damage is not None:
+            _LOG.error("database damaged", extra={"damage": damage})
