@@ -101,6 +101,26 @@ def test_a_second_import_keeps_corrections_weather_and_drifts(tmp_path, import_f
     assert_equal(found, expected)
 
 
+def test_a_single_row_is_refused_but_can_be_appended(tmp_path, import_files, refuse_import):
+    words = ["--timezone", WARSAW, "--step", "1440"]
+    # Averages are of days in UTC, which begin two hours later here.
+    error = refuse_import(write_export(tmp_path / "x.csv", TRUTH.iloc[8:104]), *words)
+    assert "one reading only" in error
+    assert "--step" in error
+    import_files(write_export(tmp_path / "x.csv", TRUTH.iloc[8:200]), *words)
+    found = import_files(write_export(tmp_path / "y.csv", TRUTH.iloc[200:296]), *words, "--append")
+    expected = TRUTH.iloc[8:296].resample("1D").mean()
+    assert_equal(found, expected)
+
+
+def test_a_single_row_of_another_step_is_not_appended(tmp_path, import_files, capsys):
+    import_files(write_export(tmp_path / "x.csv", TRUTH.iloc[8:200]), "--timezone", WARSAW)
+    file, out = write_export(tmp_path / "y.csv", TRUTH.iloc[200:296]), str(tmp_path / "out")
+    words = ["--timezone", WARSAW, "--step", "1440", "--append", "--out", out]
+    assert main(["data", "import", str(file), *words]) == 2
+    assert "has readings every 0 days 00:15:00" in capsys.readouterr().err
+
+
 def test_overwriting_must_be_told(tmp_path, import_files, capsys):
     file, out = write_export(tmp_path / "x.csv"), tmp_path / "out"
     import_files(file, "--timezone", WARSAW)

@@ -84,6 +84,15 @@ def test_fixed_offsets(name, hours, calendar):
     assert calendar_zone(name) == calendar
 
 
+@pytest.mark.parametrize("name", ["+30:00", "+01:75", "-13:00", "UTC+14:30", "+0160"])
+def test_offsets_that_no_clock_has(name, tmp_path, refuse_import):
+    file = tmp_path / "x.csv"
+    file.write_text("start;m [kW]\n2024-01-01 00:00;1.5\n2024-01-01 01:00;1.5\n")
+    error = refuse_import(file, f"--timezone={name}")
+    assert f"unknown time zone {name!r}" in error
+    assert "such as +01:00" in error
+
+
 def test_names_of_zones():
     assert calendar_zone("Europe/Warsaw") == "Europe/Warsaw"
     assert calendar_zone(None) == calendar_zone("UTC") == "UTC"

@@ -41,6 +41,7 @@ class Export:
 
     ``power`` (kW, one column per entity, uniform UTC clock) and ``entities`` are empty while the
     log has questions or faults that are not repaired. ``recipe`` has what was told and found.
+    ``step`` is that of ``power``, which may have a single row.
     ``first_rows`` are the header and the first rows of the first table, as text.
     """
 
@@ -49,6 +50,7 @@ class Export:
     power: pd.DataFrame
     entities: tuple[Entity, ...] = ()
     first_rows: tuple[tuple[str, ...], ...] = ()
+    step: pd.Timedelta | None = None
 
     @property
     def complete(self) -> bool:
@@ -72,16 +74,16 @@ def read_export(files: Sequence[Path], recipe: Recipe | None = None) -> Export:
     usable = [(table, columns) for table, columns in described if columns is not None]
     blocks = _read_blocks(usable, recipe, log)
     first_rows = _first_rows(tables[0]) if tables else ()
-    power, told = pd.DataFrame(), recipe
+    power, told, step = pd.DataFrame(), recipe, None
     entities: tuple[Entity, ...] = ()
     if blocks:
-        power, sources, told = _power(blocks, recipe, log)
+        power, sources, told, step = _power(blocks, recipe, log)
         if len(power) and not (log.questions or log.fatal):
             timezone = calendar_zone(told.timezone)
             entities = guess_entities(power, sources, zone=recipe.zone, timezone=timezone)
         else:
             power = pd.DataFrame()
-    return Export(_found_recipe(told, log), log, power, entities, first_rows)
+    return Export(_found_recipe(told, log), log, power, entities, first_rows, step)
 
 
 def _read_blocks(
@@ -121,15 +123,15 @@ def _as_date(text: str, order: str) -> str:
 
 def _power(
     blocks: Sequence[Block], recipe: Recipe, log: ImportLog
-) -> tuple[pd.DataFrame, dict[str, str], Recipe]:
-    """Power on one clock, the name in the file of each entity, and the recipe with the zone."""
+) -> tuple[pd.DataFrame, dict[str, str], Recipe, pd.Timedelta | None]:
+    """Power on one clock, name in the file of each entity, recipe with the zone, and step."""
     place = ", ".join(dict.fromkeys(block.table.file.name for block in blocks))
     place = place if len(place) < 60 else f"{len(blocks)} tables"
     found = [written_step(block) for block in blocks]
     lengths = [each for each in found if each is not None]
     if not lengths:
         log.report(DataFault(place, "one reading only; the step is unknown, add readings"))
-        return pd.DataFrame(), {}, recipe
+        return pd.DataFrame(), {}, recipe, None
     steps = [each or lengths[0] for each in found]
     timezone = find_timezone(blocks, recipe, log)
     interval = find_interval(blocks, steps, recipe, log)
@@ -137,7 +139,7 @@ def _power(
     names = find_names(blocks, recipe, log)
     recipe = replace(recipe, timezone=timezone)
     if log.questions.keys() - {"unreadable"} or interval is None or units is None or names is None:
-        return pd.DataFrame(), {}, recipe
+        return pd.DataFrame(), {}, recipe, None
     sources = gather(
         blocks, steps, interval=interval, units=units, names=names, recipe=recipe, log=log
     )
@@ -151,7 +153,7 @@ def _power(
     readings = interval_readings(readings, energy, step=min(steps), recipe=recipe, log=log)
     told = None if recipe.step is None else pd.Timedelta(minutes=recipe.step)
     power = on_one_clock(readings, step=min(steps), told=told, place=place, log=log)
-    return power, _source_names(names), recipe
+    return power, _source_names(names), recipe, told or min(steps)
 
 
 def _source_names(names: dict[tuple[int, str], str]) -> dict[str, str]:

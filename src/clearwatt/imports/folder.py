@@ -63,6 +63,11 @@ def plan_folder(
     power = export.power
     if mode == "append" and _file(out, folder.POWER):
         power = _appended(export, out)
+    if len(power) < 2:
+        raise DataError(
+            f"one reading only, with a step of {export.step}; a data set needs two: add files, "
+            "give a shorter --step, or --append it to a folder that has readings"
+        )
     weather_file = _weather_file(weather) if weather else _file(out, folder.WEATHER)
     zones = (
         () if weather_file is None else tuple(split_zones(read_table(weather_file), weather_file))
@@ -111,15 +116,17 @@ def _appended(export: Export, out: Path) -> pd.DataFrame:
     """The readings of the folder with the new ones; new values replace old ones."""
     old = read_table(table_file(out, folder.POWER))
     new = export.power
-    step, other = (frame.index[1] - frame.index[0] for frame in (new, old))
+    if len(old) < 2:
+        raise DataError(f"{out} has one reading only, so its step is unknown; give --overwrite")
+    step, other = export.step, pd.Timedelta(old.index[1] - old.index[0])
     shift = pd.Timedelta(new.index[0] - old.index[0])
-    if step != other or shift % step != pd.Timedelta(0):
+    if step != other or shift % other != pd.Timedelta(0):
         raise DataError(
             f"{out} has readings every {other}, the files every {step}, or at other minutes; "
             "give --step, or import to another folder"
         )
     first, last = min(old.index[0], new.index[0]), max(old.index[-1], new.index[-1])
-    times = pd.date_range(first, last, freq=step, name="time")
+    times = pd.date_range(first, last, freq=other, name="time")
     columns = list(dict.fromkeys([*old.columns, *new.columns]))
     before = old.reindex(index=times, columns=columns)
     after = new.reindex(index=times, columns=columns)

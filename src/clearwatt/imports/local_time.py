@@ -12,9 +12,11 @@ import pandas as pd
 
 from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.data.inputs import time_zone
+from clearwatt.errors import ConfigurationError
 from clearwatt.imports.recipe import Interval
 from clearwatt.imports.time_text import WallTimes
 
+_WEST, _EAST = -12 * 60, 14 * 60  # minutes of the offsets that clocks have
 Codes = npt.NDArray[np.int64]
 _FIXED = {
     "Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "CET": 60, "MEZ": 60, "CEST": 120,
@@ -47,8 +49,13 @@ class Instants:
 def zone_of(name: str) -> tzinfo:
     """The time zone of a name, or of a fixed offset such as +01:00."""
     if found := re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name.strip()):
-        minutes = int(found[2]) * 60 + int(found[3] or 0)
-        return timezone((1 if found[1] == "+" else -1) * timedelta(minutes=minutes))
+        minutes = (int(found[2]) * 60 + int(found[3] or 0)) * (1 if found[1] == "+" else -1)
+        if int(found[3] or 0) > 59 or not _WEST <= minutes <= _EAST:
+            raise ConfigurationError(
+                f"unknown time zone {name!r}; give an offset from -12:00 to +14:00 with minutes "
+                "below 60, such as +01:00, or a name such as Europe/Berlin"
+            )
+        return timezone(timedelta(minutes=minutes))
     return time_zone(name)
 
 
