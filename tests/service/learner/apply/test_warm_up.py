@@ -58,12 +58,13 @@ def test_a_reading_of_long_ago_does_not_block_the_warm_up_of_its_zone(tmp_path):
 
 
 @pytest.mark.parametrize("before_warm_up", [True, False])
-def test_one_reading_that_is_dated_ahead_makes_no_other_late(tmp_path, before_warm_up):
+@pytest.mark.parametrize("hours", [24, 8 * 24])
+def test_one_reading_that_is_dated_ahead_makes_no_other_late(tmp_path, before_warm_up, hours):
     world = World.of(400, entities=3, lateness=2 * STEP)
     service = Service(tmp_path, world)
     service.store.add_weather(world.issue(0, 400), at=0.0)
     service.send(0, 300)
-    ahead = int(world.times[324])
+    ahead = int(world.times[300]) + hours * STEP
     if before_warm_up:
         single(service, 1, ahead)
         service.command("warmup")

@@ -24,8 +24,9 @@ def test_it_is_the_newest_reading_if_meters_agree():
 
 @pytest.mark.parametrize("meters", [2, 3, 50])
 @pytest.mark.parametrize("readings", [1, 3])
-def test_single_readings_that_are_ahead_do_not_count(meters, readings):
-    ahead = np.append(USUAL, NOW + DAY + STEP * np.arange(readings))
+@pytest.mark.parametrize("days", [1, 8, 400])
+def test_single_readings_that_are_ahead_do_not_count(meters, readings, days):
+    ahead = np.append(USUAL, NOW + days * DAY + STEP * np.arange(readings))
     assert watermark(ahead, *[USUAL] * (meters - 1)) == NOW
 
 
@@ -41,7 +42,7 @@ def test_a_meter_that_goes_on_alone_is_followed():
 
 
 def test_meters_that_are_silent_for_a_week_have_no_say():
-    rare = np.array([NOW, NOW + SILENT + STEP])
+    rare = NOW + np.array([0, 2 * DAY, 4 * DAY, 6 * DAY, SILENT + STEP])
     assert watermark(rare, USUAL, USUAL) == NOW + SILENT + STEP
 
 

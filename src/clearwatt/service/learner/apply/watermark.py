@@ -19,7 +19,7 @@ WRONG_SHARE = 10
 SILENT = 7 * SECONDS_PER_DAY
 """Seconds without a reading after which the other meters have no say."""
 FEWEST_ROWS = 4
-"""Least number of rows that tell a meter that reports from a single wrong reading."""
+"""Least number of readings that tell a meter that reports from single wrong readings."""
 
 CountReadings = Callable[[int, int, int], int]
 """Number of readings of a column with after < time <= until."""
@@ -31,7 +31,8 @@ def find_watermark(
     """The newest reading of a zone, without those that are ahead of all others.
 
     A meter that is ahead of the others by more than the lateness counts only if it reports most
-    steps up to there (the others are then silent), or if the others have been silent for a week.
+    steps up to there (the others are then silent), or if the others have been silent for a week and
+    it has reported a few times since.
 
     Args:
         newest: Time of the newest reading of each meter that has one, m.
@@ -43,10 +44,13 @@ def find_watermark(
     wrong = min(max(1, len(newest) // WRONG_SHARE), len(newest) - 1)
     reference = int(newest[order[wrong]])
     rows = max(FEWEST_ROWS, lateness // step)
+    tolerance = max(lateness, step)
     for column in order[:wrong]:
         time = int(newest[column])
         ahead = time - reference
-        if ahead <= max(lateness, step) or ahead > SILENT:
+        if ahead <= tolerance:
+            return time
+        if ahead > SILENT and count(int(column), reference + tolerance, time) >= FEWEST_ROWS:
             return time
         if 2 * count(int(column), time - rows * step, time) > rows:
             return time
