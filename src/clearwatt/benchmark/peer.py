@@ -48,15 +48,10 @@ class Forecasts:
     quantiles: Mapping[float, Power] = field(default_factory=dict)
 
 
-class Peer(ABC):
-    """A way to forecast. Its fields are its settings; equal peers give equal forecasts.
-
-    ``package`` is the package that it needs. ``together``: the entities of a zone are forecast in
-    one call, because that is better or faster.
-    """
+class NamedPeer(ABC):
+    """What every protocol knows of a peer: its names, and ``package``, which it needs."""
 
     package: ClassVar[str | None] = None
-    together: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -68,6 +63,19 @@ class Peer(ABC):
     def label(self) -> str:
         """Its name in tables."""
 
+    def missing_requirement(self) -> str | None:
+        """The reason why it cannot run here, in a sentence; None if it can."""
+        return missing_package(self.package)
+
+
+class Peer(NamedPeer):
+    """A way to forecast. Its fields are its settings; equal peers give equal forecasts.
+
+    ``together``: the entities of a zone are forecast in one call, because that is better or faster.
+    """
+
+    together: ClassVar[bool] = False
+
     @abstractmethod
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Forecasts of every step, each from what `history` returns for it."""
@@ -75,10 +83,6 @@ class Peer(ABC):
     @abstractmethod
     def seconds(self, history: ZoneHistory) -> float:
         """Approximate time that this takes on one core, to estimate the time left."""
-
-    def missing_requirement(self) -> str | None:
-        """The reason why it cannot run here, in a sentence; None if it can."""
-        return missing_package(self.package)
 
 
 def missing_package(package: str | None) -> str | None:

@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_limits
 from clearwatt.adaptive.leads import LeadSettings
 from clearwatt.benchmark.competition.adaptive import AdaptiveByLead
 from clearwatt.benchmark.competition.lightgbm import LightGBMByLead
-from clearwatt.benchmark.competition.peer import LastValue
+from clearwatt.benchmark.competition.peer import BlockPersistence
 from clearwatt.benchmark.competition.peers import COMPETITION_PEERS, choose_competition_peers
 from clearwatt.errors import ConfigurationError
 
 SMALL_PEERS = (
-    LastValue(),
+    BlockPersistence(),
     LightGBMByLead(trees=60, days=3),
     AdaptiveByLead(LeadSettings(landmarks=100, features=50)),
 )
@@ -66,11 +66,11 @@ def test_learning_from_weather_halves_the_error_of_persistence(peer, task):
     def squares(one):
         return np.square(forecasts(one, task) - task.solution).mean()
 
-    assert squares(peer) < 0.25 * squares(LastValue())
+    assert squares(peer) < 0.25 * squares(BlockPersistence())
 
 
 def test_persistence_repeats_the_last_measurement_before_the_block(task):
-    assert (forecasts(LastValue(), task) == task.benchmark).all()
+    assert (forecasts(BlockPersistence(), task) == task.benchmark).all()
 
 
 def test_lightgbm_trains_again_after_its_days(task):

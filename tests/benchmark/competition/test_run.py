@@ -8,12 +8,12 @@ import pytest
 from tests.benchmark.competition.wind_task import skip_without_wheel, wind_task
 
 from clearwatt.benchmark.competition.board import competition_table, score_blocks
-from clearwatt.benchmark.competition.peer import CompetitionPeer, LastValue
+from clearwatt.benchmark.competition.peer import BlockPersistence, CompetitionPeer
 from clearwatt.benchmark.competition.run import CompetitionRun
 from clearwatt.data.wind_competition import load_wind_competition
 
 
-class NeedsMissingPackage(LastValue):
+class NeedsMissingPackage(BlockPersistence):
     package = "a_package_that_nobody_has"
 
 
@@ -24,7 +24,7 @@ def finished_run(*peers: CompetitionPeer) -> CompetitionRun:
 
 
 def test_each_block_is_reported_and_scored():
-    run = finished_run(LastValue())
+    run = finished_run(BlockPersistence())
     assert run.reported == [0, 1, 2, 3]
     ours, organisers = run.board.rows
     assert ours.rmse == organisers.rmse  # their benchmark is the last value, too
@@ -48,7 +48,7 @@ def test_errors_by_lead_and_farm_belong_to_their_hours():
 
 
 def test_the_table_and_the_json_have_every_peer():
-    board = finished_run(LastValue()).board
+    board = finished_run(BlockPersistence()).board
     table = competition_table(board)
     assert [row[1] for row in table.rows] == [row.label for row in board.rows]
     assert len(table.columns) == 12

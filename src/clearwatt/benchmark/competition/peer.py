@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.arrays import Float64Array
-from clearwatt.benchmark.peer import missing_package
+from clearwatt.benchmark.peer import NamedPeer
 from clearwatt.data.wind_competition import BLOCK, Knowledge
 
 
@@ -22,36 +22,21 @@ class BlockForecaster(ABC):
         """Forecast of the block after the issue, `48 x e`."""
 
 
-class CompetitionPeer(ABC):
+class CompetitionPeer(NamedPeer):
     """A way to forecast the blocks. Its fields are its settings.
 
-    ``package`` is the package that it needs; ``seconds`` about the time that all blocks take.
+    ``seconds`` is about the time that all blocks take.
     """
 
-    package: ClassVar[str | None] = None
     seconds: ClassVar[float] = 0.1
-
-    @property
-    @abstractmethod
-    def key(self) -> str:
-        """Its name on the command line."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Its name in tables."""
 
     @abstractmethod
     def start(self, *, seed: int) -> BlockForecaster:
         """A forecaster that has seen nothing yet."""
 
-    def missing_requirement(self) -> str | None:
-        """The reason why it cannot run here, in a sentence; None if it can."""
-        return missing_package(self.package)
-
 
 @dataclass(frozen=True)
-class LastValue(CompetitionPeer):
+class BlockPersistence(CompetitionPeer):
     """Persistence: the last measurement, for all 48 hours."""
 
     @property

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 from clearwatt.benchmark.competition.adaptive import AdaptiveByLead
 from clearwatt.benchmark.competition.lightgbm import LightGBMByLead
-from clearwatt.benchmark.competition.peer import CompetitionPeer, LastValue
+from clearwatt.benchmark.competition.peer import BlockPersistence, CompetitionPeer
 from clearwatt.errors import ConfigurationError
 
-COMPETITION_PEERS: tuple[CompetitionPeer, ...] = (LastValue(), LightGBMByLead(), AdaptiveByLead())
+COMPETITION_PEERS: tuple[CompetitionPeer, ...] = (
+    BlockPersistence(),
+    LightGBMByLead(),
+    AdaptiveByLead(),
+)
 
 
 def choose_competition_peers(keys: Sequence[str] | None) -> tuple[CompetitionPeer, ...]:
