@@ -15,9 +15,10 @@ def draw(*shape, seed=0):
 
 
 def draw_gains(*shape, network=NETWORK, seed=0, dtype=torch.float64):
-    gains = torch.empty(*shape, network.noise_width, dtype=dtype)
-    network.draw_noise(gains, torch.Generator().manual_seed(seed))
-    return gains
+    generator = torch.Generator().manual_seed(seed)
+    return network.noise_of(
+        torch.randn(*shape, network.noise_width, generator=generator, dtype=dtype)
+    )
 
 
 def doubled(params):

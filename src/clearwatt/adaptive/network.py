@@ -66,10 +66,9 @@ class DropoutPredictor(DenseNetwork):
         """One row of draws per `SHARED` samples, or per fewer if the batch cannot be divided so."""
         return batch // math.gcd(batch, SHARED)
 
-    def draw_noise(self, out: Tensor, generator: torch.Generator) -> None:
-        """Fill a tensor `... x noise_width` with gains."""
-        out.normal_(generator=generator)
-        torch.gt(out, NormalDist().inv_cdf(self.dropout), out=out).mul_(self._gain)
+    def noise_of(self, normal: Tensor) -> Tensor:
+        """Gains from standard normal values, in their place."""
+        return torch.gt(normal, NormalDist().inv_cdf(self.dropout), out=normal).mul_(self._gain)
 
     @cached_property
     def _chains(self) -> tuple[Chain, ...]:

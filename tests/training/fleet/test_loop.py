@@ -134,6 +134,14 @@ def test_one_member_equals_a_plain_torch_loop():
         torch.testing.assert_close(tensor, leaves[name].detach())
 
 
+@pytest.mark.parametrize("samples", [1, 10, 17, 63])
+def test_samples_that_do_not_fill_a_batch_train_as_in_a_batch_of_their_size(samples):
+    wide = job(PREDICTOR, 1, n=samples, training=Training(epochs=6, batch=64))
+    exact = replace(wide, training=replace(wide.training, batch=samples))
+    assert samples <= wide.batch_rows < samples + 8
+    assert_same(train([wide])[0], train([exact])[0])
+
+
 def test_penalty_equals_the_loss_it_stands_for():
     each = penalised(job(AUTOENCODER, 3, n=16), 2.0)
     each = replace(each, training=Training(epochs=5, batch=16, learning_rate=0.01))

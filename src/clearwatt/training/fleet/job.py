@@ -13,6 +13,9 @@ from clearwatt.training.networks import Network, Params
 LEAST_EPOCHS = 4
 """Minimum epochs of a training with limited work; see docs/decisions.md."""
 
+BATCH_SIZES = 8
+"""Number of different `Job.batch_rows` for samples that do not fill a batch."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -119,6 +122,17 @@ class Job:
     def epochs(self) -> int:
         """Maximum number of epochs."""
         return self.training.epochs_for(sum(tensor.numel() for tensor in self.params.values()))
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows of a batch in memory.
+
+        They are fewer than `Training.batch` if there are fewer samples. They are rounded up, so
+        that jobs with nearly as many samples can train in one stack.
+        """
+        batch = self.training.batch
+        step = max(1, batch // BATCH_SIZES)
+        return min(batch, -(-len(self.inputs) // step) * step)
 
     @property
     def dtype(self) -> torch.dtype:

@@ -28,7 +28,8 @@ STACK_VALUES = 400_000
 def train(jobs: Sequence[Job], *, stack: int | None = None) -> list[Trained]:
     """Train every job and return the results in the order of the jobs.
 
-    Jobs of equal `Network.stack_key`, training and dtype train together, up to `stack` at a time.
+    Jobs of equal `Network.stack_key`, training, `Job.batch_rows` and dtype train together, up
+    to `stack` at a time.
 
     Args:
         jobs: Models to train; they may differ in everything.
@@ -73,6 +74,7 @@ def _groups(jobs: Sequence[Job]) -> list[list[int]]:
         key = (
             job.network.stack_key,
             job.training,
+            job.batch_rows,
             job.dtype,
             job.targets is None,
             job.penalty is None,
@@ -115,7 +117,8 @@ class _Stack:
         plan = _stack_plans([member.advance(steps) for member in self._active])
         positions = self._inputs.positions(plan.order)
         targets = self._gather_targets(plan.order)
-        noise = plan.noise if self._network.noise_width else repeat(None)
+        network = self._network
+        noise = network.noise_of(plan.noise) if network.noise_width else repeat(None)
         batches = zip(positions, targets, plan.coefficients, noise, strict=False)
         losses = torch.stack([self._step(*batch) for batch in batches])
         sums = (losses * plan.coefficients).sum(dim=2).mul_(plan.sizes).sum(dim=0)
@@ -162,8 +165,8 @@ class _Stack:
     def _differentiator(self) -> Differentiator:
         jobs = [member.job for member in self._active]
         joined = self._network.combine([job.network for job in jobs])
-        weights, batch = self._weights, jobs[0].training.batch
-        return joined.differentiator(weights.params, weights.gradients, batch=batch)
+        weights, rows = self._weights, jobs[0].batch_rows
+        return joined.differentiator(weights.params, weights.gradients, batch=rows)
 
     def _is_finished(self, position: int, member: FleetMember) -> bool:
         if member.steps_left:

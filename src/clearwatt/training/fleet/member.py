@@ -24,7 +24,7 @@ class EpochPlan(NamedTuple):
     sizes: Tensor
     """True sizes of the batches, `steps`."""
     noise: Tensor
-    """Random values for the loss, `steps x noise_rows(b) x noise_width`."""
+    """Standard normal values for the loss, `steps x noise_rows(b) x noise_width`."""
 
     def cut(self, start: int, stop: int) -> "EpochPlan":
         """Some of the steps."""
@@ -41,8 +41,8 @@ class EpochPlanner:
     def __init__(self, job: Job) -> None:
         self.samples = len(job.inputs)
         self._generator = torch.Generator().manual_seed(job.seed)
-        self._weights, self._network = job.weights, job.network
-        batch, network = job.training.batch, job.network
+        self._weights = job.weights
+        batch, network = job.batch_rows, job.network
         steps = math.ceil(self.samples / batch)
         self._order = torch.zeros(steps, batch, dtype=torch.int64)
         self._shares = torch.zeros(steps, batch, dtype=job.dtype)
@@ -64,7 +64,7 @@ class EpochPlanner:
             weights.view(-1)[: self.samples] = self._weights[order]
             coefficients = weights / self._sizes.unsqueeze(1)
         if self._noise.numel():
-            self._network.draw_noise(self._noise, self._generator)
+            self._noise.normal_(generator=self._generator)
         return EpochPlan(self._order, coefficients, self._sizes, self._noise)
 
 

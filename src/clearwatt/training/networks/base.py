@@ -33,7 +33,7 @@ class Differentiator(Protocol):
             x: Inputs, `m x b x d`.
             target: Targets, `m x b x o`.
             coefficients: What each sample's loss counts, `m x b`.
-            noise: Random values by `draw_noise`, `m x noise_rows(b) x noise_width`, where the loss
+            noise: Random values by `noise_of`, `m x noise_rows(b) x noise_width`, where the loss
                 needs them.
 
         Returns:
@@ -67,9 +67,12 @@ class Network(ABC):
         """Rows of random values for a batch: one per sample, or fewer if samples share them."""
         return batch
 
-    def draw_noise(self, out: Tensor, generator: torch.Generator) -> None:
-        """Fill a tensor `... x noise_width` with random values; standard normal by default."""
-        out.normal_(generator=generator)
+    def noise_of(self, normal: Tensor) -> Tensor:
+        """What the loss takes, from standard normal values `... x noise_width`; may overwrite them.
+
+        The fleet draws the values of each member by its own seed, and calls this once for a stack.
+        """
+        return normal
 
     @property
     def stack_key(self) -> "Network":
