@@ -115,6 +115,48 @@ def test_an_entity_worse_than_persistence_looks_like_a_warning(web):
     assert [alert["kind"] for alert in entity["alerts"]] == ["inaccurate"]
 
 
+def judged(skill, coverage, **own):
+    """An entity with two weeks behind it."""
+    return status_of(
+        5.0,
+        5.0,
+        skill=ForecastSkill(1344, 1 - skill, 1.0, worse=skill < 0),
+        interval=IntervalQuality(coverage_two_weeks=coverage, too_narrow=coverage < 0.8),
+        **own,
+    )
+
+
+def test_the_fleet_is_ranked_by_skill_and_by_coverage(web):
+    entities = {
+        "calm": judged(0.4, 0.7),
+        "bad": judged(-2.5, 0.95),
+        "dirty": judged(0.1, 0.9),
+    }
+    web.store.commit(Outcome(ZoneStatus("north", 4, 1, "learning", entities=entities)))
+    unknown = ["waits", "new one"]
+    assert shown(web, sort="skill") == ["bad", "dirty", "calm", *unknown]
+    assert shown(web, sort="-skill") == ["calm", "dirty", "bad", *unknown]
+    assert shown(web, sort="coverage") == ["calm", "dirty", "bad", *unknown]
+    assert shown(web, sort="-coverage") == ["bad", "dirty", "calm", *unknown]
+    assert shown(web) == ["bad", "calm", "dirty", *unknown], "alerts on both, the worst skill first"
+    assert "↑ 250 % worse" in row(web, "bad")
+    assert "70 %, too few" in row(web, "calm")
+    assert "↓ 10 % better" in row(web, "dirty")
+    assert "not known yet" in row(web, "new one")
+
+
+def test_an_error_is_also_a_share_of_capacity(web):
+    web.app.state.context.registry.add_entities(
+        [RegisteredEntity(f"of {size:g}", "south", "consumer", size) for size in (40.0, 400.0)]
+    )
+    entities = {"of 40": status_of(6.0, 6.0), "of 400": status_of(16.0, 16.0)}
+    web.store.commit(Outcome(ZoneStatus("south", 1, 1, "learning", entities=entities)))
+    assert "6.00 kW 15 % of capacity" in row(web, "of 40")
+    assert "16.0 kW 4.0 % of capacity" in row(web, "of 400")
+    assert "of capacity" not in row(web, "calm")
+    assert shown(web, sort="-share", zone="south") == ["of 40", "of 400", "new one"]
+
+
 def test_names_stay_text(web):
     text = web.ask("GET", "/", params={"q": '"><script>alert(2)</script>'}).text
     assert "<script>" not in text

@@ -37,7 +37,10 @@ def select(members: Sequence[EntityOverview], query: FleetQuery) -> Selection:
     found = [member for member in members if _fits(member, query)]
     found.sort(key=_name)
     if query.sort == "alerts":
+        found = _rank(found, lambda member: member.status.skill.skill)
         found.sort(key=lambda member: -member.severity)
+    elif query.sort in _RANKS:
+        found = _rank(found, _RANKS[query.sort])
     else:
         found.sort(key=_KEYS[query.sort.lstrip("-")], reverse=query.sort.startswith("-"))
     return Selection(
@@ -64,6 +67,20 @@ def _name(member: EntityOverview) -> tuple[str, str]:
     return (member.entity.name or member.entity.id).casefold(), member.entity.id
 
 
+def _rank(
+    members: Sequence[EntityOverview], value: Callable[[EntityOverview], float | None]
+) -> list[EntityOverview]:
+    """Members by a value, the lowest first; those without one come last."""
+    found = [(value(member), member) for member in members]
+    known = [(number, member) for number, member in found if number is not None]
+    known.sort(key=lambda pair: pair[0])
+    return [member for _, member in known] + [each for number, each in found if number is None]
+
+
+def _reversed(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
 def _sort_value(value: float | None) -> float:
     """Sort key of an optional number; None sorts lowest."""
     return -1.0 if value is None else float(value)
@@ -76,4 +93,13 @@ _KEYS: dict[str, Callable[[EntityOverview], Any]] = {
     "trend": lambda member: _sort_value(member.trend),
     "fill": lambda member: member.status.component.fill,
     "updated": lambda member: _sort_value(member.status.last_update),
+}
+
+_RANKS: dict[str, Callable[[EntityOverview], float | None]] = {
+    "skill": lambda member: member.status.skill.skill,
+    "-skill": lambda member: _reversed(member.status.skill.skill),
+    "coverage": lambda member: member.status.interval.coverage_two_weeks,
+    "-coverage": lambda member: _reversed(member.status.interval.coverage_two_weeks),
+    "share": lambda member: member.error_share,
+    "-share": lambda member: _reversed(member.error_share),
 }

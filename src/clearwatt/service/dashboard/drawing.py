@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from clearwatt.arrays import Float64Array
-from clearwatt.service.dashboard.rendering import power
+from clearwatt.service.dashboard.rendering import percent, power
 from clearwatt.service.views.signals import Signals
 
 WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
@@ -31,10 +31,21 @@ def trend(ratio: float | None) -> Trend | None:
         return None
     if abs(ratio - 1) < ALIKE:
         return Trend("→", "as over the week", "")
-    percent = f"{abs(ratio - 1):.0%}".replace("%", " %")
+    size = f"{abs(ratio - 1):.0%}".replace("%", " %")
     if ratio > 1:
-        return Trend("↑", f"{percent} above the week", "warn")
-    return Trend("↓", f"{percent} below the week", "good")
+        return Trend("↑", f"{size} above the week", "warn")
+    return Trend("↓", f"{size} below the week", "good")
+
+
+def skill_words(skill: float | None, *, worse: bool) -> Trend | None:
+    """Skill against the last known day in words; ``worse`` is the judgement over two weeks."""
+    if skill is None:
+        return None
+    if abs(skill) < ALIKE / 10:
+        return Trend("→", "as good", "warn" if worse else "")
+    way = "better" if skill > 0 else "worse"
+    tone = "warn" if worse or skill < 0 else "good"
+    return Trend("↓" if skill > 0 else "↑", f"{percent(abs(skill))} {way}", tone)
 
 
 def sparkline(values: Sequence[float | None], unit: str) -> Markup:

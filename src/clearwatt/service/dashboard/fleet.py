@@ -15,7 +15,7 @@ from clearwatt.service.api.context import App
 from clearwatt.service.api.fleet_selection import Selection, select
 from clearwatt.service.api.schemas.entities import KindName
 from clearwatt.service.api.schemas.fleet import FleetQuery
-from clearwatt.service.dashboard.drawing import bar, sparkline, trend
+from clearwatt.service.dashboard.drawing import bar, skill_words, sparkline, trend
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.views.overview import FleetState
 
@@ -45,6 +45,8 @@ COLUMNS = (
     Column("Entity", ("name", "-name")),
     Column("State"),
     Column("Error, last day", ("-error", "error")),
+    Column("Against the last known day", ("skill", "-skill")),
+    Column("Inside the 90 % interval", ("coverage", "-coverage")),
     Column("Against the week", ("-trend", "trend")),
     Column("Last 7 days"),
     Column("Novelty buffer", ("-fill", "fill")),
@@ -68,6 +70,7 @@ def show_fleet(app: App, request: Request) -> HTMLResponse:
         "link": lambda **changes: link(query, changes),
         "tones": TONES,
         "trend": trend,
+        "skill_words": skill_words,
         "sparkline": sparkline,
         "bar": bar,
     }

@@ -91,6 +91,8 @@ def _environment() -> Environment:
     environment.filters |= {
         "moment": moment,
         "power": power,
+        "percent": percent,
+        "share": share,
         "figures": figures,
         "count": count,
         "size": size,
@@ -111,6 +113,17 @@ def moment(time: float | str | None, none: str = "never") -> Markup:
 def power(value: float | None, unit: str) -> str:
     """A power with its unit; a dash for None."""
     return "–" if value is None else f"{figures(value)} {unit}"
+
+
+def percent(value: float) -> str:
+    """A share in per cent: one digit after the point below 10 %."""
+    size = 100 * value
+    return f"{size:.1f} %" if abs(size) < 10 else f"{size:.0f} %"
+
+
+def share(value: float | None, capacity: float | None) -> str:
+    """A power as a share of capacity; empty if either is unknown."""
+    return "" if value is None or not capacity else f"{percent(value / capacity)} of capacity"
 
 
 def figures(value: float) -> str:

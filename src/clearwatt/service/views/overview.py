@@ -73,6 +73,12 @@ class EntityOverview:
         day, week = self.status.live.rmse_day, self.status.live.rmse_week
         return None if day is None or not week else day / week
 
+    @property
+    def error_share(self) -> float | None:
+        """Live error of the last day as a share of capacity; None: either is unknown."""
+        day, capacity = self.status.live.rmse_day, self.entity.capacity
+        return None if day is None or not capacity else day / capacity
+
 
 @dataclass(frozen=True, slots=True)
 class ZoneView:

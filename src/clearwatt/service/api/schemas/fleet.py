@@ -25,6 +25,12 @@ Sort = Literal[
     "-fill",
     "updated",
     "-updated",
+    "skill",
+    "-skill",
+    "coverage",
+    "-coverage",
+    "share",
+    "-share",
 ]
 
 
@@ -38,8 +44,9 @@ class FleetQuery(Page):
     alerts: bool = Field(default=False, description="Only entities with alerts")
     sort: Sort = Field(
         default="alerts",
-        description="alerts: entities with alerts first; error: of the last day; trend: ratio of "
-        "that error to the week's; fill: of the novelty buffer; - is descending",
+        description="alerts: entities with alerts first, then by skill; error: of the last day; "
+        "share: that error as a share of capacity; trend: its ratio to the week's; skill and "
+        "coverage: of two weeks, the worst first; fill: of the novelty buffer; - is descending",
     )
 
 
@@ -58,6 +65,7 @@ class FleetEntity(Outgoing):
     zone: str
     kind: KindName
     unit: str
+    capacity: float | None = Field(description="Rated capacity, unit of power")
     state: FleetState
     alerts: list[AlertAnswer]
     rmse_day: float | None = Field(description="Live error of the last day, unit of power")
@@ -86,6 +94,7 @@ class FleetEntity(Outgoing):
             zone=entity.zone,
             kind=entity.kind,
             unit=entity.unit,
+            capacity=entity.capacity,
             state=member.state,
             alerts=[AlertAnswer(kind=kind, message=message) for kind, message in member.alerts],
             rmse_day=status.live.rmse_day,
