@@ -95,6 +95,7 @@ CommandKind = Literal[
     "activate",
     "reject",
     "exclude",
+    "include",
     "release",
     "drop",
     "settings",

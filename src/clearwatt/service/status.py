@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 Plain = Mapping[str, Any]
 ZonePhase = Literal["waiting", "warming up", "learning", "held"]
@@ -107,14 +107,28 @@ class ReconstructionStatus:
         return cls(_record(ComponentStatus, content), content.get("error_day"))
 
 
+class ExcludedWindow(NamedTuple):
+    """A window start <= time < end, in seconds, that is not learned from.
+
+    ``reason`` and ``actor`` are empty for windows of earlier releases. ``whole_zone``: it is one of
+    all entities of the zone.
+    """
+
+    start: int
+    end: int
+    reason: str = ""
+    actor: str = ""
+    whole_zone: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class EntityStatus:
     """The status of an entity.
 
     ``predictor``, ``encoder`` and ``candidate`` are version ids; ``candidate`` awaits approval.
     ``judged`` counts readings compared with a forecast, ``spark`` is the error of each of the last
-    seven days, the oldest first. ``exclusions`` are (start, end) in seconds. ``received`` counts
-    readings that wait for the warm-up.
+    seven days, the oldest first. ``received`` counts readings that wait for the
+    warm-up.
     """
 
     state: EntityPhase = "waiting"
@@ -129,7 +143,7 @@ class EntityStatus:
     last_update: int | None = None
     component: ComponentStatus = ComponentStatus()
     held: bool = False
-    exclusions: tuple[tuple[int, int], ...] = ()
+    exclusions: tuple[ExcludedWindow, ...] = ()
     quarantined: int = 0
     received: int = 0
 
@@ -177,7 +191,7 @@ class EntityStatus:
             last_update=content.get("last_update"),
             component=_record(ComponentStatus, content),
             held=content.get("held", False),
-            exclusions=tuple((start, end) for start, end in content.get("exclusions", ())),
+            exclusions=tuple(ExcludedWindow(*each) for each in content.get("exclusions", ())),
             quarantined=content.get("quarantined", 0),
             received=content.get("received", 0),
         )

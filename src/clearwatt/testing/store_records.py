@@ -22,6 +22,7 @@ from clearwatt.service.records import (
 from clearwatt.service.status import (
     ComponentStatus,
     EntityStatus,
+    ExcludedWindow,
     ReconstructionStatus,
     ZoneStatus,
 )
@@ -72,7 +73,8 @@ def make_version(zone: Zone, entity: RegisteredEntity, number: int) -> StoredVer
 
 def make_status(zone: Zone, entity: RegisteredEntity, version: StoredVersion) -> ZoneStatus:
     """The status of a zone in which one entity learns."""
-    status = EntityStatus("learning", version.id, spark=(1.0, None, 0.5), exclusions=((0, STEP),))
+    window = ExcludedWindow(0, STEP, "meter replaced", "Ada")
+    status = EntityStatus("learning", version.id, spark=(1.0, None, 0.5), exclusions=(window,))
     shared = ReconstructionStatus(ComponentStatus(0.5, 3, 4, 60, 1), None)
     return ZoneStatus(
         zone.id,

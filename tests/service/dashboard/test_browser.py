@@ -157,14 +157,29 @@ def test_exclude_a_window_by_dragging(visits: Visits, stage: Stage):
     drag(page, 0.3, 0.4)
     expect(page.get_by_label("From (your time)")).not_to_have_value("")
     page.get_by_role("textbox", name="Why").fill("the meter was replaced")
-    page.get_by_role("button", name="Forget and exclude").click()
+    page.get_by_role("button", name="Exclude…").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("because: the meter was replaced")
+    question.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#outcomes")).to_be_empty()
+    page.get_by_role("button", name="Exclude…").click()
+    question.get_by_role("button", name="Yes").click()
     expect(page.locator("#outcomes")).to_contain_text(re.compile(r"forgotten: [1-9]\d* samples"))
-    expect(page.locator("[data-part=exclusions] li")).to_have_count(1)
+    windows = page.locator("[data-part=exclusions] li")
+    expect(windows).to_have_count(1)
+    expect(windows).to_contain_text("the meter was replaced")
     (window,) = stage.client.exclusions("park")
     (event,) = stage.client.events(entity="park", kinds=["exclude"]).events
     assert event.details["reason"] == "the meter was replaced"
     readings = stage.client.measurements("park", start=window.start, end=window.end)
     assert set(readings.flags) == {"excluded"}
+    windows.get_by_role("button", name="Undo").click()
+    expect(question).to_contain_text("the meter was replaced")
+    question.get_by_role("button", name="Yes").click()
+    expect(page.locator("#outcomes")).to_contain_text("Done: park learns from")
+    expect(windows).to_have_count(0)
+    readings = stage.client.measurements("park", start=window.start, end=window.end)
+    assert set(readings.flags) == {"released"}
 
 
 def test_release_what_is_in_quarantine(visits: Visits, stage: Stage):

@@ -23,9 +23,9 @@ from clearwatt.service.api.schemas.commands import AcceptedList
 from clearwatt.service.api.schemas.entities import (
     EntityAnswer,
     EntityPage,
+    ExclusionAnswer,
     NewEntity,
     Registered,
-    TimeWindow,
 )
 from clearwatt.service.api.schemas.forecasts import ForecastList, VintageList
 from clearwatt.service.api.schemas.history import (
@@ -323,8 +323,15 @@ class Client:
             self._http.post(f"/v1/entities/{_path_segment(entity)}/exclusions", content)
         )
 
-    def exclusions(self, entity: str) -> list[TimeWindow]:
-        """Windows that an entity does not learn from."""
+    def include(self, entity: str, *, start: TimeLike, end: TimeLike) -> Accepted:
+        """Undo an exclusion; its readings are learned as if they came late."""
+        content = {"start": stamp(start), "end": stamp(end)}
+        return Accepted.model_validate(
+            self._http.post(f"/v1/entities/{_path_segment(entity)}/exclusions/undo", content)
+        )
+
+    def exclusions(self, entity: str) -> list[ExclusionAnswer]:
+        """Windows that an entity does not learn from, with the reasons."""
         return self.entity(entity).exclusions
 
     def quarantine(self, *, entity: str | None = None, limit: int = 100) -> QuarantinePage:

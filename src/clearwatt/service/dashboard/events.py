@@ -25,7 +25,7 @@ SHOWN = 100
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Learning": ("update", "refused", "awaiting", "warmup", "adopt", "late", "training failed"),
     "What people decided": (
-        *("hold", "resume", "approval", "activate", "reject", "exclude"),
+        *("hold", "resume", "approval", "activate", "reject", "exclude", "include"),
         *("release", "drop", "settings", "command refused"),
     ),
     "Accuracy": (

@@ -118,7 +118,7 @@ def power(value: float | None, unit: str) -> str:
 def percent(value: float) -> str:
     """A share in per cent: one digit after the point below 10 %."""
     size = 100 * value
-    return f"{size:.1f} %" if abs(size) < 10 else f"{size:.0f} %"
+    return f"{size:.1f} %" if abs(size) < 9.95 else f"{size:.0f} %"
 
 
 def share(value: float | None, capacity: float | None) -> str:

@@ -9,6 +9,7 @@ from tests.service.journals import STEP, Service, World, digest
 from clearwatt.service.learner.apply.clear_training import train_one_by_one
 from clearwatt.service.learner.apply.learning import inputs_at
 from clearwatt.service.records import READING, Flag
+from clearwatt.service.status import ExcludedWindow
 from clearwatt.training.streams import drive
 
 
@@ -173,7 +174,8 @@ def test_an_excluded_window_is_forgotten_and_stays_out(tmp_path, world):
     event = service.store.events(kinds=["exclude"])[0]
     assert event.details["forgotten"] > 0
     assert "values" not in str(event.details)
-    assert service.status.entities["e0"].exclusions == ((start, end),)
+    window = ExcludedWindow(start, end, "meter swapped", "test")
+    assert service.status.entities["e0"].exclusions == (window,)
 
 
 def test_a_held_entity_learns_nothing_and_its_neighbour_goes_on(tmp_path, world):

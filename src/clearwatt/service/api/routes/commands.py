@@ -10,7 +10,7 @@ from clearwatt.service.api.commands import command_entity, command_zone
 from clearwatt.service.api.context import App, RequestCaller
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import Accepted, EmptyBody, Id
-from clearwatt.service.api.schemas.commands import Approval, Exclusion, Warmup
+from clearwatt.service.api.schemas.commands import Approval, Exclusion, Warmup, Window
 from clearwatt.service.api.schemas.entities import EntityAnswer, WindowList
 
 router = APIRouter(tags=["commands"], responses=error_responses(404, 507))
@@ -78,6 +78,12 @@ def zone_approval(app: App, caller: RequestCaller, zone: Id, approval: Approval)
 def exclude(app: App, caller: RequestCaller, entity: Id, window: Exclusion) -> Accepted:
     """Exclude a window from learning; what was learned from it is forgotten."""
     return command_entity(app, caller, "exclude", entity=entity, arguments=window.model_dump())
+
+
+@router.post("/v1/entities/{entity}/exclusions/undo", status_code=202)
+def include(app: App, caller: RequestCaller, entity: Id, window: Window) -> Accepted:
+    """Undo an exclusion: its readings are learned as if they came late."""
+    return command_entity(app, caller, "include", entity=entity, arguments=window.model_dump())
 
 
 @router.get("/v1/entities/{entity}/exclusions")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import Field, model_validator
 
 from clearwatt.service.api.schemas.base import (
@@ -40,17 +42,22 @@ class Approval(Incoming):
     required: bool
 
 
-class Exclusion(Incoming):
-    """A window to exclude from learning, and why."""
+class Window(Incoming):
+    """A window start <= time < end."""
 
     start: Time
     end: Time = Field(examples=[LATER])
-    reason: DisplayName = Field(min_length=1, examples=["meter replaced"])
 
     @model_validator(mode="after")
-    def _not_empty(self) -> Exclusion:
+    def _not_empty(self) -> Self:
         _check_window(self.start, self.end)
         return self
+
+
+class Exclusion(Window):
+    """A window to exclude from learning, and why."""
+
+    reason: DisplayName = Field(min_length=1, examples=["meter replaced"])
 
 
 class ReadingKey(Incoming):

@@ -18,7 +18,7 @@ from clearwatt.service.api.schemas.base import (
     Stamp,
 )
 from clearwatt.service.records import RegisteredEntity
-from clearwatt.service.status import EntityPhase, EntityStatus, LiveErrors
+from clearwatt.service.status import EntityPhase, EntityStatus, ExcludedWindow, LiveErrors
 from clearwatt.service.times import optional_text, text
 
 MOST_ENTITIES = 10_000
@@ -128,10 +128,24 @@ class TimeWindow(Outgoing):
     end: Stamp
 
 
+class ExclusionAnswer(TimeWindow):
+    """A window that is not learned from, and why."""
+
+    reason: str = Field(default="", description="As it was given; empty if it is not known")
+    actor: str = Field(default="", description="Who excluded it")
+    whole_zone: bool = Field(default=False, description="Whether it is one of the whole zone")
+
+    @classmethod
+    def of(cls, window: ExcludedWindow) -> ExclusionAnswer:
+        """The answer for a window."""
+        start, end = text(window.start), text(window.end)
+        return cls.model_validate({**window._asdict(), "start": start, "end": end})
+
+
 class WindowList(Outgoing):
     """All excluded windows of an entity, including those of its zone."""
 
-    exclusions: list[TimeWindow]
+    exclusions: list[ExclusionAnswer]
 
 
 class EntityRecord(Outgoing):
@@ -168,7 +182,7 @@ class EntityAnswer(EntityRecord):
     last_update: Stamp | None
     judged: int = Field(description="Readings compared with a forecast")
     quarantined: int
-    exclusions: list[TimeWindow]
+    exclusions: list[ExclusionAnswer]
     live: LiveErrors
     skill: SkillAnswer
     interval: LiveIntervalAnswer
@@ -193,9 +207,7 @@ class EntityAnswer(EntityRecord):
             last_update=optional_text(status.last_update),
             judged=status.judged,
             quarantined=status.quarantined,
-            exclusions=[
-                TimeWindow(start=text(start), end=text(end)) for start, end in status.exclusions
-            ],
+            exclusions=[ExclusionAnswer.of(window) for window in status.exclusions],
             live=status.live,
             skill=SkillAnswer(**asdict(status.skill), skill=status.skill.skill),
             interval=LiveIntervalAnswer(**asdict(status.interval)),

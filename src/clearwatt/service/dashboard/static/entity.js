@@ -214,7 +214,10 @@ async function exclude(form) {
     end: new Date(end.value).toISOString(),
     reason: reason.value,
   };
-  await command(`exclude ${local(window_.start)} to ${local(window_.end)}`, form.dataset.url, { body: window_ });
+  const span = `${local(window_.start)} to ${local(window_.end)}`;
+  const question = `Exclude ${span}, because: ${window_.reason}? What was learned from these readings is forgotten, and forecasts go on. You can undo it below the plot.`;
+  if (!(await confirmed(question))) return;
+  await command(`exclude ${span}`, form.dataset.url, { body: window_ });
   state.chosen = null;
   form.reset();
   await show();

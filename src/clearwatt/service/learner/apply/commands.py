@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
+from clearwatt.service.learner.apply.exclusions import exclude, include
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
@@ -16,6 +17,7 @@ from clearwatt.service.learner.apply.warm_up import warm_up
 from clearwatt.service.learner.apply.zone_models import ZoneModels
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.records import Command, Flag
+from clearwatt.service.status import ExcludedWindow
 from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
@@ -119,6 +121,9 @@ def _run(context: CommandContext) -> Stream[CommandResult]:
     if context.command.kind == "release":
         result = yield from _release(context)
         return result
+    if context.command.kind == "include":
+        result = yield from _include(context)
+        return result
     return _AT_ONCE[context.command.kind](context)
 
 
@@ -183,32 +188,50 @@ def _models_of(state: ZoneState, identity: str) -> tuple[ZoneModels, str]:
 
 
 def _exclude(context: CommandContext) -> CommandResult:
-    start, end = context.argument("start", int), context.argument("end", int)
-    if start >= end:
-        raise ConfigurationError(f"the window from {written(start)} to {written(end)} is empty")
-    state = context.state
-    state.exclusions.setdefault(context.name, []).append((start, end))
-    names = [context.command.entity] if context.command.entity else state.columns
-    forgotten = _forget(context, [name for name in names if name in state.columns], start, end)
+    window = ExcludedWindow(
+        *_window(context),
+        reason=_reason(context)["reason"],
+        actor=context.command.actor,
+        whole_zone=context.command.entity is None,
+    )
+    forgotten = exclude(context.state, context.builder, context.name, window)
     return CommandResult(
-        f"{context.subject} does not learn from {written(start)} to {written(end)}; {forgotten} "
-        "samples were forgotten",
-        {"start": start, "end": end, "forgotten": forgotten, **_reason(context)},
+        f"{context.subject} does not learn from {_words(window)}; {forgotten} samples were "
+        "forgotten",
+        {"start": window.start, "end": window.end, "forgotten": forgotten, **_reason(context)},
     )
 
 
-def _forget(context: CommandContext, names: Sequence[str], start: int, end: int) -> int:
+def _include(context: CommandContext) -> Stream[CommandResult]:
+    start, end = _window(context)
     state = context.state
-    if state.models is None or not names:
-        return 0
-    whole = context.command.entity is None
-    count, moments = state.models.forget(None if whole else names, start, end)
-    for name in names:
-        for moment in moments:
-            context.builder.add_flag(name, int(moment), Flag.EXCLUDED, "in an excluded window")
-    columns = np.array([state.columns.index(name) for name in names], np.int64)
-    state.intervals.forget(columns, start, end)
-    return count
+    if not state.held.isdisjoint({context.name, WHOLE_ZONE}):
+        raise ConfigurationError(
+            f"{context.subject} is held and would not learn these readings; resume it first"
+        )
+    windows = state.exclusions.get(context.name, [])
+    found = [window for window in windows if (window.start, window.end) == (start, end)]
+    if not found:
+        raise DataError(
+            f"{context.subject} has no excluded window from {written(start)} to {written(end)}; "
+            "its page and GET /v1/entities/{id}/exclusions list those there are"
+        )
+    learned = yield from include(state, context.builder, context.store, context.name, found[0])
+    return CommandResult(
+        f"{context.subject} learns from {_words(found[0])} again; {learned} readings were learned",
+        {"start": start, "end": end, "learned": learned, "reason": found[0].reason},
+    )
+
+
+def _window(context: CommandContext) -> tuple[int, int]:
+    start, end = context.argument("start", int), context.argument("end", int)
+    if start >= end:
+        raise ConfigurationError(f"the window from {written(start)} to {written(end)} is empty")
+    return start, end
+
+
+def _words(window: ExcludedWindow) -> str:
+    return f"{written(window.start)} to {written(window.end)}"
 
 
 def _reason(context: CommandContext) -> dict[str, str]:

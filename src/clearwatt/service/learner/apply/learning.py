@@ -14,7 +14,7 @@ from clearwatt.service.learner.apply.accuracy import check_accuracy
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
-from clearwatt.service.learner.apply.weather import instants
+from clearwatt.service.learner.apply.weather import LatestWeather, instants
 from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
     LearningResult,
@@ -61,7 +61,7 @@ def learn_late(
         return
     plausible = np.array(
         [
-            _in_range(state, column, value)
+            in_range(state, column, value)
             for column, value in zip(late.columns, late.values, strict=True)
         ]
     )
@@ -96,15 +96,22 @@ def learn_late(
 
 
 def learn_past_readings(
-    state: ZoneState, builder: OutcomeBuilder, late: LateReadings
+    state: ZoneState,
+    builder: OutcomeBuilder,
+    late: LateReadings,
+    *,
+    weather: LatestWeather | None = None,
 ) -> Stream[None]:
-    """Learn from readings of closed rows, with the errors of the current models."""
+    """Learn from readings of closed rows, with the errors of the current models.
+
+    ``weather`` is that of their time; by default what the zone still holds.
+    """
     if state.models is None or state.scaling is None or len(late.times) == 0:
         return
     times = np.unique(late.times)
     readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
     readings[np.searchsorted(times, late.times), late.columns] = late.values
-    x = inputs_at(state, times)
+    x = inputs_at(state, times, weather=weather)
     y = _mask_held(state, _targets(state, times, readings))
     usable = has_inputs(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
@@ -115,10 +122,13 @@ def learn_past_readings(
     _record(state, builder, learned)
 
 
-def inputs_at(state: ZoneState, times: Times) -> Float32Array:
-    """The inputs (n x d) at these times; NaN without weather."""
+def inputs_at(
+    state: ZoneState, times: Times, *, weather: LatestWeather | None = None
+) -> Float32Array:
+    """The inputs (n x d) at these times, by default by the weather held; NaN without weather."""
     assert state.scaling is not None
-    frame = state.weather.frame(int(times[0]), int(times[-1])) if len(times) else None
+    known = state.weather if weather is None else weather
+    frame = known.frame(int(times[0]), int(times[-1])) if len(times) else None
     if frame is None or len(frame) == 0:
         width = len(state.scaling.columns(state.zone.id))
         return np.full((len(times), width), np.nan, np.float32)
@@ -260,6 +270,7 @@ def _flag_excluded(state: ZoneState, builder: OutcomeBuilder, times: Times) -> N
             builder.add_flag(name, int(moment), Flag.EXCLUDED, "in an excluded window")
 
 
-def _in_range(state: ZoneState, column: int, value: float) -> bool:
+def in_range(state: ZoneState, column: int, value: float) -> bool:
+    """Whether a reading is within the plausible power of its entity."""
     low, high = plausible_power(state.descriptions[int(column)])
     return low <= value <= high

@@ -52,7 +52,7 @@ def _reconstruction(state: ZoneState) -> ReconstructionStatus | None:
 
 def _entity(state: ZoneState, name: str) -> EntityStatus:
     held = name in state.held or WHOLE_ZONE in state.held
-    windows = (*state.exclusions.get(name, []), *state.exclusions.get(WHOLE_ZONE, []))
+    windows = state.excluded_windows(name)
     quarantined = len(state.quarantined.get(name, {}))
     received = sum(map(len, state.waiting.get(state.entities[name].number, [])))
     if state.models is None or name not in state.columns:

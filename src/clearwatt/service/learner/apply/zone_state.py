@@ -26,6 +26,7 @@ from clearwatt.service.quality import RULES, describe
 from clearwatt.service.records import READING, Readings, RegisteredEntity, Zone
 from clearwatt.service.scaling import read_scaling, scaling_values
 from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.status import ExcludedWindow
 
 WHOLE_ZONE = ""
 """The key under which an exclusion or a hold of the whole zone is kept."""
@@ -51,7 +52,7 @@ class ZoneState:
         self.quarantined: dict[str, dict[int, float]] = {}
         self.flagged: set[str] = set()
         self.held: set[str] = set()
-        self.exclusions: dict[str, list[tuple[int, int]]] = {}
+        self.exclusions: dict[str, list[ExcludedWindow]] = {}
         self.deployed: dict[str, str] = {}
         self.updated: dict[str, int] = {}
         self.warming: set[str] = set()
@@ -106,11 +107,14 @@ class ZoneState:
 
     def exclusion_mask(self, name: str, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which times (n) are excluded from learning for an entity."""
-        windows = [*self.exclusions.get(name, []), *self.exclusions.get(WHOLE_ZONE, [])]
         inside = np.zeros(len(times), np.bool_)
-        for start, end in windows:
-            inside |= (times >= start) & (times < end)
+        for window in self.excluded_windows(name):
+            inside |= (times >= window.start) & (times < window.end)
         return inside
+
+    def excluded_windows(self, name: str) -> tuple[ExcludedWindow, ...]:
+        """The windows that an entity does not learn from, those of the whole zone last."""
+        return (*self.exclusions.get(name, []), *self.exclusions.get(WHOLE_ZONE, []))
 
     def power_size(self, name: str) -> float:
         """The power that is scaled to 1, in the entity's unit."""
@@ -188,7 +192,7 @@ class ZoneState:
         }
         self.flagged, self.held = set(values["flagged"]), set(values["held"])
         self.exclusions = {
-            name: [(int(start), int(end)) for start, end in windows]
+            name: [ExcludedWindow(*window) for window in windows]
             for name, windows in values["exclusions"].items()
         }
         self.deployed, self.updated = dict(values["deployed"]), dict(values["updated"])
