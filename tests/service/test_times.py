@@ -40,6 +40,11 @@ def test_what_is_no_such_time_is_refused_with_the_remedy(given, why):
     assert "2024-05-01T12:15:00Z" in str(refusal.value)
 
 
+def test_a_plus_that_an_address_has_turned_into_a_space_is_explained():
+    with pytest.raises(DataError, match=r"%2B.*2024-05-01T14:15:00%2B02:00"):
+        seconds("2024-05-01T14:15:00 02:00")
+
+
 def test_fractions_are_cut_off_except_where_they_would_move_a_reading():
     assert seconds("2024-06-01T00:00:00.75Z") == 1_717_200_000
     assert seconds("1969-12-31T23:59:59.5Z") == -1

@@ -12,11 +12,12 @@ from clearwatt.cli.printing import (
     print_lines,
     print_tables,
     rows_table,
+    write_line,
 )
 from clearwatt.cli.service import add_address_options, open_client
 
 if TYPE_CHECKING:
-    from clearwatt.service.api.schemas.forecasts import ForecastAnswer
+    from clearwatt.service.api.schemas.forecasts import ForecastAnswer, LearnerBacklog
 
 
 def register(commands: Commands) -> None:
@@ -33,8 +34,14 @@ def register(commands: Commands) -> None:
         metavar="NAME",
         help="entities to forecast",
     )
-    parser.add_argument("--start", metavar="TIME", help="first time (default: now)")
-    parser.add_argument("--end", metavar="TIME", help="time to stop before (default: in 48 hours)")
+    parser.add_argument(
+        "--start",
+        metavar="TIME",
+        help="first time (default: now; the newest reading sent, if that is over a week old)",
+    )
+    parser.add_argument(
+        "--end", metavar="TIME", help="time to stop before (default: 48 hours later)"
+    )
     parser.add_argument(
         "--levels",
         nargs="*",
@@ -53,6 +60,8 @@ def run(options: argparse.Namespace) -> None:
         answer = client.forecasts(
             options.entity, start=options.start, end=options.end, levels=options.levels
         )
+    for backlog in answer.behind:
+        write_line(_backlog_line(backlog))
     if options.json:
         print_json(answer.model_dump(mode="json"))
         return
@@ -61,6 +70,15 @@ def run(options: argparse.Namespace) -> None:
         levels = [f"{100 * level:g} %" for level in forecast.levels]
         columns = ("time", f"power ({forecast.unit})", *levels, "source")
         print_tables([rows_table(columns, _rows(forecast))])
+
+
+def _backlog_line(backlog: LearnerBacklog) -> str:
+    learned = backlog.learned_until or "none of them"
+    return (
+        f"zone {backlog.zone}: the learner is behind: readings up to {backlog.sent_until} are "
+        f"sent, learned up to {learned} ({backlog.entries:,} journal entries to go); the forecasts "
+        "do not know the rest yet"
+    )
 
 
 def _heading_lines(forecast: ForecastAnswer) -> Iterator[str]:

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from rich.table import Table
 
-from clearwatt.cli.printing import progress
-from clearwatt.data import Dataset
-from clearwatt.errors import DataError
 from clearwatt.service.api.schemas.entities import EntityAnswer
-from clearwatt.service.client import Client
-from clearwatt.service.client.replay import POLL
-
-
-def wait_until_learned(client: Client, dataset: Dataset) -> list[EntityAnswer]:
-    """The entities, when the service has learned everything it received."""
-    with progress("waiting until all is learned"):
-        for zone in dataset.zones:
-            while (status := client.zone(zone)).position < status.journal:
-                if status.error is not None:
-                    raise DataError(f"zone {zone} does not learn: {status.error}")
-                time.sleep(POLL)
-    return [client.entity(name) for name in dataset.names]
 
 
 def live_facts(entity: EntityAnswer) -> dict[str, object]:

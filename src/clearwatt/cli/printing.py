@@ -41,6 +41,12 @@ def print_lines(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
+def write_line(line: str) -> None:
+    """Write a line to stderr at once."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 def facts_table(title: str, facts: Mapping[str, object]) -> Table:
     """A table of names and values."""
     table = Table("", "", title=Text(title), title_justify="left", show_header=False)

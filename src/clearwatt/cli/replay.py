@@ -5,14 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
-import time
 from collections.abc import Iterator
-from datetime import timedelta
-from itertools import chain
 from typing import TYPE_CHECKING
-
-from rich.console import Console
 
 from clearwatt.cli.options import Commands, add_json_option, add_list_option
 from clearwatt.cli.printing import (
@@ -21,16 +15,16 @@ from clearwatt.cli.printing import (
     print_tables,
     progress,
 )
+from clearwatt.cli.replay_progress import ReplayBars, RetryNotice, replay_bars
 from clearwatt.cli.service import ADDRESS, add_token_option, require_service, token_of
+from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 
 if TYPE_CHECKING:
     from clearwatt.data import Dataset
-    from clearwatt.errors import ClearwattError
+    from clearwatt.service.client import Client
     from clearwatt.service.client.replay import Plan, ReplayProgress
 
 PATIENCE = 300.0
-LINE_INTERVAL = 10.0
-"""Minimum seconds between two lines of progress when stderr is not a terminal."""
 
 
 def register(commands: Commands) -> None:
@@ -92,37 +86,45 @@ def register(commands: Commands) -> None:
         type=float,
         default=PATIENCE,
         metavar="S",
-        help=f"seconds to retry while the service does not answer (default {PATIENCE:.0f})",
+        help="seconds to retry while the service does not answer, and to wait while its learning "
+        f"fails (default {PATIENCE:.0f})",
     )
     parser.add_argument(
-        "--report",
+        "--no-wait",
         action="store_true",
-        help="wait until all of it is learned, then print the live errors",
+        help="end when all is sent, not when all is learned",
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="print the live errors when all is learned"
     )
     add_json_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the replay and print the counts of readings sent."""
+    """Run the replay, wait until the service has learned it, and print the counts."""
     require_service()
-    from clearwatt.cli.live_report import live_facts, live_table, wait_until_learned
+    from clearwatt.cli.live_report import live_facts, live_table
     from clearwatt.service.client import Client
-    from clearwatt.service.client.replay import Replay
 
-    plan = _plan(options)
-    dataset = _dataset(options)
+    if options.report and options.no_wait:
+        raise ConfigurationError("--report waits for the learner; leave out --no-wait")
+    plan, dataset = _plan(options), _dataset(options)
     with Client(
-        options.to, token_of(options), patience=options.patience, on_retry=_RetryNotice()
+        options.to, token_of(options), patience=options.patience, on_retry=RetryNotice()
     ) as client:
-        last = _show(Replay(client, dataset, plan).run())
-        entities = wait_until_learned(client, dataset) if options.report else []
+        with replay_bars() as bars:
+            last = _send(client, dataset, plan, bars)
+            trouble = None if options.no_wait else _learn(client, dataset, bars, options.patience)
+        reported = dataset.names if options.report and trouble is None else ()
+        entities = [client.entity(name) for name in reported]
     facts = {
         "sent": last.sent,
         "new": last.new,
         "duplicates": last.duplicates,
         "corrections": last.corrections,
         "seconds": round(last.elapsed, 1),
+        "learned": _verdict(options, trouble),
     }
     if options.json:
         live = {"live": [live_facts(each) for each in entities]} if options.report else {}
@@ -130,6 +132,43 @@ def run(options: argparse.Namespace) -> None:
     else:
         tables = [facts_table(f"{dataset.name} played to {client.url}", facts)]
         print_tables([*tables, live_table(entities)] if options.report else tables)
+    if trouble is not None:
+        raise DataError(
+            f"all was sent, but not all is learned: {trouble} (the service goes on by itself; run "
+            "the command again to wait for it)"
+        )
+
+
+def _send(client: Client, dataset: Dataset, plan: Plan, bars: ReplayBars) -> ReplayProgress:
+    """Send everything and show the progress of both sides; returns the last."""
+    from clearwatt.service.client.learner_progress import learner_progress
+    from clearwatt.service.client.replay import Replay
+
+    steps: Iterator[ReplayProgress] = Replay(client, dataset, plan).run()
+    last = next(steps)
+    bars.show_sent(last)
+    for last in steps:
+        bars.show_sent(last)
+        if bars.due:
+            bars.show_learned(learner_progress(client, dataset.zones))
+    return last
+
+
+def _learn(client: Client, dataset: Dataset, bars: ReplayBars, patience: float) -> str | None:
+    """Wait until all is learned; returns why it is not, if so."""
+    from clearwatt.service.client.learner_progress import wait_until_learned
+
+    try:
+        for now in wait_until_learned(client, dataset.zones, patience=patience):
+            bars.show_learned(now)
+    except ClearwattError as error:
+        return str(error)
+    return None
+
+
+def _verdict(options: argparse.Namespace, trouble: str | None) -> bool | None:
+    """Whether all is learned; None: the command did not wait for it."""
+    return None if options.no_wait else trouble is None
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -162,46 +201,6 @@ def _dataset(options: argparse.Namespace) -> Dataset:
     if options.start or options.end:
         dataset = dataset.slice(options.start, options.end)
     return dataset
-
-
-def _show(steps: Iterator[ReplayProgress]) -> ReplayProgress:
-    """Run a replay and show its progress; returns the last."""
-    console, written_at = Console(stderr=True), -math.inf
-    with console.status("asking the service for its newest readings") as status:
-        last = first = next(steps)
-        for last in chain([first], steps):
-            if console.is_terminal:
-                status.update(_progress_line(last))
-            elif time.monotonic() - written_at > LINE_INTERVAL:
-                written_at = time.monotonic()
-                _write(_progress_line(last))
-    return last
-
-
-def _progress_line(now: ReplayProgress) -> str:
-    if now.stage == "warm-up":
-        return f"warming up; {timedelta(seconds=round(now.elapsed))} since the start"
-    from clearwatt.service.times import text
-
-    share = (now.time - now.start) / max(1, now.end - now.start)
-    return f"{now.stage}: {text(now.time)} ({share:.0%}), {now.sent} readings at {now.rate:,.0f}/s"
-
-
-class _RetryNotice:
-    """Writes why a call is retried, at most once per LINE_INTERVAL."""
-
-    def __init__(self) -> None:
-        self._written_at = -math.inf
-
-    def __call__(self, error: ClearwattError, pause: float) -> None:
-        if time.monotonic() - self._written_at > LINE_INTERVAL:
-            self._written_at = time.monotonic()
-            _write(f"{error}; trying again")
-
-
-def _write(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 def _parse_speed(text: str) -> float:

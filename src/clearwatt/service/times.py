@@ -25,6 +25,10 @@ FUTURE = SECONDS_PER_DAY
 _RFC_3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
 )
+_LOST_PLUS = re.compile(
+    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})? \d{2}:\d{2}", re.ASCII
+)
+"""A time whose + an address has turned into a space."""
 _REMEDY = "write it as in 2024-05-01T12:15:00Z or 2024-05-01T14:15:00+02:00"
 
 
@@ -69,6 +73,11 @@ def _text(given: object) -> str:
 
 @lru_cache(maxsize=65_536)  # batches repeat the same few times for many entities
 def _parse(given: str) -> tuple[int, bool]:
+    if _LOST_PLUS.fullmatch(given):
+        raise DataError(
+            f"{given!r} has a space before its offset; in an address a + means a space, so write "
+            f"it as %2B ({given[::-1].replace(' ', 'B2%', 1)[::-1]}), or give UTC with a Z"
+        )
     if not _RFC_3339.fullmatch(given):
         naive = _RFC_3339.fullmatch(given + "Z") is not None
         what = "has no time zone" if naive else "is not an RFC 3339 time"

@@ -82,6 +82,24 @@ def test_long_and_broken_text_is_not_sent_back_whole(web):
     assert len(answer.content) < 2000
 
 
+def test_what_an_id_may_consist_of_is_said_in_words(web):
+    new = {"id": "Zähler", "step": 900, "variables": ["wind"]}
+    for message in (
+        web.refused(422, "POST", "/v1/zones", json=new),
+        web.refused(422, "GET", "/v1/entities/Z%C3%A4hler"),
+        web.refused(422, "GET", "/v1/forecasts", params={"entity": "a/b"}),
+    ):
+        assert "letters from a to z, digits, spaces, dots, hyphens and underscores" in message
+        assert "{0,99}" not in message
+    assert "predictor:park-7:3" in web.refused(422, "GET", "/v1/models/newest")
+
+
+def test_an_unescaped_plus_is_explained(web):
+    web.register("a")
+    message = web.refused(422, "GET", "/v1/forecasts?entity=a&start=2024-06-01T00:00:00+02:00")
+    assert "write it as %2B (2024-06-01T00:00:00%2B02:00)" in message
+
+
 def test_a_store_that_is_away_says_when_to_come_back(web, monkeypatch):
     def away(*_):
         raise StoreUnavailableError("the database does not answer; is it running?")

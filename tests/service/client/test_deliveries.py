@@ -1,5 +1,7 @@
 """A data set as it would have arrived: what is delivered is the data set, nothing more or less."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,6 +77,12 @@ def test_disorder_changes_the_order_and_repeats_but_loses_nothing(grid):
 def test_disorder_that_makes_no_sense(given):
     with pytest.raises(ConfigurationError, match="give"):
         DeliveryFaults(**given)
+
+
+def test_registration_says_the_time_zone_and_the_unit_of_the_data_set(grid):
+    polish = replace(grid, timezone="Europe/Warsaw", unit="MW")
+    assert {zone.timezone for zone in zones_of(polish)} == {"Europe/Warsaw"}
+    assert [entity.unit for entity in entities_of(polish)] == ["MW", "MW", "MW"]
 
 
 def test_registration_says_what_the_data_set_says(grid):

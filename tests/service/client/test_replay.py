@@ -95,6 +95,8 @@ def test_speeds_that_are_none(speed):
 
 def test_a_warm_up_longer_than_the_data_set():
     assert Plan().history(67_764) == 10_000
+    assert Plan().history(336) == 120  # of a short data set enough to learn from
+    assert Plan().history(50) == 50
     with pytest.raises(ConfigurationError, match="take fewer"):
         Plan(warmup=101).history(100)
 

@@ -17,6 +17,12 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
+from clearwatt.service.api.schemas.base import (
+    ID_PATTERN,
+    ID_RULE,
+    VERSION_PATTERN,
+    VERSION_RULE,
+)
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.store import (
     ConflictError,
@@ -57,6 +63,8 @@ _REASONS = {
     "missing": "this field is missing",
     "finite_number": "NaN and infinities are no numbers here; send null where there is no value",
 }
+_PATTERNS = {ID_PATTERN: ID_RULE, VERSION_PATTERN: VERSION_RULE}
+"""In words what a pattern permits."""
 
 
 class RefusedItemsError(DataError):
@@ -196,6 +204,8 @@ def reason(error: Mapping[str, Any]) -> str:
     if kind == "json_invalid":
         return f"the body is not JSON: {error['ctx']['error']}"
     given = error.get("input")
+    if kind == "string_pattern_mismatch":
+        message = _PATTERNS.get(error["ctx"]["pattern"], message)
     if kind == "value_error" or not isinstance(given, str | int | float | None):
         return message
     shown = ascii(given[:60] if isinstance(given, str) else given)

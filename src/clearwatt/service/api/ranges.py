@@ -8,6 +8,7 @@ from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.base import TimeRange
 from clearwatt.service.records import Zone
 from clearwatt.service.times import text
+from clearwatt.service.views.backlog import newest_sent
 
 AHEAD = 2 * SECONDS_PER_DAY
 """Length of a forecast in seconds, if no end is given."""
@@ -23,7 +24,7 @@ def watermark(app: AppContext, zone: str) -> int | None:
 def forecast_range(app: AppContext, zone: Zone, query: TimeRange) -> tuple[int, int]:
     """Range start <= time < end of a forecast; default: 48 hours from now.
 
-    In a replay of past data, now is the step after the newest reading.
+    In a replay of past data, now is the step after the newest reading that was sent.
     """
     start = query.start
     if start is None and query.end is not None:
@@ -53,8 +54,11 @@ def check_steps(count: int, most: int) -> None:
 
 
 def _now(app: AppContext, zone: Zone) -> int:
-    now = int(app.clock())
-    mark = watermark(app, zone.id)
+    now, status = int(app.clock()), app.store.status(zone.id)
+    mark = status.watermark
+    if mark is None or mark < now - REPLAYED:  # the learner may be behind
+        entities = app.registry.zone_entities(zone.id)
+        mark = newest_sent(app.store, zone, entities, status)
     if mark is not None and mark < now - REPLAYED:
         return mark + zone.step
     return now // zone.step * zone.step

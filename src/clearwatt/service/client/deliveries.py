@@ -33,6 +33,7 @@ def zones_of(dataset: Dataset, settings: dict[str, object] | None = None) -> lis
             id=zone,
             step=step,
             variables=tuple(str(name) for name in frame.columns),
+            timezone=dataset.timezone,
             name=zone,
             settings=settings or {},
         )
@@ -48,7 +49,7 @@ def entities_of(dataset: Dataset) -> list[RegisteredEntity]:
             zone=entity.zone,
             kind=entity.kind.value,
             capacity=entity.capacity,
-            unit=entity.extra.get("unit", "kW"),
+            unit=entity.extra.get("unit") or dataset.unit or "kW",
             name=entity.name,
             extra={key: text for key, text in entity.extra.items() if key != "unit"},
         )

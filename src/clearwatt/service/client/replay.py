@@ -10,14 +10,17 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import ValidationError
 
 from clearwatt.data import Dataset
 from clearwatt.data.neighbours import with_columns_of
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.service.api.problems import describe_errors
 from clearwatt.service.api.schemas.base import Accepted
 from clearwatt.service.api.schemas.entities import NewEntity
 from clearwatt.service.api.schemas.zones import NewZone
@@ -31,7 +34,7 @@ from clearwatt.service.client.deliveries import (
     weather_issues,
     zones_of,
 )
-from clearwatt.service.records import Readings, WeatherIssue
+from clearwatt.service.records import Readings, RegisteredEntity, WeatherIssue
 from clearwatt.service.times import seconds as parse_seconds
 from clearwatt.service.times import text, texts
 
@@ -39,6 +42,8 @@ ReplayStage = Literal["history", "warm-up", "live"]
 
 WARMUP_SHARE = 10_000 / 67_764
 """Share of a data set used for the warm-up, as in the paper."""
+LEAST_HISTORY = 120
+"""Least steps of history by default: a warm-up needs 100 readings, and some may be missing."""
 MOST_READINGS = 5_000
 """Upper limit of readings per request."""
 TICK = 0.1
@@ -70,7 +75,8 @@ class Plan:
 
     def history(self, steps: int) -> int:
         """Number of leading steps used as history."""
-        length = round(steps * WARMUP_SHARE) if self.warmup is None else self.warmup
+        share = max(round(steps * WARMUP_SHARE), min(steps, LEAST_HISTORY))
+        length = share if self.warmup is None else self.warmup
         if not 0 <= length <= steps:
             raise ConfigurationError(
                 f"a warm-up of {length} steps does not fit a data set of {steps}; take fewer"
@@ -129,31 +135,23 @@ class Replay:
         yield self._progress("live", len(self._times) - 1)
 
     def _register(self) -> None:
-        # A registered zone goes on with the neighbours that it was registered with.
-        registered = {zone.id: zone.variables for zone in self._client.zones().zones}
-        self._dataset = with_columns_of(self._dataset, registered)
+        # A registered zone goes on with the neighbours and the clock it was registered with.
+        registered = {zone.id: zone for zone in self._client.zones().zones}
+        columns = {name: zone.variables for name, zone in registered.items()}
+        self._dataset = with_columns_of(self._dataset, columns)
         for zone in zones_of(self._dataset):
-            self._client.add_zone(
-                NewZone(
+            known = registered.get(zone.id)
+            with _explain_refusal(f"zone {zone.id!r}"):
+                new = NewZone(
                     id=zone.id,
                     step=zone.step,
                     variables=list(zone.variables),
+                    timezone=zone.timezone if known is None else known.timezone,
                     name=zone.name,
                     settings=dict(self._plan.settings),
                 )
-            )
-        entities = [
-            NewEntity(
-                id=entity.id,
-                zone=entity.zone,
-                kind=entity.kind,
-                capacity=entity.capacity,
-                unit=entity.unit,
-                name=entity.name,
-                extra=dict(entity.extra),
-            )
-            for entity in entities_of(self._dataset)
-        ]
+            self._client.add_zone(new)
+        entities = [_new_entity(entity) for entity in entities_of(self._dataset)]
         for first in range(0, len(entities), ENTITIES_PER_REQUEST):
             self._client.add_entities(entities[first : first + ENTITIES_PER_REQUEST])
 
@@ -254,6 +252,32 @@ class Replay:
             elapsed=time.monotonic() - self._began,
             **self._counts,
         )
+
+
+def _new_entity(entity: RegisteredEntity) -> NewEntity:
+    with _explain_refusal(f"entity {entity.id!r}"):
+        return NewEntity(
+            id=entity.id,
+            zone=entity.zone,
+            kind=entity.kind,
+            capacity=entity.capacity,
+            unit=entity.unit,
+            name=entity.name,
+            extra=dict(entity.extra),
+        )
+
+
+@contextmanager
+def _explain_refusal(subject: str) -> Iterator[None]:
+    """Raise DataError with the reason of the API if it would refuse what is to be registered."""
+    try:
+        yield
+    except ValidationError as error:
+        (first, *_) = describe_errors(error.errors(), skip=0)
+        raise DataError(
+            f"the service does not take {subject}: {first['where']}: {first['reason']}; rename it "
+            "in the data set"
+        ) from None
 
 
 def _series(readings: Readings, names: tuple[str, ...]) -> list[Series]:

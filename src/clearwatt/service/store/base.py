@@ -159,6 +159,11 @@ class Store(ABC):
         with self.read_session() as session:
             return readings.span(session, entity)
 
+    def newest(self, entities: Sequence[int]) -> dict[int, int]:
+        """The time of the newest reading of each entity; those without one are left out."""
+        with self.read_session() as session:
+            return readings.newest(session, entities)
+
     def latest(self, entities: Sequence[int], *, before: int) -> dict[int, tuple[int, float]]:
         """The newest accepted or released reading of each entity before a time."""
         with self.read_session() as session:

@@ -139,6 +139,18 @@ def span(session: Session, entity: int) -> tuple[int, int] | None:
     return first, last
 
 
+def newest(session: Session, entities: Sequence[int]) -> dict[int, int]:
+    """The time of the newest reading of each entity; those without readings are left out."""
+    given = session.value_table(numbers={"entity": entities})
+    rows = session.rows(
+        f"SELECT e.entity, MAX(r.time) FROM {given.sql} CROSS JOIN extents e CROSS JOIN readings r "
+        "WHERE e.entity = given.entity AND r.chunk = e.last AND r.entity = e.entity "
+        "GROUP BY e.entity",
+        *given.values,
+    )
+    return dict(rows)
+
+
 def latest(
     session: Session, entities: Sequence[int], *, before: int
 ) -> dict[int, tuple[int, float]]:

@@ -20,6 +20,7 @@ from clearwatt.service.api.schemas.forecasts import (
 )
 from clearwatt.service.api.threads import use_one_thread
 from clearwatt.service.records import RegisteredEntity
+from clearwatt.service.views.backlog import Backlog, find_backlog
 
 router = APIRouter(tags=["forecasts"])
 
@@ -28,7 +29,8 @@ router = APIRouter(tags=["forecasts"])
 def forecast(app: App, query: Annotated[ForecastQuery, Query()]) -> ForecastList:
     """Forecasts by the deployed models, or by a fallback that is marked as such.
 
-    Default range: 48 hours from now. Calibrated quantiles are included.
+    Default range: 48 hours from now, or from the newest reading sent if that is more than a week
+    old. Calibrated quantiles are included. `behind` lists zones whose learner is behind.
     """
     use_one_thread()
     entities = _entities(app, query)
@@ -40,7 +42,7 @@ def forecast(app: App, query: Annotated[ForecastQuery, Query()]) -> ForecastList
     check_steps(len(entities) * ((end - start) // step), MOST_STEPS)
     levels = query.level if query.intervals else []
     found = app.forecaster.forecast([each.id for each in entities], start, end, levels=levels)
-    return ForecastList.of(found)
+    return ForecastList.of(found, _backlogs(app, entities))
 
 
 @router.get("/v1/forecasts/vintages", responses=error_responses(404))
@@ -53,6 +55,16 @@ def vintages(app: App, query: Annotated[VintageQuery, Query()]) -> VintageList:
     )
     answers = [VintageAnswer.of(each) for each in found]
     return VintageList(entity=entity.id, unit=entity.unit, vintages=answers)
+
+
+def _backlogs(app: AppContext, entities: list[RegisteredEntity]) -> list[Backlog]:
+    """The zones of entities whose learner is behind."""
+    zones = [app.registry.zone(name) for name in sorted({entity.zone for entity in entities})]
+    found = (
+        find_backlog(app.store, each, app.registry.zone_entities(each.id), now=app.clock())
+        for each in zones
+    )
+    return [backlog for backlog in found if backlog is not None]
 
 
 def _entities(app: AppContext, query: ForecastQuery) -> list[RegisteredEntity]:

@@ -22,6 +22,15 @@ from clearwatt.service.times import EARLIEST, LATEST, seconds, text
 
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}$"
 VERSION_PATTERN = r"^(autoencoder|predictor)(:[A-Za-z0-9][A-Za-z0-9 _.-]{0,99}){1,2}:[0-9]{1,9}$"
+ID_RULE = (
+    "an id has 1 to 100 characters: letters from a to z, digits, spaces, dots, hyphens and "
+    "underscores, the first a letter or a digit; other characters belong into the name"
+)
+"""What `ID_PATTERN` permits, in words."""
+VERSION_RULE = (
+    "a version is written as predictor:ENTITY:NUMBER or autoencoder:ZONE:NUMBER, as in "
+    "predictor:park-7:3; /v1/models lists all"
+)
 LARGEST = 1e12
 """Upper limit of power and weather values; squares of larger ones lose precision."""
 

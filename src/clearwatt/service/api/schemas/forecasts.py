@@ -15,6 +15,7 @@ from clearwatt.service.forecasting.answers import EntityForecast
 from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.records import Vintage
 from clearwatt.service.times import optional_text, text, texts
+from clearwatt.service.views.backlog import Backlog
 
 MOST_STEPS = 250_000
 """Maximum steps of one answer, over all its entities."""
@@ -113,18 +114,42 @@ class ForecastAnswer(Outgoing):
         )
 
 
+class LearnerBacklog(Outgoing):
+    """A zone that has not learned from all readings sent."""
+
+    zone: str
+    entries: int = Field(description="Journal entries not processed yet")
+    sent_until: Stamp = Field(description="Time of the newest reading sent")
+    learned_until: Stamp | None = Field(description="Time of the newest reading processed")
+
+
 class ForecastList(Outgoing):
     """One forecast per requested entity."""
 
     forecasts: list[ForecastAnswer]
+    behind: list[LearnerBacklog] = Field(
+        default_factory=list,
+        description="Zones whose learner is behind by more than an hour of readings",
+    )
 
     @classmethod
-    def of(cls, forecasts: Sequence[EntityForecast]) -> ForecastList:
+    def of(
+        cls, forecasts: Sequence[EntityForecast], backlogs: Sequence[Backlog] = ()
+    ) -> ForecastList:
         """The forecasts in order; entities of a zone share one array of times."""
         arrays = {id(each.times): each.times for each in forecasts}
         stamps = {key: texts(times) for key, times in arrays.items()}
         return cls(
-            forecasts=[ForecastAnswer.of(each, stamps[id(each.times)]) for each in forecasts]
+            forecasts=[ForecastAnswer.of(each, stamps[id(each.times)]) for each in forecasts],
+            behind=[
+                LearnerBacklog(
+                    zone=each.zone,
+                    entries=each.entries,
+                    sent_until=text(each.sent),
+                    learned_until=optional_text(each.learned),
+                )
+                for each in backlogs
+            ],
         )
 
 
