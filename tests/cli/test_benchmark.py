@@ -66,6 +66,8 @@ def test_the_same_command_again_does_nothing_again(folder, tmp_path, capsys):
     ("options", "says"),
     [
         (["--peers", "prophet"], "no peer 'prophet'"),
+        (["--instances", "absent.module:Mine"], "there is no module 'absent' for 'absent.module:M"),
+        (["--predictor", "json:dumps"], "--predictor is given without --instances"),
         (["--delay", "0"], "--delay is 0.0"),
         (["--delay", "nan"], "--delay is nan"),
         (["--entities", "c"], "'c'"),

@@ -204,6 +204,8 @@ def test_a_killed_ray_worker_costs_no_results(arguments, start, tmp_path):
         (["--data", "nowhere"], "'nowhere' is neither a folder nor a known data set"),
         (["--entities", "nobody"], "no entity 'nobody'"),
         (["--instances", "X"], "instance 'X' is unknown"),
+        (["--instances", "absent.module:Mine"], "there is no module 'absent' for 'absent.module:M"),
+        (["--predictor", "json:absent"], "module 'json' has no 'absent'"),
         (["--seed", "-1"], "seed is -1"),
         (["--workers", "0"], "workers is 0"),
         (["--delay", "0"], "--delay is 0.0; give hours, more than 0"),

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -75,6 +76,11 @@ class Peer(NamedPeer):
     """
 
     together: ClassVar[bool] = False
+
+    @property
+    def code_version(self) -> str:
+        """Version of the code besides ours that its forecasts depend on; empty if there is none."""
+        return version(self.package) if self.package else ""
 
     @abstractmethod
     def forecast(self, history: ZoneHistory) -> Forecasts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,6 +57,9 @@ class Benchmark:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ConfigurationError(f"seed is {self.seed}; it must be 0 or more")
+        keys = [peer.key for peer in self.peers]
+        if repeats := [key for key in keys if keys.count(key) > 1]:
+            raise ConfigurationError(f"two peers are called {repeats[0]!r}; rename one")
         if self.delay <= pd.Timedelta(0):
             raise ConfigurationError(f"the delay is {self.delay}; give more than nothing")
 
@@ -105,9 +107,9 @@ class PeerTask:
 
     def key(self, histories: Sequence[ZoneHistory], folder: RunFolder) -> str:
         """The name of its records."""
-        package = version(self.peer.package) if self.peer.package else ""
         history = self.history(histories)
-        return f"{self.peer.key}-{folder.key(repr(self.peer), package, history.fingerprint())}"
+        parts = (repr(self.peer), self.peer.code_version, history.fingerprint())
+        return f"{self.peer.key}-{folder.key(*parts)}"
 
 
 def run(

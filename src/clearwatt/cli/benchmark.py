@@ -15,6 +15,7 @@ from clearwatt.cli.options import (
     Commands,
     add_executor_options,
     add_json_option,
+    add_network_options,
     add_without_option,
 )
 from clearwatt.cli.printing import (
@@ -55,6 +56,13 @@ def register(commands: Commands) -> None:
         metavar="PEER",
         help="some of them, or families such as lightgbm; 'quick' for a first look (default all)",
     )
+    parser.add_argument(
+        "--instances",
+        nargs="+",
+        metavar="KEY",
+        help="CLeaR instances beside the peers: keys, or your own as package.module:MyStrategy",
+    )
+    add_network_options(parser)
     parser.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
     add_without_option(parser)
     parser.add_argument(

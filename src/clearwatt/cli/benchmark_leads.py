@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clearwatt.cli.benchmark_options import benchmark_from, require_out
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 def run_benchmark_by_lead(options: argparse.Namespace) -> None:
     """Run a benchmark at several leads, and print the errors by lead."""
     from clearwatt.benchmark.leads import LeadLeaderboard, run_leads
-    from clearwatt.benchmark.peers import LEAD_PEERS, choose_peers
+    from clearwatt.benchmark.peers import LEAD_PEERS
     from clearwatt.benchmark.tables import skipped_lines
     from clearwatt.compute import executor
     from clearwatt.data import load_dataset
@@ -29,9 +28,7 @@ def run_benchmark_by_lead(options: argparse.Namespace) -> None:
 
     require_out(options)
     leads = _leads(options)
-    benchmark = benchmark_from(options)
-    if options.peers is None:
-        benchmark = replace(benchmark, peers=choose_peers(LEAD_PEERS))
+    benchmark = benchmark_from(options, default=LEAD_PEERS)
     with progress(f"loading {options.data}"):
         dataset = load_dataset(options.data)
     with executor(

@@ -58,6 +58,9 @@ def _refuse_for_competition(options: argparse.Namespace, name: str) -> None:
         "--without": options.without is not None,
         "--delay": options.delay != DELAY,
         "--leads": options.leads is not None,
+        "--instances": options.instances is not None,
+        "--autoencoder": options.autoencoder is not None,
+        "--predictor": options.predictor is not None,
     }
     given = [option for option, chosen in fixed.items() if chosen]
     if given:

@@ -16,9 +16,11 @@ from clearwatt.cli.options import (
     Commands,
     add_executor_options,
     add_json_option,
+    add_network_options,
     add_without_option,
     delay_option,
     entity_choice,
+    own_networks,
 )
 from clearwatt.cli.printing import (
     print_json,
@@ -29,6 +31,7 @@ from clearwatt.cli.printing import (
 )
 from clearwatt.cli.progress import show_progress
 from clearwatt.errors import ClearwattError
+from clearwatt.own_code import short_name
 
 if TYPE_CHECKING:
     from clearwatt.experiment.config import Experiment
@@ -54,8 +57,12 @@ def register(commands: Commands) -> None:
     run.add_argument("--entities", nargs="+", metavar="ENTITY", help="names, how many, or 'all'")
     add_without_option(run)
     run.add_argument(
-        "--instances", nargs="+", metavar="KEY", help="some of E F Ra Re ReD G, and A (adaptive)"
+        "--instances",
+        nargs="+",
+        metavar="KEY",
+        help="some of E F Ra Re ReD G, A (adaptive), or your own as package.module:MyStrategy",
     )
+    add_network_options(run)
     run.add_argument(
         "--delay", type=float, metavar="H", help="hours until a measurement is known (default 24)"
     )
@@ -116,6 +123,7 @@ def experiment_from(options: argparse.Namespace) -> Experiment:
     experiment = replace_values(base, values, str(options.config))
     given = {name: getattr(options, name) for name in ("data", "instances", "without", "seed")}
     given["entities"] = entity_choice(options.entities)
+    given["networks"] = own_networks(options) or None
     chosen = {name: value for name, value in given.items() if value is not None}
     return replace_values(experiment, chosen, "options")
 
@@ -139,5 +147,5 @@ def _means(results: Results) -> Table:
         own = results.trials_of(instance)
         means = [Spread.of(map(metric, own)).mean for metric in _COLUMNS.values()]
         cells = ["–" if mean is None else f"{mean:.3f}" for mean in means]
-        rows.append((instance, str(len(own)), *cells))
+        rows.append((short_name(instance), str(len(own)), *cells))
     return rows_table(("instance", "entities", *_COLUMNS), rows)

@@ -83,6 +83,12 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
     about = _run_facts(path)
     key = _instance_key(instance, results)
     experiment = replace_values(Experiment(), about["experiment"], str(path / RUN))
+    own = [path for path in experiment.own_code if path not in experiment.instances]
+    if own:
+        raise ConfigurationError(
+            f"{path} was run with the network {own[0]!r}, and a service has built-in networks "
+            "only; run it without that network"
+        )
     dataset = _load(about["data"]["name"], data, path)
     names = [each.name for each in results.entities]
     division = divide(dataset, experiment.phases, names)
@@ -119,6 +125,11 @@ def _instance_key(instance: str, results: Results) -> str:
     for key in ran:
         if instance in (key, INSTANCES[key].strategy):
             return key
+    if not ran:
+        raise ConfigurationError(
+            "the run holds no instance of the paper, and a service learns with these only; run one "
+            "of them, or start the service without --from"
+        )
     names = ", ".join(INSTANCES[key].strategy for key in ran)
     raise ConfigurationError(
         f"the run holds no instance {instance!r}; choose one of {names} with --instance"

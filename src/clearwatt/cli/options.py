@@ -16,6 +16,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The place where a command is registered."""
 DELAY = 24.0
 """Hours until a measurement is known, unless ``--delay`` says otherwise."""
+NETWORKS = ("autoencoder", "predictor")
+"""Networks that a user may replace."""
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +54,22 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, metavar="N", help="how many (default: one per core)")
     parser.add_argument("--ray-address", metavar="A", help="of a Ray cluster to join")
+
+
+def add_network_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for networks of a user's own."""
+    for name in NETWORKS:
+        parser.add_argument(
+            f"--{name}",
+            metavar="PATH",
+            help=f"a function of your own that makes the {name}, as package.module:name",
+        )
+
+
+def own_networks(options: argparse.Namespace) -> dict[str, str]:
+    """Networks of a user's own that are given, by role."""
+    given = {name: getattr(options, name) for name in NETWORKS}
+    return {name: path for name, path in given.items() if path is not None}
 
 
 def entity_choice(

@@ -22,6 +22,7 @@ from clearwatt.experiment.grid import (
     TrialConfiguration,
 )
 from clearwatt.experiment.protocol import Phases
+from clearwatt.own_code import is_own, short_name
 from clearwatt.training.fleet import UPDATE, Training
 
 ALL: Literal["all"] = "all"
@@ -37,7 +38,8 @@ class Experiment:
         data: "simulated", a name of the catalogue or a folder.
         entities: "all", a number (taken from all kinds in turn), or names.
         without: entities to leave out.
-        instances: keys of the paper's instances, and "A" for the adaptive forecaster.
+        instances: keys of the paper's instances, "A" for the adaptive forecaster, and strategies of
+            a user's own as "package.module:name".
         seed: seed of the models, not of the data.
         delay: steps until a measurement is known, at least 1; None for one day.
         phases: lengths of the phases; None for the paper's shares of the data set.
@@ -78,6 +80,7 @@ class Experiment:
         for part in (self.networks, self.grid):
             for each in fields(part):
                 _refuse_repeats(each.name, getattr(part, each.name))
+        _refuse_equal_names(self.instances)
         # Invalid values must fail now, not in a worker hours later.
         for configuration in self.grid_configurations:
             self.settings(configuration)
@@ -103,6 +106,13 @@ class Experiment:
         return tuple(
             each for each in self.configurations if isinstance(each, AdaptiveConfiguration)
         )
+
+    @property
+    def own_code(self) -> tuple[str, ...]:
+        """Strategies and networks of a user's own module, as "package.module:name"."""
+        networks = (self.networks.autoencoder, self.networks.predictor)
+        named = (*self.instances, *(path for path in networks if path is not None))
+        return tuple(path for path in named if is_own(path))
 
     def settings(self, configuration: Configuration) -> ClearSettings:
         """Settings of an instance with this configuration."""
@@ -202,6 +212,17 @@ def _describe(schema: Mapping[str, Any]) -> str:
         return f"a list of {_describe(schema['items']).removeprefix('a ')}s"
     names = {"integer": "a whole number", "number": "a number", "string": "text"}
     return names.get(schema.get("type", ""), "a table")
+
+
+def _refuse_equal_names(instances: Sequence[str]) -> None:
+    """Rows of a report are named without the module."""
+    by_name: dict[str, str] = {}
+    for instance in instances:
+        other = by_name.setdefault(short_name(instance), instance)
+        if other != instance:
+            raise ConfigurationError(
+                f"instances holds {other!r} and {instance!r}, which have one name; rename one"
+            )
 
 
 def _refuse_repeats(name: str, values: object) -> None:

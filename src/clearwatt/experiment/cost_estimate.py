@@ -10,6 +10,7 @@ from clearwatt.experiment.models import weight_count
 from clearwatt.experiment.plan import adaptive_tasks, places_of, roles
 from clearwatt.experiment.tasks import Context, NetworkRole, predictors_cost, stack_cost
 from clearwatt.experiment.updating import updating_cost
+from clearwatt.training.networks import Network
 
 CostStage = Literal["autoencoders", "predictors", "updating", "baselines"]
 
@@ -21,7 +22,7 @@ def estimate_costs(context: Context) -> Mapping[CostStage, float]:
     """
     experiment = context.experiment
     encoder, head = _mean_encoder(context), _mean_head(context)
-    candidates = len(experiment.networks.predictors(1))
+    candidates = len(_heads(context)) // len(_latents(context))
     search = sum(candidates * _all_heads(context, role, head) for role in roles(experiment))
     seen = [context.samples(zone, "everything") for zone in range(len(context.zones))]
     upper = stack_cost(encoder, seen, experiment.baseline)
@@ -51,6 +52,14 @@ def _mean_encoder(context: Context) -> int:
 
 
 def _mean_head(context: Context) -> int:
+    return round(fmean(weight_count(each) for each in _heads(context)))
+
+
+def _heads(context: Context) -> list[Network]:
+    """Candidates for predictors, on every width of the representation."""
     networks = context.experiment.networks
-    shapes = [head for latent in networks.latents for head in networks.predictors(latent)]
-    return round(fmean(weight_count(each) for each in shapes))
+    return [head for latent in _latents(context) for head in networks.predictors(latent)]
+
+
+def _latents(context: Context) -> tuple[int, ...]:
+    return context.experiment.networks.latent_candidates(context.zones[0].inputs)

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.protocol import Phases
 from clearwatt.experiment.records import ADAPTIVE
+from clearwatt.own_code import is_own, short_name
 from clearwatt.strategies import Strategy, strategy_by_name
-
-Family = Literal["penalty", "replay", "generative"]
+from clearwatt.strategies.own import own_parameters, own_strategy
 
 
 @dataclass(frozen=True)
 class Approach:
-    """An instance of the paper: its strategy, and the rows of Table 2 that apply to it.
+    """An instance: the name of its strategy, and the rows of Table 2 that apply to it.
 
     Streams of one family train stacked, because their jobs have the same form.
     """
 
     strategy: str
     parameters: tuple[str, ...]
-    family: Family
+    family: str
 
 
 INSTANCES: Mapping[str, Approach] = MappingProxyType(
@@ -40,7 +40,7 @@ INSTANCES: Mapping[str, Approach] = MappingProxyType(
     }
 )
 ROWS = (*INSTANCES, ADAPTIVE)
-"""Keys of everything that an experiment can run: the paper's instances, and ours."""
+"""Keys of everything built in that an experiment can run: the paper's instances, and ours."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,15 @@ class Configuration:
     @property
     def approach(self) -> Approach:
         """The approach of the instance."""
-        return INSTANCES[self.instance]
+        return approach_of(self.instance)
 
     @property
     def strategy(self) -> Strategy:
         """The approach with these hyperparameters."""
-        return strategy_by_name(self.approach.strategy, dict(self.parameters))
+        values = dict(self.parameters)
+        if is_own(self.instance):
+            return own_strategy(self.instance, values)
+        return strategy_by_name(self.approach.strategy, values)
 
     def to_dict(self) -> dict[str, float]:
         """The hyperparameters by name."""
@@ -94,6 +97,8 @@ class AdaptiveConfiguration:
 
 TrialConfiguration: TypeAlias = Configuration | AdaptiveConfiguration
 
+_SHARED_ROWS = {"novelty_capacity", "alpha", "capacity_scale"}
+"""Fields of the grid that are no hyperparameters of a strategy."""
 MIN_CAPACITY = 200
 """Least capacity of a scaled novelty buffer; fewer samples do not describe a change."""
 
@@ -139,12 +144,8 @@ class Grid:
         return (AdaptiveConfiguration(),) if row == ADAPTIVE else self.configurations(row)
 
     def configurations(self, instance: str) -> tuple[Configuration, ...]:
-        """Every combination for an instance of the paper."""
-        if instance not in INSTANCES:
-            raise ConfigurationError(
-                f"instance {instance!r} is unknown; choose from {', '.join(ROWS)}"
-            )
-        names = INSTANCES[instance].parameters
+        """Every combination for an instance of the paper, or of a user's own."""
+        names = approach_of(instance).parameters
         axes: Sequence[tuple[float, ...]] = [getattr(self, name) for name in names]
         return tuple(
             Configuration(instance, capacity, alpha, tuple(zip(names, values, strict=True)))
@@ -152,3 +153,20 @@ class Grid:
             for alpha in self.alpha
             for values in product(*axes)
         )
+
+
+def approach_of(instance: str) -> Approach:
+    """The approach of an instance: one of the paper's, or "package.module:name".
+
+    Of the hyperparameters of a user's own, those with a name of Table 2 are searched.
+    """
+    if instance in INSTANCES:
+        return INSTANCES[instance]
+    if not is_own(instance):
+        raise ConfigurationError(
+            f"instance {instance!r} is unknown; choose from {', '.join(ROWS)}, or name a strategy "
+            "of your own as package.module:name"
+        )
+    searched = {each.name for each in fields(Grid)} - _SHARED_ROWS
+    names = tuple(name for name in own_parameters(instance) if name in searched)
+    return Approach(short_name(instance), names, family=instance)

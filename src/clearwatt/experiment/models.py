@@ -17,9 +17,10 @@ from clearwatt.clear.instance import Instance
 from clearwatt.clear.model_saving import pack_network, unpack_network
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
-from clearwatt.packing import tensors_below
+from clearwatt.packing import Values, tensors_below
 from clearwatt.strategies import Frozen
 from clearwatt.training.networks import Network, Params
+from clearwatt.training.networks.own import OwnAutoencoder, OwnPredictor
 
 Arrays = Mapping[str, npt.NDArray[np.float32]]
 
@@ -64,7 +65,7 @@ def to_params(weights: Arrays) -> Params:
 def save_networks(path: Path, candidates: Sequence[TrainedNetwork]) -> None:
     """Write trained networks into a folder, atomically."""
     values = [
-        {"network": pack_network(each.network), "validation_rmse": each.validation_rmse}
+        {"network": _pack(each.network), "validation_rmse": each.validation_rmse}
         for each in candidates
     ]
     tensors = {
@@ -83,12 +84,26 @@ def load_networks(path: Path) -> list[TrainedNetwork] | None:
         return None
     return [
         TrainedNetwork(
-            unpack_network(each["network"], None),
+            _unpack(each["network"]),
             to_arrays(tensors_below(saved.tensors, f"{at}.")),
             each["validation_rmse"],
         )
         for at, each in enumerate(saved.values["candidates"])
     ]
+
+
+def _pack(network: Network) -> Values:
+    """A network by its sizes; one of a user's own module by its path."""
+    if isinstance(network, OwnAutoencoder | OwnPredictor):
+        return {"own": type(network).__name__, "path": network.path, "inputs": network.inputs}
+    return pack_network(network)
+
+
+def _unpack(values: Values) -> Network:
+    if "own" not in values:
+        return unpack_network(values, None)
+    kind = OwnPredictor if values["own"] == OwnPredictor.__name__ else OwnAutoencoder
+    return kind(values["path"], values["inputs"])
 
 
 def best(candidates: Sequence[TrainedNetwork]) -> TrainedNetwork:

@@ -19,7 +19,7 @@ from clearwatt.experiment.presets import PRESETS
 from clearwatt.experiment.protocol import ZonePhases
 from clearwatt.experiment.tasks import Context, NetworkRole, PredictorTask, RepresentationTask
 from clearwatt.experiment.updating import UpdatingTask, role_of
-from clearwatt.training.networks import Network, Predictor, Reconstructor
+from clearwatt.training.networks import Network, Reconstructor
 
 STACK = 32
 """Most entities of a task with autoencoders of their own; trains fastest in one stack."""
@@ -122,7 +122,6 @@ def upper_predictor_tasks(context: Context) -> list[PredictorTask]:
     return [
         PredictorTask("everything", network, places)
         for network in dict.fromkeys(shapes.values())
-        if isinstance(network, Predictor)
         for places in chunks([place for place, own in shapes.items() if own == network], STACK)
     ]
 
@@ -133,10 +132,10 @@ def updating_tasks(context: Context) -> list[UpdatingTask]:
     configurations = sorted(
         context.experiment.grid_configurations, key=lambda each: each.approach.family
     )
-    for family, group in groupby(configurations, key=lambda each: each.approach.family):
+    for _, group in groupby(configurations, key=lambda each: each.approach.family):
         members = list(group)
-        # Generative Replay trains an autoencoder with each predictor, so a task has half as many.
-        own = family == "generative"
+        # A synchronous one trains an autoencoder with each predictor, so a task has half as many.
+        own = members[0].strategy.synchronous
         streams = STREAMS // 2 if own else STREAMS
         places = _places_by_shape(context, role_of(members[0]))
         for some in chunks(places, STACK) if own else _group_by_zone(places):

@@ -123,7 +123,7 @@ def _describe_run(context: Context, dataset: Dataset, division: Division) -> dic
             "delay_steps": context.delay,
         },
         "seed": experiment.seed,
-        "versions": versions(),
+        "versions": versions(*experiment.own_code),
         "machine": machine(),
     }
 

@@ -17,7 +17,7 @@ from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place, TrainedNetwork, weight_count
 from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 from clearwatt.training.fleet import Training, one_thread, stack_of
-from clearwatt.training.networks import Predictor, Reconstructor
+from clearwatt.training.networks import Network, Reconstructor
 from clearwatt.training.streams import drive, run_together
 
 NetworkRole = Literal["plain", "variational", "everything"]
@@ -135,7 +135,7 @@ class PredictorTask(Task[list[TrainedNetwork]]):
     """Train a predictor of one shape for each of several entities, stacked."""
 
     role: NetworkRole
-    network: Predictor
+    network: Network
     places: tuple[Place, ...]
 
     def run(self, context: Context) -> list[TrainedNetwork]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from clearwatt import __version__
 from clearwatt.data import Dataset
+from clearwatt.own_code import source_versions
 
 
 def digest(*parts: object) -> str:
@@ -19,11 +20,15 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def versions() -> dict[str, str]:
-    """Versions of everything that the numbers depend on."""
+def versions(*own: str | None) -> dict[str, str]:
+    """Versions of everything that the numbers depend on.
+
+    Args:
+        own: code of a user's own, as "package.module:name"; anything else is left out.
+    """
     packages = ("torch", "numpy", "pandas", "scikit-learn")
-    own = {"clearwatt": __version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in packages}
+    ours = {"clearwatt": __version__, "python": platform.python_version()}
+    return ours | {name: version(name) for name in packages} | source_versions(*own)
 
 
 def machine() -> dict[str, object]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from clearwatt.benchmark.peer import Peer
 from clearwatt.benchmark.peers.adaptive import Adaptive
-from clearwatt.benchmark.peers.clear import Clear
+from clearwatt.benchmark.peers.clear import Clear, clear_experiment
 from clearwatt.benchmark.peers.climatology import Climatology
 from clearwatt.benchmark.peers.lightgbm import LightGBM
 from clearwatt.benchmark.peers.lightgbm_quantiles import LightGBMQuantiles
@@ -15,8 +15,9 @@ from clearwatt.benchmark.peers.persistence import LastValue, Persistence
 from clearwatt.benchmark.peers.river import River
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.grid import INSTANCES
+from clearwatt.experiment.records import ADAPTIVE
 
-__all__ = ["LEAD_PEERS", "PEERS", "QUICK", "choose_peers"]
+__all__ = ["LEAD_PEERS", "PEERS", "QUICK", "choose_instances", "choose_peers"]
 
 PEERS: tuple[Peer, ...] = (
     Persistence(days=1),
@@ -68,6 +69,26 @@ def choose_peers(words: Sequence[str] | None) -> tuple[Peer, ...]:
         return PEERS
     wanted = [each for word in words for each in _matches(word)]
     return tuple(peer for peer in PEERS if peer in wanted)
+
+
+def choose_instances(
+    words: Sequence[str], networks: Mapping[str, str] | None = None
+) -> tuple[Peer, ...]:
+    """Peers for keys of the experiment's instances, or strategies of a user's own.
+
+    Args:
+        words: "Ra", "A", or "package.module:name".
+        networks: own networks by role ("autoencoder", "predictor"), as "package.module:name".
+    """
+    if networks and ADAPTIVE in words:
+        raise ConfigurationError(
+            f"instance {ADAPTIVE!r} has networks of its own; give --autoencoder and --predictor "
+            "with other instances"
+        )
+    experiment = clear_experiment(**(networks or {}))
+    for word in words:
+        experiment.grid.trials(word)  # an unknown or unusable one fails now, not in a worker
+    return tuple(Adaptive() if word == ADAPTIVE else Clear(word, experiment) for word in words)
 
 
 def _matches(word: str) -> list[Peer]:

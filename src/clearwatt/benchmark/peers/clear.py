@@ -1,4 +1,4 @@
-"""The six instances of CLeaR in the paper, in one fixed configuration each."""
+"""Instances of CLeaR: the paper's six, and those of users, in one fixed configuration each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.clear.loop import Deployment
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.experiment.config import Experiment
-from clearwatt.experiment.grid import INSTANCES, Configuration
+from clearwatt.experiment.grid import INSTANCES, Configuration, approach_of
 from clearwatt.experiment.live import ModelTimeline
 from clearwatt.experiment.models import weight_count
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.tasks import training_cost
 from clearwatt.intervals import LEVELS, WINDOW_DAYS
+from clearwatt.own_code import short_name, source_versions
 from clearwatt.runs.work import MULTIPLY_ADDS
 from clearwatt.training.streams import drive
 
@@ -31,35 +32,52 @@ UPDATES = 10
 """A typical number of updates of a component, to estimate the time."""
 
 
-def _experiment() -> Experiment:
-    return replace(preset(PRESET), instances=tuple(INSTANCES))
+def clear_experiment(*, autoencoder: str | None = None, predictor: str | None = None) -> Experiment:
+    """The experiment whose values a peer has; networks of a user's own as "package.module:name"."""
+    base = preset(PRESET)
+    networks = replace(base.networks, autoencoder=autoencoder, predictor=predictor)
+    return replace(base, instances=tuple(INSTANCES), networks=networks)
 
 
 @dataclass(frozen=True)
 class Clear(Peer):
-    """An instance of the paper: an autoencoder of the zone and a predictor per entity.
+    """An instance: an autoencoder of the zone and a predictor per entity.
 
     Args:
-        instance: its key in the experiment, such as "Ra".
+        instance: its key in the experiment, such as "Ra", or "package.module:name".
         experiment: networks, the one point of the grid and how models train. The novelty capacity
             is scaled to the length of the data, as there.
         levels: of the quantiles, calibrated around its forecasts.
     """
 
     instance: str
-    experiment: Experiment = field(default_factory=_experiment)
+    experiment: Experiment = field(default_factory=clear_experiment)
     levels: tuple[float, ...] = LEVELS
     together: ClassVar[bool] = True
 
     @property
     def key(self) -> str:
-        """Its name on the command line."""
-        return f"clear-{self.instance.lower()}"
+        """Its name on the command line, and those of a user's own networks."""
+        return "-".join(["clear", short_name(self.instance).lower(), *self._own_networks])
 
     @property
     def label(self) -> str:
         """Its name in tables."""
-        return f"CLeaR, {INSTANCES[self.instance].strategy}"
+        return ", ".join(["CLeaR", approach_of(self.instance).strategy, *self._own_networks])
+
+    @property
+    def code_version(self) -> str:
+        """Versions of the user's own strategy and networks."""
+        return str(source_versions(self.instance, *self._own_paths) or "")
+
+    @property
+    def _own_paths(self) -> list[str]:
+        networks = self.experiment.networks
+        return [path for path in (networks.autoencoder, networks.predictor) if path is not None]
+
+    @property
+    def _own_networks(self) -> list[str]:
+        return [short_name(path) for path in self._own_paths]
 
     def forecast(self, history: ZoneHistory) -> Forecasts:
         """Warm up on the samples known at the first forecast, then stream all later ones.
@@ -119,8 +137,8 @@ class Clear(Peer):
         return (start + updates) / MULTIPLY_ADDS
 
     def _networks(self, inputs: int) -> InstanceNetworks:
-        variational = INSTANCES[self.instance].family == "generative"
         networks = self.experiment.networks
+        variational = self.experiment.grid.configurations(self.instance)[0].strategy.synchronous
         encoder = networks.representations(inputs, variational=variational)[0]
         return InstanceNetworks(encoder, networks.predictors(encoder.latent)[0])
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 
 from clearwatt.experiment.report.tables import BASELINES, Metric, Spread, Table, row_name
+from clearwatt.own_code import short_name
 from clearwatt.report.tables import TextTable, markdown_table, markdown_text
 
 NONE = "/"
@@ -142,7 +143,7 @@ def _rules(metrics: int, width: int) -> list[str]:
 
 def _tex_row(table: Table, paper: Table | None, row: str) -> str:
     family = "Baseline" if row in BASELINES else "CLeaR"
-    cells = [rf"$\text{{{family}}}_{{\text{{{row}}}}}$"]
+    cells = [rf"$\text{{{family}}}_{{\text{{{_tex(short_name(row))}}}}}$"]
     for metric in table.metrics:
         spread = table.rows[row].get(metric.key)
         cells.append(_tex_cell(spread, metric, best=row in table.best(metric)))

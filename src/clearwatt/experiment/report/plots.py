@@ -9,6 +9,7 @@ from clearwatt.experiment.records import ComponentScore, TrialRecord
 from clearwatt.experiment.report.palette import colour
 from clearwatt.experiment.report.tables import BASELINES, COMPONENT_METRICS, Metric, Table, row_name
 from clearwatt.experiment.results import Results
+from clearwatt.own_code import short_name
 from clearwatt.report.plots import Figure, Panel, plotly_text
 from clearwatt.strategies import ComponentName
 
@@ -92,7 +93,7 @@ def _mean(table: Table, row: str, *, across: Metric, up: Metric) -> Figure:
         "mode": "markers+text",
         "x": [table.mean(row, across.key)],
         "y": [table.mean(row, up.key)],
-        "text": [f"<b>{row}</b>"],
+        "text": [f"<b>{short_name(row)}</b>"],
         "textposition": _LABELS[list(table.rows).index(row) % len(_LABELS)],
         "textfont": {"color": colour(row), "size": 13},
         "cliponaxis": False,
@@ -145,7 +146,7 @@ def _kind_bars(kinds: Mapping[str, Table], row: str, metric: Metric) -> Figure:
     spreads = [table.rows.get(row, {}).get(metric.key) for table in kinds.values()]
     return {
         "type": "bar",
-        "name": row,
+        "name": short_name(row),
         "x": [plotly_text(kind) for kind in kinds],
         "y": [spread.mean if spread else None for spread in spreads],
         **_error_bars([spread.deviation if spread else None for spread in spreads]),
@@ -169,7 +170,7 @@ def _bars(table: Table, metric: Metric) -> Figure:
     rows = [row for row in table.rows if table.mean(row, metric.key) is not None]
     bars = {
         "type": "bar",
-        "x": rows,
+        "x": [short_name(row) for row in rows],
         "y": [table.mean(row, metric.key) for row in rows],
         "text": [row_name(row) for row in rows],
         "textposition": "none",

@@ -8,15 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from clearwatt.experiment.records import ADAPTIVE
+from clearwatt.own_code import short_name
 from clearwatt.strategies import ComponentName
 
 COMPONENTS: tuple[ComponentName, ...] = ("autoencoder", "predictor")
 
 BASELINES = ("U", "L")
 INSTANCES = ("E", "F", "Ra", "Re", "ReD", "G")
-LEARNERS = (*INSTANCES, ADAPTIVE)
-"""Rows that learn: the paper's instances, and our adaptive forecaster."""
+"""Keys of the paper's instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows by key (U, L, E, F, Ra, Re, ReD, G, A), each a ``Spread`` per metric that applies."""
+    """Rows by key, each a ``Spread`` per metric that applies.
+
+    Keys are U, L, E, F, Ra, Re, ReD, G, A, or "package.module:name" of a user's own strategy.
+    """
 
     name: str
     title: str
@@ -100,7 +102,7 @@ class Table:
 
     def best(self, metric: Metric) -> frozenset[str]:
         """The instances with the best mean, without baselines; none if all are equal."""
-        means = {row: self.mean(row, metric.key) for row in self.rows if row in LEARNERS}
+        means = {row: self.mean(row, metric.key) for row in self.rows if row not in BASELINES}
         known = {row: mean for row, mean in means.items() if mean is not None}
         if metric.better is None or len(set(known.values())) < 2:
             return frozenset()
@@ -109,5 +111,5 @@ class Table:
 
 
 def row_name(row: str) -> str:
-    """The name of a row, as in the paper: Baseline_U, CLeaR_E."""
-    return f"{'Baseline' if row in BASELINES else 'CLeaR'}_{row}"
+    """The name of a row, as in the paper: Baseline_U, CLeaR_E; CLeaR_MyStrategy."""
+    return f"{'Baseline' if row in BASELINES else 'CLeaR'}_{short_name(row)}"

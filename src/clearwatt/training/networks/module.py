@@ -1,6 +1,8 @@
 """A user's own torch module in the place of a built-in network, stacked by `torch.func`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -31,8 +33,54 @@ class ModuleNetwork(Network):
         return fisher(self, params, x, target)
 
 
+class SingleModule(ModuleNetwork):
+    """Abstract: one module that maps `b x d` to `b x o`."""
+
+    @abstractmethod
+    def build(self, seed: int) -> nn.Module:
+        """A fresh module with the weights of a seed."""
+
+    @cached_property
+    def skeleton(self) -> nn.Module:
+        """The module without storage: only its structure is used."""
+        return self.build(0).to("meta")
+
+    def initialise(self, seeds: Sequence[int]) -> Params:
+        """Build the module once per seed."""
+        return stack_members([self.build(seed) for seed in seeds])
+
+    def forward(self, params: Params, x: Tensor) -> Tensor:
+        """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
+        return call(self.skeleton, params, x)
+
+
+class ModulePair(ModuleNetwork, Reconstructor):
+    """Abstract: an encoder `b x d -> b x z` and a decoder `b x z -> b x d`."""
+
+    @abstractmethod
+    def build(self, seed: int) -> nn.ModuleDict:
+        """A fresh "encoder" and "decoder" with the weights of a seed."""
+
+    @cached_property
+    def skeleton(self) -> nn.ModuleDict:
+        """Both modules without storage: only their structure is used."""
+        return self.build(0).to("meta")
+
+    def initialise(self, seeds: Sequence[int]) -> Params:
+        """Build the modules once per seed."""
+        return stack_members([self.build(seed) for seed in seeds])
+
+    def encode(self, params: Params, x: Tensor) -> Tensor:
+        """Map inputs `m x b x d` to representations `m x b x z`."""
+        return call(self.skeleton["encoder"], tensors_below(params, "encoder."), x)
+
+    def decode(self, params: Params, z: Tensor) -> Tensor:
+        """Map representations `m x b x z` to inputs `m x b x d`."""
+        return call(self.skeleton["decoder"], tensors_below(params, "decoder."), z)
+
+
 @dataclass(frozen=True)
-class ModulePredictor(ModuleNetwork):
+class ModulePredictor(SingleModule):
     """A module that maps `b x d` to `b x o`, made by `factory` with its own initialisation.
 
     The module must be a function of its parameters and its input only. Batch statistics and
@@ -53,22 +101,14 @@ class ModulePredictor(ModuleNetwork):
         require_whole(inputs=self.inputs, outputs=self.outputs)
         check_shape(self.skeleton, self.inputs, self.outputs)
 
-    @cached_property
-    def skeleton(self) -> nn.Module:
-        """The module without storage: only its structure is used."""
-        return build({"module": self.factory}, seed=0)["module"].to("meta")
-
-    def initialise(self, seeds: Sequence[int]) -> Params:
-        """Call the factory once per seed with torch's random state set to it."""
-        return stack_members([build({"module": self.factory}, seed=s)["module"] for s in seeds])
-
-    def forward(self, params: Params, x: Tensor) -> Tensor:
-        """Map `m x b x d` (or `1 x b x d`, shared) to `m x b x o`."""
-        return call(self.skeleton, params, x)
+    def build(self, seed: int) -> nn.Module:
+        """Call the factory with torch's random state set to the seed."""
+        with seeded(seed):
+            return require_pure(self.factory())
 
 
 @dataclass(frozen=True)
-class ModuleAutoencoder(ModuleNetwork, Reconstructor):
+class ModuleAutoencoder(ModulePair):
     """An encoder `b x d -> b x z` and a decoder `b x z -> b x d`, each made by its factory.
 
     Args:
@@ -88,35 +128,19 @@ class ModuleAutoencoder(ModuleNetwork, Reconstructor):
         check_shape(self.skeleton["encoder"], self.inputs, self.latent)
         check_shape(self.skeleton["decoder"], self.latent, self.inputs)
 
-    @cached_property
-    def skeleton(self) -> nn.ModuleDict:
-        """Both modules without storage: only their structure is used."""
-        return self._build(seed=0).to("meta")
-
-    def initialise(self, seeds: Sequence[int]) -> Params:
-        """Call the factories once per seed with torch's random state set to it."""
-        return stack_members([self._build(seed=seed) for seed in seeds])
-
-    def encode(self, params: Params, x: Tensor) -> Tensor:
-        """Map inputs `m x b x d` to representations `m x b x z`."""
-        return call(self.skeleton["encoder"], tensors_below(params, "encoder."), x)
-
-    def decode(self, params: Params, z: Tensor) -> Tensor:
-        """Map representations `m x b x z` to inputs `m x b x d`."""
-        return call(self.skeleton["decoder"], tensors_below(params, "decoder."), z)
-
-    def _build(self, *, seed: int) -> nn.ModuleDict:
-        return nn.ModuleDict(build({"encoder": self.encoder, "decoder": self.decoder}, seed=seed))
+    def build(self, seed: int) -> nn.ModuleDict:
+        """Call the factories, one after the other, with torch's random state set to the seed."""
+        with seeded(seed):
+            parts = {"encoder": self.encoder(), "decoder": self.decoder()}
+        return nn.ModuleDict({name: require_pure(part) for name, part in parts.items()})
 
 
-def build(factories: Mapping[str, Factory], *, seed: int) -> dict[str, nn.Module]:
-    """Call each factory with torch's global random state set to `seed`, then restore the state."""
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Set torch's global random state to `seed` in the with-block, then restore it."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        modules = {name: factory() for name, factory in factories.items()}
-    for module in modules.values():
-        _require_pure(module)
-    return modules
+        yield
 
 
 def stack_members(modules: Sequence[nn.Module]) -> Params:
@@ -184,7 +208,8 @@ def check_shape(skeleton: nn.Module, inputs: int, outputs: int) -> None:
         )
 
 
-def _require_pure(module: nn.Module) -> None:
+def require_pure(module: object) -> nn.Module:
+    """The module; refuse what is none, and one with state besides its parameters."""
     name = type(module).__name__
     if not isinstance(module, nn.Module):
         raise ConfigurationError(f"a factory returned {module!r}; let it return a torch.nn.Module")
@@ -198,3 +223,4 @@ def _require_pure(module: nn.Module) -> None:
             f"{name} uses dropout, which is not a function of its parameters and the member's "
             "seed. Remove it; Training(weight_decay=...) regularises instead"
         )
+    return module
