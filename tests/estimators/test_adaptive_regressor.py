@@ -225,3 +225,12 @@ def test_a_foreign_state_is_refused(model, tmp_path):
     model.forecaster_.save(tmp_path / "bare")
     with pytest.raises(StateError, match="no AdaptiveRegressor"):
         AdaptiveRegressor.load(tmp_path / "bare")
+
+
+def test_settings_are_parameters_to_search():
+    model = AdaptiveRegressor()
+    assert model.get_params()["settings__recency"] == 365.0
+    assert "settings__networks__width" in model.get_params()
+    model.set_params(settings__memory=500, settings__networks__width=8)
+    assert (model.settings.memory, model.settings.networks.width) == (500, 8)
+    assert model.settings.recency == 365.0

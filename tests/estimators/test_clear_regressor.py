@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -326,6 +328,73 @@ def test_a_module_of_ones_own_streams_saves_and_goes_on(data, tmp_path, strategy
     same(model.partial_fit(x[120:], y[120:]), loaded.partial_fit(x[120:], y[120:]), x)
 
 
+def test_a_plain_module_is_a_predictor_and_stays_as_it_was(data, tmp_path):
+    warm_x, warm_y, x, y = data
+    module = residual()
+    before = [parameter.clone() for parameter in module.parameters()]
+    model = small(predictor=module).fit(warm_x, warm_y).partial_fit(x[:120], y[:120])
+    assert any(event.component == "predictor" for event in model.events_)
+    assert all(map(torch.equal, before, module.parameters()))
+    model.save(tmp_path)
+    loaded = ClearRegressor.load(tmp_path, predictor=module)
+    same(model.partial_fit(x[120:], y[120:]), loaded.partial_fit(x[120:], y[120:]), x)
+
+
+def test_training_starts_from_the_weights_of_a_plain_module(data):
+    module = residual()
+    with torch.no_grad():
+        module[2].weight.zero_()
+        module[2].bias.fill_(4.0)  # far away: 4 deviations above the mean
+    model = small(predictor=module, epochs=1, learning_rate=1e-9).fit(data[0], data[1])
+    far = np.nanmean(data[1], axis=0) + 4 * np.nanstd(data[1], axis=0)
+    assert np.allclose(model.predict(data[2]), far, rtol=1e-3)
+
+
+def test_a_grid_search_tries_parameters_of_the_strategy(data, tmp_path):
+    folds = TimeSeriesSplit(n_splits=2)
+    search = GridSearchCV(
+        small(strategy=None, epochs=2),
+        {"strategy__recent_updates": [2, 4], "strategy__replay_weight": [0.5], "alpha": [1.2]},
+        cv=folds,
+        error_score="raise",
+    )
+    measured = ~np.isnan(data[1][:, 0])  # scikit-learn's scores refuse NaN
+    search.fit(data[0][measured], data[1][measured, 0])
+    assert len(search.cv_results_["params"]) == 2
+    best = search.best_estimator_
+    assert best.strategy.recent_updates == search.best_params_["strategy__recent_updates"]
+    assert best.instance_.settings.strategy == best.strategy
+    best.save(tmp_path)
+    assert ClearRegressor.load(tmp_path).strategy == best.strategy
+
+
+def test_parameters_of_parts_are_got_and_set():
+    model = small(strategy="recent-replay", predictor=Predictor(3, 5, 2))
+    found = model.get_params()
+    assert found["strategy__recent_updates"] == 5 and found["predictor__width"] == 5
+    assert "strategy__recent_updates" not in model.get_params(deep=False)
+    shared = model.strategy
+    model.set_params(strategy__recent_updates=2, predictor__width=7, alpha=2.0)
+    assert model.strategy == RecentReplay(recent_updates=2) and shared == "recent-replay"
+    assert model.predictor == Predictor(3, 7, 2) and model.alpha == 2.0
+    model.set_params(strategy=OnlineEWC(), strategy__ewc_weight=7.0)
+    assert model.strategy == OnlineEWC(ewc_weight=7.0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"strategy__reach": 2}, "RecentReplay has no parameter 'reach'; it has replay_weight"),
+        ({"strategy__recent_updates": 0}, "recent_updates is 0"),
+        ({"plan__reach": 2}, "ClearRegressor has no parameter 'plan'; it has alpha"),
+        ({"predictor__width": 2}, "predictor is None, which has no parameters; set predictor"),
+    ],
+)
+def test_bad_parameters_of_parts_are_named(parameters, says):
+    with pytest.raises(ConfigurationError, match=says):
+        small().set_params(**parameters)
+
+
 def test_parameters_are_read_by_fit(model, warmed, data):
     _, _, x, y = data
     model.set_params(alpha=0.01, novelty_capacity=5)
@@ -366,6 +435,12 @@ def test_nothing_works_before_fit_and_says_why(data, method):
         ({"split": "monthly"}, "split is 'monthly'"),
         ({"latent": 0}, "latent is 0"),
         ({"predictor_width": 0}, "width is 0"),
+        ({"predictor": nn.Linear(7, 1)}, "gets the representation, which is 3 wide"),
+        ({"predictor": nn.Linear(3, 2)}, "returns 1 value per sample"),
+        ({"predictor": nn.Linear}, "give a module, such as Linear"),
+        ({"predictor": residual}, "give ModulePredictor.function, inputs=3. instead"),
+        ({"predictor": 5}, "predictor is 5; give a torch.nn.Module or a network"),
+        ({"autoencoder": nn.Linear(4, 4)}, "autoencoder is Linear, which does not say what is its"),
     ],
 )
 def test_bad_parameters_are_named_and_leave_a_fitted_model_as_it_was(

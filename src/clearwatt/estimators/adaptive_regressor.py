@@ -186,6 +186,10 @@ class AdaptiveRegressor(StreamRegressor):
         model.events_ = ()
         return model
 
+    def _part(self, name: str) -> object:
+        given = getattr(self, name)
+        return AdaptiveSettings() if name == "settings" and given is None else given
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether it was warmed up."""
         return hasattr(self, "forecaster_")

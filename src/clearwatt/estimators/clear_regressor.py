@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearwatt.arrays import Float64Array
 from clearwatt.clear.calibration import InstanceCalibration
@@ -20,10 +20,10 @@ from clearwatt.clear.deployed_models import DeployedModels
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.clear.instance import Instance
-from clearwatt.clear.loop import reconstructor
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import StateError
 from clearwatt.estimators.availability import AfterWarmUp
+from clearwatt.estimators.own_networks import own_autoencoder, own_predictor, saved_predictor
 from clearwatt.estimators.stream_regressor import StreamRegressor, quantile_levels
 from clearwatt.files import SavedState, load_state
 from clearwatt.intervals import PowerLimits, checked_limits
@@ -57,7 +57,8 @@ class ClearRegressor(StreamRegressor):
         predictor_layers: Hidden layers of a predictor.
         kl_weight: Weight of the KL divergence, for strategies that need a variational autoencoder.
         autoencoder: A network of your own instead (see docs/networks.md).
-        predictor: A network of your own instead.
+        predictor: A network of your own instead, or a plain `torch.nn.Module`, whose weights are
+            where the training of each predictor starts.
         epochs: Epochs of the warm-up at most.
         patience: Epochs without a better validation error before the warm-up stops.
         update_epochs: Epochs of an update.
@@ -97,7 +98,7 @@ class ClearRegressor(StreamRegressor):
         predictor_layers: int = 3,
         kl_weight: float = 5e-6,
         autoencoder: Reconstructor | None = None,
-        predictor: Network | None = None,
+        predictor: Network | nn.Module | None = None,
         epochs: int = 512,
         patience: int | None = 50,
         update_epochs: int = 30,
@@ -250,16 +251,16 @@ class ClearRegressor(StreamRegressor):
         *,
         strategy: Strategy | None = None,
         autoencoder: Reconstructor | None = None,
-        predictor: Network | None = None,
+        predictor: Network | nn.Module | None = None,
     ) -> Self:
         """Read a saved model; what is not built in (strategy, networks) must be passed again."""
         saved = load_state(path)
         values = saved.values.get("extra", {}).get("estimator")
         if values is None:
             raise StateError(f"{path} holds an instance, not a ClearRegressor; use Instance.load")
-        instance = Instance.from_saved(
-            saved, strategy=strategy, autoencoder=autoencoder, predictor=predictor
-        )
+        own = own_autoencoder(autoencoder)
+        head = saved_predictor(predictor, values, own)
+        instance = Instance.from_saved(saved, strategy=strategy, autoencoder=own, predictor=head)
         objects = {
             "strategy": instance.settings.strategy,
             "autoencoder": instance.autoencoders[0].network,
@@ -307,17 +308,22 @@ class ClearRegressor(StreamRegressor):
         return hasattr(self, "forecaster_")
 
     def _settings(self, seed: int) -> ClearSettings:
-        strategy = RecentReplay() if self.strategy is None else self.strategy
-        if isinstance(strategy, str):
-            strategy = strategy_by_name(strategy)
         return ClearSettings(
-            strategy=strategy,
+            strategy=self._strategy(),
             novelty_capacity=self.novelty_capacity,
             alpha=self.alpha,
             familiarity_capacity=self.familiarity_capacity,
             update=self._training(self.update_epochs, patience=None),
             seed=seed,
         )
+
+    def _strategy(self) -> Strategy:
+        if isinstance(self.strategy, str):
+            return strategy_by_name(self.strategy)
+        return RecentReplay() if self.strategy is None else self.strategy
+
+    def _part(self, name: str) -> object:
+        return self._strategy() if name == "strategy" else getattr(self, name)
 
     def _warmup(self, seed: int) -> WarmUp:
         return WarmUp(
@@ -338,18 +344,20 @@ class ClearRegressor(StreamRegressor):
 
     def _networks(self, inputs: int, strategy: Strategy) -> InstanceNetworks:
         """The user's own networks, or built-in ones of the sizes that the parameters give."""
-        own = self.autoencoder
+        own = own_autoencoder(self.autoencoder)
+        latent = min(self.latent, inputs) if own is None else own.latent
         built_in = InstanceNetworks.for_strategy(
             strategy,
             inputs,
-            latent=min(self.latent, inputs) if own is None else reconstructor(own).latent,
+            latent=latent,
             width=self.width,
             layers=self.layers,
             predictor_width=self.predictor_width,
             predictor_layers=self.predictor_layers,
             kl_weight=self.kl_weight,
         )
-        return InstanceNetworks(own or built_in.autoencoder, self.predictor or built_in.predictor)
+        predictor = own_predictor(self.predictor, latent)
+        return InstanceNetworks(own or built_in.autoencoder, predictor or built_in.predictor)
 
     def _in_units(self, event: UpdateEvent) -> UpdateEvent:
         if event.component == "autoencoder" or event.entity is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from clearwatt.arrays import Float64Array
+from clearwatt.errors import ConfigurationError
 from clearwatt.estimators.availability import NotWarmedUpError
+from clearwatt.estimators.nested_parameters import (
+    SEPARATOR,
+    nested_parameters,
+    replace_parameters,
+    require_part,
+)
 from clearwatt.estimators.targets import (
     entity_names,
     require_measured,
@@ -54,6 +61,36 @@ class StreamRegressor(RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.non_deterministic = False
         return tags
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if deep, also those of their parts, as `strategy__recent_updates`."""
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name in list(parameters):
+                with suppress(ConfigurationError):  # an invalid part has no parameters
+                    parameters |= nested_parameters(name, self._part(name))
+        return parameters
+
+    def set_params(self, **parameters: object) -> Self:
+        """Set parameters, and those of their parts; a part that is not valid is an error."""
+        parts: dict[str, dict[str, object]] = {}
+        for path in [path for path in parameters if SEPARATOR in path]:
+            name, _, below = path.partition(SEPARATOR)
+            parts.setdefault(name, {})[below] = parameters.pop(path)
+        super().set_params(**parameters)
+        for name, values in parts.items():
+            if not hasattr(self, name):
+                raise ConfigurationError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has "
+                    f"{', '.join(self.get_params(deep=False))}"
+                )
+            part = require_part(name, self._part(name))
+            setattr(self, name, replace_parameters(part, values))
+        return self
+
+    def _part(self, name: str) -> object:
+        """The value of a parameter, or what it stands for if it is None or a name."""
+        return getattr(self, name)
 
     def require_warm_up(self, method: str) -> None:
         """Raise a NotWarmedUpError that names the method, unless the estimator is fitted."""
