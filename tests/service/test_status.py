@@ -5,6 +5,7 @@ import json
 from clearwatt.service.status import (
     ComponentStatus,
     EntityStatus,
+    ExcludedWindow,
     ForecastSkill,
     IntervalQuality,
     LiveErrors,
@@ -26,7 +27,7 @@ ENTITY = EntityStatus(
     last_update=900,
     component=COMPONENT,
     held=True,
-    exclusions=((0, 900), (1800, 2700)),
+    exclusions=(ExcludedWindow(0, 900, "meter replaced", "Ada"), ExcludedWindow(1800, 2700)),
     quarantined=1,
     received=5,
 )
@@ -64,7 +65,8 @@ def test_the_keys_of_a_component_stand_beside_those_of_its_entity():
     content = ENTITY.to_json()
     assert (content["threshold"], content["novel"], content["capacity"]) == (0.5, 3, 60)
     assert content["live"]["rmse_day"] == 1.0
-    assert content["exclusions"] == [[0, 900], [1800, 2700]]
+    first, second = [0, 900, "meter replaced", "Ada", False], [1800, 2700, "", "", False]
+    assert content["exclusions"] == [first, second]
     assert ZONE.to_json()["reconstruction"] == {
         **{"threshold": 0.5, "novel": 3, "familiar": 9, "capacity": 60},
         **{"updates": 2, "approval": True, "error_day": 0.1},

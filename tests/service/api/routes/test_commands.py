@@ -28,11 +28,20 @@ def test_hold_resume_exclude_and_settings_are_commands_with_an_outcome(learned):
     learned.service.catch_up()
     entity = learned.get("/v1/entities/e0")
     assert (entity["state"], entity["approval"]) == ("learning", True)
-    assert learned.get("/v1/entities/e0/exclusions")["exclusions"] == [window]
+    (excluded,) = learned.get("/v1/entities/e0/exclusions")["exclusions"]
+    assert excluded["actor"]
+    assert {**window, "reason": "meter replaced", "whole_zone": False}.items() <= excluded.items()
     assert learned.get("/v1/zones/north")["settings"]["gate_margin"] == 0.5
     flags = learned.get("/v1/measurements", entity="e0", **window)["flags"]
     assert set(flags) == {"excluded"}
     kinds = {event["kind"] for event in learned.get("/v1/events")["events"]}
     assert {"hold", "resume", "approval", "settings", "exclude"} <= kinds
+    learned.post("/v1/entities/e0/exclusions/undo", window)
+    learned.service.catch_up()
+    assert learned.get("/v1/entities/e0/exclusions")["exclusions"] == []
+    flags = learned.get("/v1/measurements", entity="e0", **window)["flags"]
+    assert set(flags) == {"released"}
     backwards = {"start": window["end"], "end": window["start"], "reason": "x"}
     learned.refused(422, "POST", "/v1/entities/e0/exclusions", json=backwards)
+    del backwards["reason"]
+    learned.refused(422, "POST", "/v1/entities/e0/exclusions/undo", json=backwards)
