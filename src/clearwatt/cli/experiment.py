@@ -36,7 +36,7 @@ from clearwatt.own_code import short_name
 if TYPE_CHECKING:
     from clearwatt.experiment.config import Experiment
     from clearwatt.experiment.records import TrialRecord
-    from clearwatt.experiment.results import Results
+    from clearwatt.experiment.results import RunRecords
 
 _PRESETS = ("demo", "small", "real", "paper")
 
@@ -138,7 +138,7 @@ _COLUMNS: Mapping[str, Callable[[TrialRecord], float | None]] = {
 }
 
 
-def _means(results: Results) -> Table:
+def _means(results: RunRecords) -> Table:
     """The metrics of each instance, means over its entities."""
     from clearwatt.experiment.report.tables import Spread
 

@@ -19,7 +19,7 @@ from clearwatt.experiment.config import Experiment, replace_values
 from clearwatt.experiment.grid import INSTANCES, Configuration
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.protocol import Division, divide
-from clearwatt.experiment.results import Results, read_results
+from clearwatt.experiment.results import RunRecords, read_results
 from clearwatt.experiment.stages import Stages
 from clearwatt.experiment.tasks import Context
 from clearwatt.experiment.updating import role_of
@@ -118,7 +118,7 @@ def _run_facts(path: Path) -> dict[str, Any]:
         raise StateError(f"{path / RUN} cannot be read ({error}); run it again") from error
 
 
-def _instance_key(instance: str, results: Results) -> str:
+def _instance_key(instance: str, results: RunRecords) -> str:
     """The key of an instance of the paper, given by its key or by the name of its strategy."""
     found = dict.fromkeys(trial.instance for trial in results.trials)
     ran = [key for key in found if key in INSTANCES]
@@ -185,7 +185,7 @@ def _outcome(steps: Generator[Progress, None, Context]) -> Context:
 
 
 def _most_frequent_choice(
-    results: Results, experiment: Experiment, key: str, zone: str
+    results: RunRecords, experiment: Experiment, key: str, zone: str
 ) -> Configuration:
     """The configuration chosen for most entities of a zone; of equals the first of the grid."""
     counts = Counter(

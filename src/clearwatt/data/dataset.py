@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.data.folder import folder_contents, write_folder
+from clearwatt.data.frames import EntityTable, entities_from, power_frame, weather_frames
 from clearwatt.data.inputs import time_zone
 from clearwatt.data.schema import Drift, Entity, Kind
 from clearwatt.data.validation import check_dataset, check_filled, name_list
@@ -55,6 +56,35 @@ class Dataset:
         entities = tuple(replace(entity, kind=Kind(entity.kind)) for entity in self.entities)
         object.__setattr__(self, "entities", entities)
         object.__setattr__(self, "drifts", tuple(self.drifts))
+
+    @classmethod
+    def from_frames(
+        cls,
+        power: pd.DataFrame | pd.Series[float],
+        weather: pd.DataFrame | Mapping[str, pd.DataFrame],
+        entities: EntityTable,
+        *,
+        name: str = "frames",
+        drifts: Iterable[Drift] = (),
+        timezone: str = "UTC",
+        unit: str = "",
+    ) -> Dataset:
+        """A data set from data frames, whose index is the time, with a time zone.
+
+        Args:
+            power: one column per entity, or a named series of one entity; NaN = no reading.
+            weather: one column per variable; a mapping if there are several zones.
+            entities: the kind of all ("generator", "consumer" or "residual"), kinds by name, or a
+                table as in entities.csv: indexed by name (or with a column ``entity``), ``kind``,
+                and if you have them ``capacity``, ``zone`` and columns of your own.
+            name: of the data set.
+            drifts: changes that are known.
+            timezone: of daily life at the entities.
+            unit: of power and capacity.
+        """
+        frame, zones = power_frame(power), weather_frames(weather)
+        made = entities_from(entities, list(frame.columns), list(zones))
+        return cls(name, frame, zones, made, tuple(drifts), timezone=timezone, unit=unit)
 
     @property
     def step(self) -> pd.Timedelta:

@@ -84,7 +84,7 @@ class ExperimentEntity:
 
 
 @dataclass(frozen=True)
-class Results:
+class RunRecords:
     """Everything that a report is made from.
 
     Args:
@@ -149,7 +149,7 @@ class Results:
         return tuple(trial for trial in self.chosen_trials if trial.entity == entity)
 
 
-_RESULTS = TypeAdapter(Results)
+_RESULTS = TypeAdapter(RunRecords)
 _TRIAL = TypeAdapter(TrialRecord)
 
 
@@ -168,7 +168,7 @@ def parse_trial(document: object) -> TrialRecord | None:
         return None
 
 
-def write_results(folder: Path, results: Results) -> None:
+def write_results(folder: Path, results: RunRecords) -> None:
     """Write the results of a run into its folder."""
     content = _RESULTS.dump_python(results)
     del content["name"]
@@ -183,7 +183,7 @@ def _without_series(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in dropped}
 
 
-def read_results(folder: str | Path) -> Results:
+def read_results(folder: str | Path) -> RunRecords:
     """The results of a finished run, with the daily errors of its chosen trials and baselines.
 
     Args:

@@ -20,7 +20,7 @@ from clearwatt.experiment.records import TrialRecord
 from clearwatt.experiment.results import (
     DataRecord,
     ExperimentEntity,
-    Results,
+    RunRecords,
     ZoneRecord,
     write_results,
 )
@@ -64,7 +64,7 @@ def run(
         trials = score_trials(context, division, selection, folder)
         write_results(
             out,
-            Results(
+            RunRecords(
                 preset=about["preset"],
                 configuration=about["experiment"],
                 data=DataRecord(

@@ -7,10 +7,10 @@ from statistics import fmean
 
 from clearwatt.experiment.records import ADAPTIVE
 from clearwatt.experiment.report.tables import INSTANCES, Spread, row_name
-from clearwatt.experiment.results import Results
+from clearwatt.experiment.results import RunRecords
 
 
-def describe_learning(results: Results) -> str:
+def describe_learning(results: RunRecords) -> str:
     """Live error of a row that learns against that of the models frozen after the warm-up.
 
     The row is the adaptive forecaster's, or that of the best instance in a run without it. Errors
@@ -48,7 +48,7 @@ def _effect(ratio: float, entities: int) -> str:
     return f"{way} the live error of {whose} by {abs(percent)} % against"
 
 
-def _first_networks(results: Results) -> str:
+def _first_networks(results: RunRecords) -> str:
     """The error of the adaptive forecaster's own networks, had they never learned again."""
     mean = Spread.of(trial.frozen_rmse for trial in results.trials_of(ADAPTIVE)).mean
     return "" if mean is None else f" and {mean:.3f} of its own first networks"

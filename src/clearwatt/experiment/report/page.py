@@ -14,7 +14,7 @@ from clearwatt.experiment.report.report import Report
 from clearwatt.experiment.report.summary import entity_table, kind_tables
 from clearwatt.experiment.report.tables import COMPONENTS, Table, row_name
 from clearwatt.experiment.report.timelines import error_figure, state_figure
-from clearwatt.experiment.results import Results
+from clearwatt.experiment.results import RunRecords
 from clearwatt.report.formatting import format_day, format_duration
 from clearwatt.report.page import FigureChoice, write_page
 from clearwatt.report.tables import TextTable
@@ -72,13 +72,13 @@ def write_experiment_page(report: Report, path: str | Path, *, entity: str | Non
     write_page(path, "experiment.html", content, package="clearwatt.experiment.report")
 
 
-def most_drifts(results: Results) -> str:
+def most_drifts(results: RunRecords) -> str:
     """The entity with most drifts."""
     drifts = Counter(drift.entity for drift in results.drifts)
     return max((member.name for member in results.entities), key=lambda name: drifts[name])
 
 
-def _setting_rows(results: Results) -> list[tuple[str, str]]:
+def _setting_rows(results: RunRecords) -> list[tuple[str, str]]:
     kinds = Counter(member.kind for member in results.entities)
     end = results.data.start + sum(results.phases.values()) * results.data.step
     spans = ", ".join(f"{name} {length:,}" for name, length in results.phases.items())
@@ -103,16 +103,16 @@ def _setting_rows(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def _processor_time(results: Results) -> str:
+def _processor_time(results: RunRecords) -> str:
     seconds = results.timing.get("core_seconds_per_stream")
     return f"{seconds:.1f} s" if isinstance(seconds, float) else "not recorded"
 
 
-def _delay(results: Results) -> str:
+def _delay(results: RunRecords) -> str:
     return "not recorded" if results.delay is None else format_duration(results.delay)
 
 
-def _capacities(results: Results) -> str:
+def _capacities(results: RunRecords) -> str:
     """The novelty capacities of the chosen trials, and how they were scaled."""
     chosen = {trial.configuration.get("novelty_capacity") for trial in results.chosen_trials}
     values = sorted(value for value in chosen if isinstance(value, int))
@@ -122,7 +122,7 @@ def _capacities(results: Results) -> str:
     return text if scale == 1.0 else f"{text} ({scale:.0%} of those configured, at least 200)"
 
 
-def _entities(results: Results, *, first: str) -> FigureChoice:
+def _entities(results: RunRecords, *, first: str) -> FigureChoice:
     return FigureChoice(
         parts=("error", "state"),
         figures={
@@ -133,7 +133,7 @@ def _entities(results: Results, *, first: str) -> FigureChoice:
     )
 
 
-def _configurations_table(results: Results) -> TextTable:
+def _configurations_table(results: RunRecords) -> TextTable:
     chosen = Counter(
         (trial.instance, ", ".join(f"{key} {value}" for key, value in trial.configuration.items()))
         for trial in results.chosen_trials
@@ -145,7 +145,7 @@ def _configurations_table(results: Results) -> TextTable:
     return TextTable("", ("instance", "configuration", "entities"), rows, left=2)
 
 
-def _all_entities_table(results: Results) -> TextTable:
+def _all_entities_table(results: RunRecords) -> TextTable:
     tables = {member: entity_table(results, member.name) for member in results.entities}
     rows = tuple(
         (member.name, member.kind, row_name(row), *_cells(table, row))

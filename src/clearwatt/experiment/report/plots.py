@@ -8,7 +8,7 @@ from itertools import combinations
 from clearwatt.experiment.records import ComponentScore, TrialRecord
 from clearwatt.experiment.report.palette import colour
 from clearwatt.experiment.report.tables import BASELINES, COMPONENT_METRICS, Metric, Table, row_name
-from clearwatt.experiment.results import Results
+from clearwatt.experiment.results import RunRecords
 from clearwatt.own_code import short_name
 from clearwatt.report.plots import Figure, Panel, plotly_text
 from clearwatt.strategies import ComponentName
@@ -31,7 +31,7 @@ _LABELS = (
 )
 
 
-def stability_panels(results: Results, table: Table, component: ComponentName) -> list[Panel]:
+def stability_panels(results: RunRecords, table: Table, component: ComponentName) -> list[Panel]:
     """FE, PE and FR in pairs: a dot per entity, a label at the mean of an instance."""
     return [
         Panel(
@@ -43,7 +43,7 @@ def stability_panels(results: Results, table: Table, component: ComponentName) -
 
 
 def _scatter_figure(
-    results: Results, table: Table, component: ComponentName, *, across: Metric, up: Metric
+    results: RunRecords, table: Table, component: ComponentName, *, across: Metric, up: Metric
 ) -> Figure:
     dots = [
         _trial_points(results.trials_of(row), component, across, up) for row in results.instances

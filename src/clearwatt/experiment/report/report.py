@@ -17,7 +17,7 @@ from clearwatt.experiment.report.summary import (
     operation_table,
 )
 from clearwatt.experiment.report.tables import COMPONENTS, Table
-from clearwatt.experiment.results import Results, read_results
+from clearwatt.experiment.results import RunRecords, read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Report:
     The tables are autoencoder, predictor, operation and, if the run has them, intervals.
     """
 
-    results: Results
+    results: RunRecords
     tables: tuple[Table, ...]
     findings: tuple[Finding, ...]
 

@@ -19,7 +19,7 @@ from clearwatt.experiment.report.tables import (
     Table,
     row_name,
 )
-from clearwatt.experiment.results import Results
+from clearwatt.experiment.results import RunRecords
 from clearwatt.report.formatting import format_duration
 from clearwatt.strategies import ComponentName
 
@@ -32,7 +32,7 @@ _TITLES = {
 }
 
 
-def component_table(results: Results, component: ComponentName) -> Table:
+def component_table(results: RunRecords, component: ComponentName) -> Table:
     """One of the paper's two result tables."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in BASELINES:
@@ -52,7 +52,7 @@ def component_table(results: Results, component: ComponentName) -> Table:
     return Table(component, _TITLES[component], COMPONENT_METRICS, rows, note)
 
 
-def operation_table(results: Results) -> Table:
+def operation_table(results: RunRecords) -> Table:
     """The table of live errors, recovery from drifts and cost."""
     rows: dict[str, Mapping[str, Spread]] = {}
     frozen = [each.predictor.fitting_error for each in results.baselines if each.baseline == "L"]
@@ -74,7 +74,7 @@ def operation_table(results: Results) -> Table:
     return Table("operation", "In operation", OPERATION_METRICS, rows, note)
 
 
-def interval_table(results: Results) -> Table | None:
+def interval_table(results: RunRecords) -> Table | None:
     """The table of interval scores; ``None`` for a run without intervals."""
     rows: dict[str, Mapping[str, Spread]] = {}
     for key in results.instances:
@@ -90,13 +90,13 @@ def interval_table(results: Results) -> Table | None:
     return Table("intervals", "Intervals", INTERVAL_METRICS, rows, note) if rows else None
 
 
-def kind_tables(results: Results) -> dict[str, Table]:
+def kind_tables(results: RunRecords) -> dict[str, Table]:
     """The table of predictors for each kind of entity."""
     kinds = dict.fromkeys(member.kind for member in results.entities)
     return {kind: component_table(_results_of_kind(results, kind), "predictor") for kind in kinds}
 
 
-def entity_table(results: Results, entity: str) -> Table:
+def entity_table(results: RunRecords, entity: str) -> Table:
     """The table of one entity, with both components in each row."""
     trials = results.trials_for(entity)
     metrics = tuple(
@@ -195,15 +195,15 @@ def _spread(trials: Sequence[TrialRecord], value: Callable[[TrialRecord], float 
     return Spread.of(map(value, trials))
 
 
-def _delay_text(results: Results) -> str:
+def _delay_text(results: RunRecords) -> str:
     return "late" if results.delay is None else f"{format_duration(results.delay)} late"
 
 
-def _steps_per_day(results: Results) -> float:
+def _steps_per_day(results: RunRecords) -> float:
     return 86_400 / results.data.step.total_seconds()
 
 
-def _results_of_kind(results: Results, kind: str) -> Results:
+def _results_of_kind(results: RunRecords, kind: str) -> RunRecords:
     names = {member.name for member in results.entities if member.kind == kind}
     return replace(
         results,
@@ -225,7 +225,7 @@ def _adaptive_note(rows: Mapping[str, Mapping[str, Spread]], component: Componen
     )
 
 
-def _validation_note(results: Results, component: ComponentName) -> str:
+def _validation_note(results: RunRecords, component: ComponentName) -> str:
     parts = []
     for key in reversed(BASELINES):
         own = [each for each in results.baselines if each.baseline == key]

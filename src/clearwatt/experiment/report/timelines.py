@@ -12,14 +12,14 @@ from clearwatt.data.schema import Drift
 from clearwatt.experiment.records import TrialRecord, UpdateRecord
 from clearwatt.experiment.report.palette import colour
 from clearwatt.experiment.report.tables import COMPONENTS, row_name
-from clearwatt.experiment.results import Results
+from clearwatt.experiment.results import RunRecords
 from clearwatt.report.drift_plots import drift_marks
 from clearwatt.report.plots import DAY_MILLISECONDS, Figure, packed_array, plotly_time
 
 _SYMBOLS = {"autoencoder": "circle-open", "predictor": "circle"}
 
 
-def error_figure(results: Results, entity: str) -> Figure:
+def error_figure(results: RunRecords, entity: str) -> Figure:
     """The daily live error above the times of each instance's updates."""
     trials = results.trials_for(entity)
     drifts = _drifts_while_updating(results, entity)
@@ -49,7 +49,7 @@ def error_figure(results: Results, entity: str) -> Figure:
     return {"data": [*lines, *marks], "layout": layout}
 
 
-def state_figure(results: Results, entity: str) -> Figure:
+def state_figure(results: RunRecords, entity: str) -> Figure:
     """The thresholds, and the content of the buffers between updates."""
     trials = results.trials_for(entity)
     rows = list(product(("threshold", "novel", "familiar"), reversed(COMPONENTS)))
@@ -126,7 +126,7 @@ def _hover_text(update: UpdateRecord) -> str:
 
 
 def _state_line(
-    results: Results, trial: TrialRecord, *, component: str, quantity: str, row: int
+    results: RunRecords, trial: TrialRecord, *, component: str, quantity: str, row: int
 ) -> Figure:
     updates = [update for update in trial.updates if update.component == component]
     start, end = results.updating_span(trial.entity)
@@ -168,11 +168,11 @@ def _axis(row: int) -> str:
     return f"y{row + 1}" if row else "y"
 
 
-def _updating_range(results: Results, entity: str) -> list[str]:
+def _updating_range(results: RunRecords, entity: str) -> list[str]:
     return [plotly_time(time) for time in results.updating_span(entity)]
 
 
-def _drifts_while_updating(results: Results, entity: str) -> list[Drift]:
+def _drifts_while_updating(results: RunRecords, entity: str) -> list[Drift]:
     """The drifts of an entity that start in its updating phase."""
     first, last = results.updating_span(entity)
     return [
