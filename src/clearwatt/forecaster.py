@@ -36,6 +36,10 @@ class Forecast(NamedTuple):
     """Forecasts, `n x e`."""
     experts: Float64Array
     """Forecasts of the `k` parts they are made of, `n x e x k`; `k` may be 0."""
+    day_ahead: Float64Array | None = None
+    """Forecasts without what has just been measured, `n x e`; None: they are the same."""
+    spread: Float64Array | None = None
+    """Usual error as a share of that of `day_ahead`, `n x e`; None: 1."""
 
 
 class Deployed(ABC):

@@ -1,4 +1,8 @@
+"""What forecasts are made with at a moment."""
+
 import numpy as np
+
+from clearwatt.adaptive import AdaptiveForecaster
 
 
 def test_what_some_entities_are_forecast_with_forecasts_them_alike(small):
@@ -21,3 +25,28 @@ def test_what_some_entities_are_forecast_with_forecasts_them_alike(small):
         )
         again = type(own).unpack(own.pack())
         np.testing.assert_array_equal(again.networks(x, at), own.networks(x, at))
+
+
+def test_what_has_just_been_measured_moves_the_next_hours_but_not_tomorrow(small):
+    x, y, at = small.stream(60)
+    noise, lasting = np.random.default_rng(3).normal(size=y.shape), np.zeros_like(y)
+    for step in range(1, len(y)):
+        lasting[step] = 0.85 * lasting[step - 1] + 0.2 * noise[step]
+    y += lasting
+    forecaster, now = small.started(x, y, at), 58 * small.DAY
+    known, hour = slice(small.WARMUP, now), slice(now, now + 1)
+    forecaster.observe(x[known], y[known], at[known])
+    other = AdaptiveForecaster.unpack(forecaster.pack())
+    forecaster.observe(x[hour], y[hour], at[hour])
+    other.observe(x[hour], y[hour] + [[1.0, 0.0]], at[hour])
+    ahead = slice(now + 1, now + 2 * small.DAY)
+    usual, high = (each.deployed.forecast(x[ahead], at[ahead]) for each in (forecaster, other))
+    moved = high.power - usual.power
+    assert moved[0, 0] > 0.3
+    assert abs(moved[11, 0]) < 0.3 * moved[0, 0]
+    # The same hour of tomorrow knows the measurement as the same hour of the day before.
+    assert (moved[small.DAY :, 0] == 0).all()
+    assert (moved[:, 1] == 0).all()
+    assert (high.spread[0] < high.spread[11]).all()
+    assert (high.spread[small.DAY - 1 :] == 1).all()
+    np.testing.assert_array_equal(high.power[small.DAY - 1 :], high.day_ahead[small.DAY - 1 :])

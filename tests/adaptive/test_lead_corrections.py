@@ -1,65 +1,91 @@
-"""Corrections by lead: fresh residuals help the next hours, and nothing is known too early."""
+"""Corrections by lead: how much they move, how fast they fade, and what an earlier state lacks."""
 
 import numpy as np
 import pytest
 
-from clearwatt.adaptive.lead_corrections import LeadCorrections
+from clearwatt.adaptive.lead_corrections import LeadCorrections, learned_leads
+from clearwatt.adaptive.lead_errors import ErrorHistory, LatestErrors
+from clearwatt.adaptive.settings import LeadSettings
 from clearwatt.clock import Clock
 
-STEPS = 24 * 60
-AT = np.arange(100, 100 + STEPS)
+CLOCK = Clock(24, 24)
+STEPS = 24 * 40
+AT = np.arange(1_000, 1_000 + STEPS)
 
 
-@pytest.fixture(scope="module")
-def stream():
-    """Forecasts whose errors last for hours, and the measurements, of two entities."""
-    rng = np.random.default_rng(0)
-    base = 2 + np.sin(AT / 24 * 2 * np.pi)[:, None] * [1.0, 0.5]
-    errors = np.zeros((STEPS, 2))
+def lasting_errors(memory):
+    """Errors of one entity, each a share of the one before and noise."""
+    noise = np.random.default_rng(0).standard_normal((STEPS, 1))
+    errors = np.zeros((STEPS, 1))
     for step in range(1, STEPS):
-        errors[step] = 0.9 * errors[step - 1] + 0.1 * rng.standard_normal(2)
-    return base, base + errors
+        errors[step] = memory * errors[step - 1] + 0.2 * noise[step]
+    return errors
 
 
-def corrected(stream, lead, at=AT):
-    base, measured = stream
-    return LeadCorrections(Clock(24, lead), np.ones(2)).correct(base, measured, at)
+def learn(errors, *, block=24):
+    power = np.zeros_like(errors)
+    corrections = LeadCorrections.empty(LeadSettings(), clock=CLOCK, entities=1)
+    for start in range(0, STEPS, block):
+        rows = slice(start, start + block)
+        history = ErrorHistory.of(AT, power, errors, since=int(AT[0]), day=CLOCK.day)
+        corrections = corrections.learn(
+            power[rows], errors[rows], AT[rows], history, now=int(AT[rows][-1]) + 1, passed=block
+        )
+    return corrections
 
 
-def rmse(power, measured):
-    return float(np.sqrt(np.nanmean(np.square(power - measured)[STEPS // 4 :])))
+def after_an_error(corrections, error, leads):
+    latest = LatestErrors(np.full((1, 1, 4), error), np.full((1, 1), error))
+    return corrections.solve().correct(np.zeros((len(leads), 1)), np.array(leads), latest)
 
 
-def test_the_error_grows_with_the_lead_to_that_of_the_forecast(stream):
-    base, measured = stream
-    errors = [rmse(corrected(stream, lead), measured) for lead in (1, 3, 6, 12)]
-    assert errors == sorted(errors)
-    assert errors[0] < 0.55 * rmse(base, measured)
-    assert errors[-1] < 1.05 * rmse(base, measured)
+@pytest.mark.parametrize(
+    ("horizon", "leads"),
+    [
+        (24, (1, 2, 3, 4, 6, 8, 12, 16)),
+        (96, (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)),
+        (6, (1, 2, 3, 4)),
+        (1, ()),
+    ],
+)
+def test_short_leads_are_learned_densely(horizon, leads):
+    assert learned_leads(horizon) == leads
 
 
-@pytest.mark.parametrize("lead", [1, 5])
-def test_noise_in_what_is_not_known_yet_changes_no_bit(stream, lead):
-    base, measured = stream
-    row = 700
-    noisy = measured.copy()
-    noisy[row - lead + 1 :] = np.random.default_rng(1).random((STEPS - row + lead - 1, 2))
-    plain, again = corrected(stream, lead), corrected((base, noisy), lead)
-    assert (again[: row + 1] == plain[: row + 1]).all()
-    assert (again[row + 1] != plain[row + 1]).any()
+def test_an_error_moves_the_next_hours_and_fades_to_nothing_at_the_horizon():
+    moved = after_an_error(learn(lasting_errors(0.9)), 1.0, [1, 3, 7, 24, 40])
+    power = moved.power[:, 0]
+    assert 0.75 < power[0] < 1.0
+    assert power[0] > power[1] > power[2] > 0
+    assert (power[3:] == 0).all()
+    spread = moved.spread[:, 0]
+    assert spread[0] < spread[1] < spread[2] <= 1
+    assert (spread[3:] == 1).all()
 
 
-def test_gaps_in_measurements_and_in_time_stop_nothing(stream):
-    base, measured = stream
-    holes = measured.copy()
-    holes[200:400, 0] = np.nan
-    later = AT + np.where(np.arange(STEPS) > 800, 500, 0)
-    power = corrected((base, holes), 3, later)
-    assert np.isfinite(power).all()
-    assert rmse(power, measured) < rmse(base, measured)
+def test_errors_that_do_not_last_move_little():
+    moved = after_an_error(learn(lasting_errors(0.0)), 1.0, [1, 6])
+    assert (np.abs(moved.power) < 0.2).all()
+    assert (moved.spread > 0.9).all()
 
 
-def test_without_measurements_the_forecast_stays(stream):
-    base, measured = stream
-    power = corrected((base, np.full_like(measured, np.nan)), 2)
-    np.testing.assert_allclose(power, base)
+def test_the_spread_is_the_share_of_the_error_that_is_left():
+    errors = lasting_errors(0.9)
+    coefficients = learn(errors).solve()
+    history = ErrorHistory.of(AT, np.zeros_like(errors), errors, since=int(AT[0]), day=24)
+    for lead in (1, 4):
+        ahead = np.full(STEPS, lead)
+        corrected = coefficients.correct(0 * errors, ahead, history.known_at(AT - lead))
+        left = np.sqrt(np.mean((errors - corrected.power)[100:] ** 2) / np.mean(errors[100:] ** 2))
+        assert corrected.spread[0, 0] == pytest.approx(left, rel=0.15)
+
+
+def test_without_leads_nothing_is_corrected():
+    corrections = LeadCorrections.empty(LeadSettings(), clock=Clock(24, 1), entities=1)
+    history = ErrorHistory.of(AT[:0], np.empty((0, 1)), np.empty((0, 1)), since=0, day=24)
+    corrections = corrections.learn(
+        np.zeros((3, 1)), np.ones((3, 1)), AT[:3], history, now=int(AT[3]), passed=3
+    )
+    moved = after_an_error(corrections, 1.0, [1, 2])
+    assert (moved.power == 0).all()
+    assert (moved.spread == 1).all()

@@ -6,6 +6,7 @@ import pytest
 from clearwatt.adaptive import AdaptiveForecaster
 from clearwatt.errors import StateError
 from clearwatt.files import save_state
+from clearwatt.packing import Packed
 
 
 def test_stopped_and_read_back_it_goes_on_as_if_it_had_not(small, tmp_path):
@@ -21,6 +22,27 @@ def test_stopped_and_read_back_it_goes_on_as_if_it_had_not(small, tmp_path):
     assert again.trainings.tolist() == forecaster.trainings.tolist()
     assert again.trainings.sum() > 0
     assert again.settings == small.SETTINGS
+
+
+def test_a_state_of_an_earlier_release_goes_on_and_learns_corrections_by_lead(small):
+    x, y, at = small.stream(60)
+    forecaster, first = small.started(x, y, at), slice(small.WARMUP, 50 * small.DAY)
+    forecaster.observe(x[first], y[first], at[first])
+    values, tensors = forecaster.pack()
+    del values["state"]["leads"], values["state"]["frame"]["settings"]["leads"]
+    for experts in values["past"]["experts"]:
+        del experts["leads"]
+    kept = {name: each for name, each in tensors.items() if ".leads." not in name}
+    assert len(kept) < len(tensors)
+    old = AdaptiveForecaster.unpack(Packed(values, kept))
+    ahead = slice(50 * small.DAY, 51 * small.DAY)
+    plain = old.deployed.forecast(x[ahead], at[ahead])
+    np.testing.assert_array_equal(plain.power, plain.day_ahead)
+    rest = slice(50 * small.DAY, None)
+    expected = forecaster.live(x[rest], y[rest], at[rest])
+    np.testing.assert_array_equal(old.live(x[rest], y[rest], at[rest]), expected)
+    later = old.deployed.forecast(x[-5:], at[-5:] + 5)
+    assert (later.spread[0] < 1).all()
 
 
 def test_networks_that_past_experts_share_are_saved_once(small):

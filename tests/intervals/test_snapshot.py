@@ -3,7 +3,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from clearwatt.errors import StateError
-from clearwatt.intervals import Calibrator, QuantileSnapshot
+from clearwatt.intervals import Calibrator, MovedForecasts, QuantileSnapshot
 from clearwatt.intervals.cells import BANDS
 from clearwatt.packing import verify_checksum
 
@@ -23,6 +23,18 @@ def test_a_packed_snapshot_gives_the_same(snapshot):
     forecasts, steps = np.linspace(0, 1, DAY)[:, None], STEPS[:DAY]
     again = QuantileSnapshot.unpack(snapshot.pack()).quantiles(forecasts, steps)
     np.testing.assert_allclose(again, snapshot.quantiles(forecasts, steps), atol=1e-5)
+
+
+def test_quantiles_lie_around_forecasts_that_know_more_and_are_as_much_narrower(snapshot):
+    forecasts, steps = np.full((DAY, 1), 0.5), STEPS[:DAY]
+    power, spread = forecasts + 0.2, np.full((DAY, 1), 0.25)
+    power[12:], spread[12:] = forecasts[12:], 1.0
+    plain = snapshot.quantiles(forecasts, steps)
+    moved = snapshot.quantiles(forecasts, steps, moved=MovedForecasts(power, spread))
+    assert (moved[12:] == plain[12:]).all()
+    np.testing.assert_allclose(moved[:12] - 0.7, 0.25 * (plain[:12] - 0.5))
+    low = snapshot.quantiles(forecasts, steps, moved=MovedForecasts(0 * power, 0.9 * spread))
+    assert (low >= 0).all()  # the limit of the calibrator
 
 
 def test_a_snapshot_with_a_table_per_band_as_before_is_refused_not_misread(snapshot):

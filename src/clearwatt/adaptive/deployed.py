@@ -11,9 +11,12 @@ import numpy.typing as npt
 
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.lead_corrections import CorrectedForecast
+from clearwatt.adaptive.lead_errors import LatestErrors
 from clearwatt.adaptive.recent import LagRows
 from clearwatt.adaptive.steps import checked_steps
 from clearwatt.arrays import Float64Array, checked_inputs
+from clearwatt.clock import Steps
 from clearwatt.forecaster import Deployed, Forecast, Name
 from clearwatt.packing import Packed, pack, unpack
 from clearwatt.training.standardisation import Standardisation
@@ -30,6 +33,7 @@ class AdaptiveDeployed(Deployed):
         experts: Networks, corrections and trust.
         recent: Columns that forecasts need of the last days' rows, all recalled.
         known: Last step learned from.
+        latest: What the last measurements tell; None: nothing.
     """
 
     frame: Frame
@@ -38,6 +42,7 @@ class AdaptiveDeployed(Deployed):
     experts: Experts
     recent: LagRows
     known: int
+    latest: LatestErrors | None = None
 
     def forecast(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Forecast:
         """Forecasts for inputs `n x d` of steps `n`, ascending; see `Deployed.forecast`."""
@@ -51,9 +56,25 @@ class AdaptiveDeployed(Deployed):
         found = self.experts.forecast(
             seen, steps, self.recent, self.frame.schedule.clock, known=self.known
         )
+        corrected = self._correct(found.power, steps)
         return Forecast(
-            steps, self.power.undo(found.power), undo_experts(self.power, found.experts)
+            steps,
+            self.power.undo(corrected.power),
+            undo_experts(self.power, found.experts),
+            self.power.undo(found.power),
+            corrected.spread,
         )
+
+    def _correct(self, power: Float64Array, steps: Steps) -> CorrectedForecast:
+        """Forecasts of the next hours, moved by what has just been measured."""
+        near = steps < self.known + self.frame.schedule.clock.delay
+        leads, spread = self.experts.leads, np.ones_like(power)
+        if self.latest is None or leads is None or not near.any():
+            return CorrectedForecast(power, spread)
+        found = leads.correct(power[near], steps[near] - self.known, self.latest)
+        power = power.copy()
+        power[near], spread[near] = self.experts.limits.clip(found.power), found.spread
+        return CorrectedForecast(power, spread)
 
     def networks(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
         """Forecasts of the networks alone, `n x e`.
@@ -73,6 +94,7 @@ class AdaptiveDeployed(Deployed):
             power=self.power.select(chosen),
             experts=self.experts.select(chosen),
             recent=self.recent.select(chosen),
+            latest=None if self.latest is None else self.latest.select(chosen),
         )
 
     def pack(self) -> Packed:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from clearwatt.adaptive.ensemble import Ensemble, mean_of_groups
+from clearwatt.adaptive.lead_corrections import LeadCoefficients
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows
 from clearwatt.adaptive.terms import lag_inputs, lags_of, terms_of
@@ -48,6 +49,7 @@ class Experts:
         coefficients: Of the corrections, `c x e x p`.
         weights: Trust in each expert, `e x k`.
         limits: Range of each entity's power.
+        leads: Corrections by lead; None: none.
     """
 
     since: int
@@ -55,6 +57,7 @@ class Experts:
     coefficients: Float64Array
     weights: Float64Array
     limits: PowerRange
+    leads: LeadCoefficients | None = None
 
     def select(self, places: Sequence[int]) -> Self:
         """The experts of the entities at some places."""
@@ -65,6 +68,7 @@ class Experts:
             coefficients=self.coefficients[:, places],
             weights=self.weights[places],
             limits=self.limits.select(places),
+            leads=None if self.leads is None else self.leads.select(places),
         )
 
     def forecast(

@@ -20,7 +20,7 @@ from clearwatt.adaptive.deployed import AdaptiveDeployed, undo_experts
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import EntityJoined, NetworkChange
 from clearwatt.adaptive.frame import Frame
-from clearwatt.adaptive.learning import recall
+from clearwatt.adaptive.learning import latest_errors, recall
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
 from clearwatt.adaptive.samples import (
@@ -181,6 +181,7 @@ class AdaptiveForecaster(Forecaster):
             experts=state.past[-1],
             recent=state.recent.lags,
             known=state.known,
+            latest=latest_errors(state),
         )
 
     def learn(
@@ -328,7 +329,7 @@ class AdaptiveForecaster(Forecaster):
             *(reservoir.at, reservoir.seen, reservoir.lagged, reservoir.y, reservoir.novel),
             *(state.corrections.moments, state.corrections.products, state.trust.products),
         )
-        return sum(int(np.asarray(array).nbytes) for array in arrays)
+        return state.leads.nbytes + sum(int(np.asarray(array).nbytes) for array in arrays)
 
     @contextmanager
     def checkpoint(self) -> Iterator[None]:

@@ -1,141 +1,216 @@
-"""Corrections by lead: what was measured since a forecast was made moves the next hours.
+"""Corrections by lead: what has just been measured moves the forecasts of the next hours.
 
-A day-ahead forecast is made with measurements that are a day old. If newer ones are known, their
-residuals tell how the coming hours will differ, the less the longer the lead. For each lead and
-entity, ridge regressions with forgetting learn how much; trust weighs them, the day-ahead
-forecast, and the last measurement.
+Networks, corrections and trust forecast as if measurements were known only after the delay, a day
+by default. Errors of newer measurements tell how the coming hours will differ, the less the longer
+the lead. For a few leads and each entity, a ridge regression with forgetting learns how much.
+Leads between them are interpolated; from the delay on, nothing is corrected.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 
+from clearwatt.adaptive.lead_errors import ERROR_TERMS, ErrorHistory, LatestErrors
 from clearwatt.adaptive.lead_regression import LeadRegression
-from clearwatt.adaptive.trust import Trust
-from clearwatt.arrays import Float64Array, Int64Array
-from clearwatt.clock import HOURS_PER_DAY, Clock, Steps
+from clearwatt.adaptive.settings import LeadSettings
+from clearwatt.arrays import Float64Array
+from clearwatt.clock import Clock, Steps
 
-RESIDUAL_HOURS = (1, 3, 6, 24)
-"""Lengths of the means of the last residuals."""
-
-
-@dataclass(frozen=True)
-class LeadCorrectionSettings:
-    """How corrections by lead are learned.
-
-    Args:
-        half_lives: Days after which a sample counts half, one regression each.
-        ridge: Prior belief that there is nothing to correct, in samples.
-        every: Hours from one solution to the next.
-        trust: Days after which an error counts half in the weighing.
-        caution: Prior belief that all experts are equally good, in samples.
-    """
-
-    half_lives: tuple[float, ...] = (20.0, 90.0)
-    ridge: float = 5.0
-    every: int = 6
-    trust: float = 60.0
-    caution: float = 5.0
+LEAD_TERMS = ERROR_TERMS + 2
+"""Number `p` of terms: the latest errors, the newest measurement less the forecast, a level."""
+NARROWEST = 0.02
+"""Smallest error of a corrected forecast, as a share of that of the forecast."""
 
 
-class LeadCorrections:
-    """Corrects the forecasts of a stream, `n x e`, made for one lead.
+class CorrectedForecast(NamedTuple):
+    """Forecasts that use what has just been measured."""
+
+    power: Float64Array
+    """`n x e`."""
+    spread: Float64Array
+    """Usual error as a share of that without corrections, `n x e`."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeadCoefficients:
+    """How the latest errors move forecasts, for `b` leads; immutable.
 
     Args:
-        clock: Steps per day; its delay is the lead: the measurement of a step is known so many
-            steps later.
-        scale: Usual size of each entity's power, `e`.
-        settings: How it learns.
+        leads: Steps from the last known measurement, ascending, `b`.
+        horizon: Lead from which on nothing is corrected.
+        coefficients: `b x e x p`.
+        spread: Usual error as a share of that without corrections, `b x e`.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        scale: Float64Array,
-        settings: LeadCorrectionSettings | None = None,
-    ) -> None:
-        self._settings = settings or LeadCorrectionSettings()
-        self._clock, self._scale = clock, scale
+    leads: tuple[int, ...]
+    horizon: int
+    coefficients: Float64Array
+    spread: Float64Array
 
-    def correct(self, base: Float64Array, measured: Float64Array, at: Steps) -> Float64Array:
-        """Forecasts corrected with what is known at each step, `n x e`.
+    def select(self, places: Sequence[int]) -> Self:
+        """Of the entities at some places."""
+        own = list(places)
+        return replace(self, coefficients=self.coefficients[:, own], spread=self.spread[:, own])
+
+    def add_entities(self, entities: int) -> Self:
+        """With further entities, whose forecasts are not corrected."""
+        leads, _, terms = self.coefficients.shape
+        none = np.zeros((leads, entities, terms))
+        return replace(
+            self,
+            coefficients=np.concatenate([self.coefficients, none], axis=1),
+            spread=np.concatenate([self.spread, np.ones((leads, entities))], axis=1),
+        )
+
+    def correct(self, power: Float64Array, leads: Steps, latest: LatestErrors) -> CorrectedForecast:
+        """Forecasts corrected with what is known when they are issued.
 
         Args:
-            base: Forecasts to be corrected, `n x e`.
-            measured: `n x e`; NaN where there is none.
-            at: Step of each row, `n`, ascending.
+            power: Forecasts, `n x e`.
+            leads: Steps from the last known measurement, `n`.
+            latest: What is known then, at `n` issues or at one.
         """
-        base, measured = base / self._scale, measured / self._scale
-        terms, last = self._terms(base, measured, at)
-        count = len(self._settings.half_lives)
-        experts = np.concatenate(
-            [base[..., None], last[..., None], np.empty((*base.shape, count))], axis=2
+        shares = self._shares(leads)
+        coefficients = np.tensordot(shares, self.coefficients, axes=1)
+        moved = (lead_terms(power, latest) * coefficients).sum(axis=2)
+        spread = 1.0 + shares @ (self.spread - 1.0)
+        return CorrectedForecast(power + moved, spread)
+
+    def _shares(self, leads: Steps) -> Float64Array:
+        """Share of each learned lead in the correction of a lead, `n x b`."""
+        nodes = [*self.leads, self.horizon]
+        columns = np.eye(len(nodes))[: len(self.leads)]
+        shares = np.empty((len(leads), len(self.leads)))
+        for place, column in enumerate(columns):
+            shares[:, place] = np.interp(leads, nodes, column)
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class LeadCorrections:
+    """The sums from which the coefficients of `b` leads are solved, for `e` entities.
+
+    Args:
+        leads: Steps from the last known measurement, ascending, `b`.
+        clock: Length of a day; its delay is the lead from which on nothing is corrected.
+        caution: Prior belief that corrections are worthless, in squared deviations.
+        regressions: Of errors on what was known before them, `b x e`.
+        squares: Sums of `r^2`, `r c` and `c^2` of errors `r` and their forecast corrections `c`,
+            `b x e x 3`.
+    """
+
+    leads: tuple[int, ...]
+    clock: Clock
+    caution: float
+    regressions: LeadRegression
+    squares: Float64Array
+
+    @classmethod
+    def empty(
+        cls,
+        settings: LeadSettings,
+        *,
+        clock: Clock,
+        entities: int,
+        leads: Sequence[int] | None = None,
+    ) -> Self:
+        """Corrections that have seen nothing, by default for `learned_leads`."""
+        chosen = learned_leads(clock.delay) if leads is None else tuple(leads)
+        shape, half_life = (len(chosen), entities), settings.half_life * clock.day
+        regressions = LeadRegression.empty(
+            *shape, LEAD_TERMS, ridge=settings.ridge, half_life=half_life
         )
-        power = self._run(terms, experts, measured, at)
-        return np.asarray(power * self._scale, np.float64)
+        return cls(chosen, clock, settings.caution, regressions, np.zeros((*shape, 3)))
 
-    def _run(
-        self, terms: Float64Array, experts: Float64Array, measured: Float64Array, at: Steps
-    ) -> Float64Array:
-        """Forecast and learn, period by period."""
-        own, day, entities = self._settings, self._clock.day, measured.shape[1]
-        regressions = [
-            LeadRegression.empty(
-                entities, terms.shape[2], ridge=own.ridge, half_life=half_life * day
-            )
-            for half_life in own.half_lives
-        ]
-        trust = Trust.equal(
-            entities, experts.shape[2], half_life=own.trust * day, caution=own.caution
+    def learn(
+        self,
+        power: Float64Array,
+        measured: Float64Array,
+        at: Steps,
+        history: ErrorHistory,
+        *,
+        now: int,
+        passed: float,
+    ) -> Self:
+        """The corrections after new samples.
+
+        Args:
+            power: Forecasts, `n x e`.
+            measured: `n x e`; NaN where there is none, or none that is new.
+            at: Steps, `n`.
+            history: Errors from `reach` steps before the first of them on.
+            now: Step up to which samples are aged.
+            passed: Steps since the last call.
+        """
+        if not self.leads:
+            return self
+        errors = (measured - power).T
+        known = np.isfinite(errors)
+        errors = np.where(known, errors, 0.0)
+        seen = [lead_terms(power, history.known_at(at - lead)) for lead in self.leads]
+        terms = np.where(known[..., None], np.stack(seen).swapaxes(1, 2), 0.0)
+        # As far as the regressions did not know these samples, so far they can be trusted.
+        forecast = (terms @ self.regressions.solve()[..., None])[..., 0]
+        repeated = np.broadcast_to(errors, forecast.shape)
+        pairs = [repeated * repeated, repeated * forecast, forecast * forecast]
+        ages = (now - at).astype(np.float64)
+        weights = self.regressions.fade(ages)
+        return replace(
+            self,
+            regressions=self.regressions.learn(terms, repeated, ages=ages, passed=passed),
+            squares=self.regressions.fade(passed) * self.squares
+            + np.stack([pair @ weights for pair in pairs], axis=2),
         )
-        power, learned, before = np.empty_like(measured), 0, int(at[0])
-        for start, stop in pairwise(self._periods(at)):
-            now = int(at[start])
-            known = self._clock.count_known(at, now)
-            new = slice(learned, min(known, start))
-            if new.stop > new.start:
-                ages, passed = (now - at[new]).astype(np.float64), float(now - before)
-                residuals = (measured[new] - experts[new, :, 0]).T
-                there = np.isfinite(residuals)
-                used = np.where(there[..., None], terms[new].swapaxes(0, 1), 0.0)
-                residuals = np.where(there, residuals, 0.0)
-                regressions = [
-                    each.learn(used, residuals, ages=ages, passed=passed) for each in regressions
-                ]
-                trust = trust.learn(experts[new], measured[new], ages=ages, passed=passed)
-                learned, before = new.stop, now
-            rows = slice(start, stop)
-            for place, each in enumerate(regressions, start=2):
-                moved = np.einsum("nep,ep->ne", terms[rows], each.solve())
-                experts[rows, :, place] = experts[rows, :, 0] + moved
-            power[rows] = (experts[rows] * trust.weights).sum(axis=2)
-        return power
 
-    def _periods(self, at: Steps) -> list[int]:
-        """First rows of the periods, and the number of rows."""
-        refresh = max(1, self._settings.every * self._clock.day // HOURS_PER_DAY)
-        changes: Int64Array = np.flatnonzero(np.diff(at // refresh)) + 1
-        return [0, *changes.tolist(), len(at)]
+    @property
+    def reach(self) -> int:
+        """Steps before a sample whose errors are needed to learn from it."""
+        return max(self.leads, default=0) + self.clock.day
 
-    def _terms(
-        self, base: Float64Array, measured: Float64Array, at: Steps
-    ) -> tuple[Float64Array, Float64Array]:
-        """Terms of the regressions, `n x e x p`, and the last known measurement, `n x e`."""
-        clock = np.arange(at[0] - self._clock.delay, at[-1] + 1)
-        places = at - self._clock.delay - clock[0]
-        hour = max(1, self._clock.day // HOURS_PER_DAY)
-        residuals = pd.DataFrame(measured - base, at).reindex(clock)
-        means = [
-            residuals.rolling(hours * hour, min_periods=1).mean().to_numpy(np.float64)[places]
-            for hours in RESIDUAL_HOURS
-        ]
-        newest = residuals.ffill(limit=self._clock.day).to_numpy(np.float64)[places]
-        values = pd.DataFrame(measured, at).reindex(clock).ffill(limit=self._clock.day)
-        last = values.to_numpy(np.float64)[places]
-        last = np.where(np.isnan(last), base, last)
-        columns = [np.ones_like(base), base, newest, *means, last - base]
-        return np.nan_to_num(np.stack(columns, axis=2)), last
+    def solve(self) -> LeadCoefficients:
+        """Coefficients: those of the regressions, smaller as far as these have been wrong."""
+        errors, both, own = np.moveaxis(self.squares, 2, 0)
+        share = np.clip(both / (own + self.caution), 0.0, 1.0)
+        left = np.maximum(errors - 2 * share * both + share**2 * own, 0.0)
+        spread = np.sqrt((left + self.caution) / (errors + self.caution))
+        return LeadCoefficients(
+            self.leads,
+            self.clock.delay,
+            self.regressions.solve() * share[..., None],
+            np.clip(spread, NARROWEST, 1.0),
+        )
+
+    def add_entities(self, entities: int) -> Self:
+        """With further entities that have no samples yet."""
+        none = np.zeros((len(self.leads), entities, 3))
+        return replace(
+            self,
+            regressions=self.regressions.add(entities, axis=1),
+            squares=np.concatenate([self.squares, none], axis=1),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sums."""
+        return (
+            self.regressions.moments.nbytes + self.regressions.products.nbytes + self.squares.nbytes
+        )
+
+
+def lead_terms(power: Float64Array, latest: LatestErrors) -> Float64Array:
+    """Terms of the regressions, `n x e x p`."""
+    terms = np.ones((*power.shape, LEAD_TERMS))
+    terms[..., :ERROR_TERMS] = latest.errors
+    terms[..., ERROR_TERMS] = np.nan_to_num(latest.measured - power)
+    return terms
+
+
+def learned_leads(horizon: int) -> tuple[int, ...]:
+    """Leads below a horizon, denser where they are short: 1, 2, 3, 4, 6, 8, 12, 16, 24, ..."""
+    powers = [2**power for power in range(horizon.bit_length())]
+    wanted = {*powers, *(3 * power for power in powers)}
+    return tuple(sorted(lead for lead in wanted if lead < horizon))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
+
+F = TypeVar("F", float, Float64Array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +52,7 @@ class LeadRegression:
             ages: Steps since each sample, `n`.
             passed: Steps since the last call.
         """
-        fade, weights = 1.0, np.ones(len(ages))
-        if self.half_life is not None:
-            fade, weights = 0.5 ** (passed / self.half_life), 0.5 ** (ages / self.half_life)
+        fade, weights = self.fade(passed), self.fade(ages)
         weighted = (features * weights[:, None].astype(features.dtype)).swapaxes(-1, -2)
         return replace(
             self,
@@ -60,6 +60,20 @@ class LeadRegression:
             products=fade * self.products
             + (weighted @ measured.astype(features.dtype)[..., None])[..., 0],
         )
+
+    def fade(self, steps: F) -> F:
+        """What a sample counts after some steps."""
+        return steps * 0 + 1 if self.half_life is None else 0.5 ** (steps / self.half_life)
+
+    def add(self, count: int, *, axis: int) -> Self:
+        """With further regressions that have seen nothing, along an axis of their number."""
+
+        def widen(sums: Float64Array) -> Float64Array:
+            shape = list(sums.shape)
+            shape[axis] = count
+            return np.concatenate([sums, np.zeros(shape)], axis=axis)
+
+        return replace(self, moments=widen(self.moments), products=widen(self.products))
 
     def solve(self) -> Float64Array:
         """Coefficients, `... x p`."""

@@ -11,6 +11,8 @@ import numpy as np
 
 from clearwatt.adaptive.experts import Experts, Opinions
 from clearwatt.adaptive.jumps import find_jumps
+from clearwatt.adaptive.lead_corrections import LeadCorrections
+from clearwatt.adaptive.lead_errors import ErrorHistory, LatestErrors
 from clearwatt.adaptive.state import LearnerState, UpdateCounts
 from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 from clearwatt.clock import Steps
@@ -75,6 +77,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     return state._replace(
         corrections=state.corrections.learn(terms, residuals, ages=ages, passed=passed),
         trust=state.trust.learn(experts, measured, ages=ages, passed=passed),
+        leads=_learn_leads(state, rows, np.where(again, np.nan, measured), boundary),
         limits=state.limits.widen(measured),
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
@@ -83,6 +86,38 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),
     )
+
+
+def _learn_leads(
+    state: LearnerState, rows: Int64Array, measured: Float64Array, boundary: int
+) -> LeadCorrections:
+    """Corrections by lead after the measurements, `n x e`, of some rows."""
+    recent, leads = state.recent, state.leads
+    at = recent.at[rows]
+    history = errors_since(state, int(at.min(initial=boundary)) - leads.reach)
+    return leads.learn(
+        recent.power[rows],
+        measured,
+        at,
+        history,
+        now=boundary,
+        passed=boundary - state.boundary,
+    )
+
+
+def errors_since(state: LearnerState, since: int) -> ErrorHistory:
+    """Errors of the forecasts as issued, from a step on."""
+    recent = state.recent
+    start = int(recent.at.searchsorted(since))
+    measured = state.limits.limit_outliers(recent.measured[start:])
+    day = state.frame.schedule.clock.day
+    return ErrorHistory.of(recent.at[start:], recent.power[start:], measured, since=since, day=day)
+
+
+def latest_errors(state: LearnerState) -> LatestErrors:
+    """What the last measurements tell now."""
+    history = errors_since(state, state.known - state.frame.schedule.clock.day)
+    return history.known_at(np.array([state.known]))
 
 
 def _novel(state: LearnerState, residuals: Float64Array) -> BoolArray:

@@ -129,7 +129,12 @@ def in_service(state: LearnerState, *, since: int) -> LearnerState:
     """
     last, schedule = state.past[-1], state.frame.schedule
     experts = Experts(
-        since, last.ensemble, state.corrections.solve(), weights_in_force(state), state.limits
+        since,
+        last.ensemble,
+        state.corrections.solve(),
+        weights_in_force(state),
+        state.limits,
+        state.leads.solve(),
     )
     past = [*(each for each in state.past if each.since < since), experts]
     while len(past) > 1 and past[1].since <= schedule.clock.cutoff(since - schedule.refresh):

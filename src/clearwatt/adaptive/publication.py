@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -17,16 +17,32 @@ from clearwatt.adaptive.deployed import AdaptiveDeployed
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.lead_corrections import LeadCoefficients
+from clearwatt.adaptive.lead_errors import LatestErrors
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows
 from clearwatt.arrays import Float64Array
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Name
-from clearwatt.packing import Packed, pack, unpack
+from clearwatt.packing import Packed, from_bytes, pack, unpack
 from clearwatt.training.standardisation import Standardisation
 
 KIND = "adaptive"
 """Marks the files of networks."""
+
+
+class OpenPeriod(NamedTuple):
+    """What has been measured since corrections and trust were solved."""
+
+    rows: LagRows
+    """Rows after those of the base."""
+    latest: LatestErrors | None = None
+    """What the last measurements tell; None: nothing."""
+
+    def select(self, places: Sequence[int]) -> OpenPeriod:
+        """Of the entities at some places."""
+        latest = None if self.latest is None else self.latest.select(places)
+        return OpenPeriod(self.rows.select(places), latest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +59,7 @@ class DeployedBase:
         weights: Trust in each expert.
         limits: Range of each entity's power.
         rows: Rows of the last days, up to the open period.
+        leads: Corrections by lead; None: none.
     """
 
     frame: Frame
@@ -54,6 +71,7 @@ class DeployedBase:
     weights: Float64Array
     limits: PowerRange
     rows: LagRows
+    leads: LeadCoefficients | None = None
 
     def select(self, places: Sequence[int]) -> DeployedBase:
         """The base of some entities."""
@@ -67,15 +85,19 @@ class DeployedBase:
             weights=self.weights[own],
             limits=self.limits.select(own),
             rows=self.rows.select(own),
+            leads=None if self.leads is None else self.leads.select(own),
         )
 
-    def with_networks(self, versions: Sequence[NetworkVersion], rows: LagRows) -> AdaptiveDeployed:
-        """The deployed value, with networks of each entity and the rows of the open period.
+    def with_networks(
+        self, versions: Sequence[NetworkVersion], period: OpenPeriod
+    ) -> AdaptiveDeployed:
+        """The deployed value, with networks of each entity and the open period.
 
         Args:
             versions: Of each entity, `e`.
-            rows: Rows after those of the base.
+            period: What has been measured since the base was solved.
         """
+        rows = period.rows
         if rows.slow.shape[1] != len(self.names) or len(versions) != len(self.names):
             raise StateError(
                 f"{len(versions)} networks and rows of {rows.slow.shape[1]} entities for "
@@ -92,14 +114,16 @@ class DeployedBase:
                 self.coefficients,
                 self.weights,
                 self.limits,
+                self.leads,
             ),
             recent=both,
             known=int(both.at[-1]) if len(both.at) else self.since - 1,
+            latest=period.latest,
         )
 
 
-def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedBase, LagRows]:
-    """The base of a deployed value, and the rows from a step on."""
+def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedBase, OpenPeriod]:
+    """The base of a deployed value, and what has been measured from a step on."""
     rows, experts = deployed.recent, deployed.experts
     cut = int(np.searchsorted(rows.at, boundary))
     base = DeployedBase(
@@ -112,8 +136,17 @@ def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedB
         weights=experts.weights,
         limits=experts.limits,
         rows=rows.part(slice(cut)),
+        leads=experts.leads,
     )
-    return base, rows.part(slice(cut, None))
+    return base, OpenPeriod(rows.part(slice(cut, None)), deployed.latest)
+
+
+def read_open_period(content: bytes) -> OpenPeriod:
+    """An open period as `to_bytes` wrote it; earlier releases wrote the rows alone."""
+    try:
+        return from_bytes(OpenPeriod, content)
+    except StateError:
+        return OpenPeriod(from_bytes(LagRows, content))
 
 
 def pack_networks(version: NetworkVersion) -> Packed:

@@ -190,6 +190,26 @@ class FastSettings:
 
 
 @dataclass(frozen=True)
+class LeadSettings:
+    """How corrections by lead are learned; see `clearwatt.adaptive.lead_corrections`.
+
+    Args:
+        half_life: Days after which a sample counts half.
+        ridge: Prior belief that there is nothing to correct, in samples.
+        caution: Prior belief that corrections are worthless, in squared deviations.
+    """
+
+    half_life: float = 90.0
+    ridge: float = 5.0
+    caution: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("half_life", "ridge", "caution"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be positive")
+
+
+@dataclass(frozen=True)
 class AdaptiveSettings:
     """How an adaptive forecaster learns.
 
@@ -201,6 +221,7 @@ class AdaptiveSettings:
         novelty: When the networks are updated.
         fast: The corrections and the trust.
         gate: Comparison that an update must pass to be put into service; None: no comparison.
+        leads: The corrections by lead.
     """
 
     memory: int | None = None
@@ -209,6 +230,7 @@ class AdaptiveSettings:
     novelty: NoveltySettings = field(default_factory=NoveltySettings)
     fast: FastSettings = field(default_factory=FastSettings)
     gate: Gate | None = None
+    leads: LeadSettings = field(default_factory=LeadSettings)
 
     def __post_init__(self) -> None:
         if self.memory is not None:

@@ -11,6 +11,7 @@ from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion, stack_weights
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.lead_corrections import LeadCorrections
 from clearwatt.adaptive.learning import retire
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
@@ -119,6 +120,7 @@ def start_state(
         half_life=settings.fast.trust * clock.day,
         caution=settings.fast.caution,
     )
+    leads = LeadCorrections.empty(settings.leads, clock=clock, entities=entities)
     state = LearnerState(
         frame=frame,
         names=tuple(names),
@@ -134,6 +136,7 @@ def start_state(
         ),
         corrections=corrections,
         trust=trust,
+        leads=leads,
         limits=limits,
         jumps=np.full(entities, np.nan),
         inputs=InputModel.fit(seen),
@@ -147,6 +150,7 @@ def start_state(
                 corrections.solve(),
                 trust.weights,
                 limits,
+                leads.solve(),
             ),
         ),
     )
@@ -181,6 +185,7 @@ def join_entity(
             np.concatenate([each.coefficients, np.zeros_like(each.coefficients[:, :1])], axis=1),
             np.concatenate([each.weights, trust.weights[-1:]]),
             each.limits.add_entities(limits),
+            None if each.leads is None else each.leads.add_entities(1),
         )
         for each in state.past
     )
@@ -201,6 +206,7 @@ def join_entity(
         ),
         corrections=corrections,
         trust=trust,
+        leads=state.leads.add_entities(1),
         limits=state.limits.add_entities(limits),
         jumps=np.append(state.jumps, np.nan),
         progress=state.progress.add_entities(UpdateCounts.begin(1, state.boundary)),

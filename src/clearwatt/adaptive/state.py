@@ -12,15 +12,18 @@ from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.lead_corrections import LeadCoefficients, LeadCorrections
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import RecentRows
 from clearwatt.adaptive.reservoir import Reservoir
+from clearwatt.adaptive.settings import LeadSettings
 from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
 from clearwatt.arrays import Float64Array
+from clearwatt.clock import Clock
 from clearwatt.forecaster import Name
-from clearwatt.packing import Packed, pack, tensors_below, unpack, with_prefix
+from clearwatt.packing import Packed, Values, pack, tensors_below, unpack, with_prefix
 from clearwatt.training.standardisation import Standardisation
 
 Counts = npt.NDArray[np.int64]
@@ -83,6 +86,7 @@ class LearnerState(NamedTuple):
         reservoir: Sample of the rows before.
         corrections: Sums of the corrections.
         trust: Sums and weights of the experts.
+        leads: Sums of the corrections by lead.
         limits: Range of each entity's power.
         jumps: Distance from the mixture by which each entity has jumped; NaN: no jump, `e`.
         inputs: Detects novel inputs.
@@ -102,6 +106,7 @@ class LearnerState(NamedTuple):
     reservoir: Reservoir
     corrections: Corrections
     trust: Trust
+    leads: LeadCorrections
     limits: PowerRange
     jumps: Float64Array
     inputs: InputModel
@@ -130,6 +135,7 @@ class SavedExperts(NamedTuple):
     coefficients: Float64Array
     weights: Float64Array
     limits: PowerRange
+    leads: LeadCoefficients | None = None
 
 
 class SavedPast(NamedTuple):
@@ -156,7 +162,8 @@ def pack_state(state: LearnerState) -> Packed:
 def unpack_state(packed: Packed) -> LearnerState:
     """Back from `pack_state`."""
     values, tensors = packed
-    state = unpack(LearnerState, values["state"], tensors_below(tensors, "state."))
+    saved_state = _with_leads(values["state"])
+    state = unpack(LearnerState, saved_state, tensors_below(tensors, "state."))
     past = unpack(SavedPast, values["past"], tensors_below(tensors, "past."))
     versions = {(version.entity, version.number): version for version in past.networks}
     ensembles: dict[tuple[int, ...], Ensemble] = {}
@@ -168,11 +175,25 @@ def unpack_state(packed: Packed) -> LearnerState:
     return state._replace(
         past=tuple(
             Experts(
-                each.since, ensembles[each.numbers], each.coefficients, each.weights, each.limits
+                each.since,
+                ensembles[each.numbers],
+                each.coefficients,
+                each.weights,
+                each.limits,
+                each.leads,
             )
             for each in past.experts
         ),
     )
+
+
+def _with_leads(values: Values) -> Values:
+    """Saved values with corrections by lead; earlier releases had none."""
+    if "leads" in values:
+        return values
+    clock = unpack(Clock, values["frame"]["schedule"]["clock"], {})
+    leads = LeadCorrections.empty(LeadSettings(), clock=clock, entities=len(values["names"]))
+    return values | {"leads": leads}
 
 
 def _saved_experts(experts: Experts) -> SavedExperts:
@@ -182,4 +203,5 @@ def _saved_experts(experts: Experts) -> SavedExperts:
         experts.coefficients,
         experts.weights,
         experts.limits,
+        experts.leads,
     )

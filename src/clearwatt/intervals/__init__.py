@@ -13,7 +13,7 @@ from clearwatt.intervals.replay import (
     window_rows,
 )
 from clearwatt.intervals.scores import Interval, crps, interval, pinball, pinball_losses
-from clearwatt.intervals.snapshot import QuantileSnapshot
+from clearwatt.intervals.snapshot import MovedForecasts, QuantileSnapshot
 from clearwatt.intervals.stream import CalibratedStream, ForecastFunction
 from clearwatt.intervals.window import WINDOW_DAYS, SampleWindow
 
@@ -27,6 +27,7 @@ __all__ = [
     "ForecastFunction",
     "Interval",
     "ModelSwap",
+    "MovedForecasts",
     "PowerLimits",
     "QuantileSnapshot",
     "SampleWindow",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -15,6 +16,15 @@ from clearwatt.intervals.cells import Indices, ResidualCells
 from clearwatt.intervals.levels import LEARNED_LEVELS, LEVELS, checked_levels
 from clearwatt.intervals.quantile_model import QuantileModel
 from clearwatt.packing import verify_checksum, with_checksum
+
+
+class MovedForecasts(NamedTuple):
+    """Forecasts that know more than those for which quantiles were calibrated."""
+
+    power: Float64Array
+    """n x m."""
+    spread: Float64Array
+    """Usual error as a share of that of the calibrated forecasts, n x m; 1: the same forecasts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +42,7 @@ class QuantileSnapshot:
         levels: Sequence[float] | Float64Array = LEVELS,
         *,
         columns: Indices | None = None,
+        moved: MovedForecasts | None = None,
     ) -> Float64Array:
         """Quantiles (n x m x levels) around forecasts of later rows.
 
@@ -42,14 +53,16 @@ class QuantileSnapshot:
             steps: Step of each row, n.
             levels: Ascending, between 0 and 1.
             columns: Of the entities that are forecast; None: all.
+            moved: Forecasts that the quantiles shall lie around instead, narrower or wider.
         """
         model, cells, limits = self.model, self.cells, self.limits
         if columns is not None:
             model = QuantileModel(*(each[columns] for each in model))
             cells, limits = cells.select(columns), limits[:, columns]
-        return model.quantiles(
+        found = model.quantiles(
             forecasts, steps, cells=cells, levels=checked_levels(levels), limits=limits
         )
+        return found if moved is None else _move(found, forecasts, moved, limits)
 
     def pack(self) -> bytes:
         """The snapshot as bytes, in single precision, which is finer than any measurement."""
@@ -91,3 +104,13 @@ class QuantileSnapshot:
         for name, (array, wanted) in shapes.items():
             if array.shape != wanted:
                 raise ValueError(f"{name} has shape {array.shape}, not {wanted}")
+
+
+def _move(
+    quantiles: Float64Array, forecasts: Float64Array, moved: MovedForecasts, limits: Float64Array
+) -> Float64Array:
+    """Quantiles (n x m x levels) around other forecasts, within the limits."""
+    power, spread = moved.power[..., None], moved.spread[..., None]
+    around = power + spread * (quantiles - forecasts[..., None])
+    # Only where something differs, so that the others keep every bit.
+    return np.where(spread == 1, quantiles, np.clip(around, *limits[..., None]))

@@ -49,9 +49,26 @@ def test_each_revision_forecasts_as_the_learner_does(forecaster):
         forecaster.observe(X[[hour]], Y[[hour]], AT[[hour]])
         found = assemble(forecaster, revision, found)
         ahead = slice(hour + 1, hour + 1 + DAY)
-        power = forecaster.deployed.forecast(X[ahead], AT[ahead]).power
+        own = forecaster.deployed.forecast(X[ahead], AT[ahead])
         both = found.forecast(X[ahead].astype(np.float32), AT[ahead], ["south", "north"])
-        np.testing.assert_allclose(both, power[:, ::-1].T, rtol=1e-5, atol=1e-6)
+        for part, wanted in zip(both, (own.power, own.day_ahead, own.spread), strict=True):
+            np.testing.assert_allclose(part, wanted[:, ::-1].T, rtol=1e-5, atol=1e-6)
+    assert (both.spread[:, 0] < 0.9).all()  # an hour ahead, errors are smaller
+
+
+def test_rows_of_an_earlier_release_forecast_as_a_day_ahead(forecaster):
+    day = slice(10 * DAY, 11 * DAY)
+    forecaster.observe(X[day], Y[day], AT[day])
+    base, period = split_deployed(forecaster.deployed, forecaster.state.boundary)
+    snapshot = DeployedSnapshot("zone", 1, to_bytes(base), to_bytes(period.rows))
+    versions = {f"predictor:{each.entity}:{each.number}": each for each in forecaster.versions}
+    found = AdaptiveForecasts.assemble(
+        snapshot, lambda wanted: (wanted, versions[wanted]), previous=None
+    )
+    ahead = slice(11 * DAY, 12 * DAY)
+    forecast = found.forecast(X[ahead].astype(np.float32), AT[ahead], ["north"])
+    assert (forecast.power == forecast.day_ahead).all()
+    assert (forecast.spread == 1).all()
 
 
 def test_the_rows_of_the_last_days_are_held_once(forecaster):

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from clearwatt.adaptive import AdaptiveSettings
-from clearwatt.adaptive.lead_corrections import LeadCorrections
+from clearwatt.adaptive.lead_stream import correct_stream
 from clearwatt.benchmark.history import Power, ZoneHistory
 from clearwatt.benchmark.intervals import calibrate
 from clearwatt.benchmark.peer import CostMeter, Forecasts, Peer
@@ -92,7 +92,7 @@ def correct_live(history: ZoneHistory, live: Power, at: Steps) -> Power:
     deviation = np.nanstd(known, axis=0)
     scale = np.where(deviation > 0, deviation, 1.0)
     measured = history.measured[-len(live) :].astype(np.float64)
-    power = LeadCorrections(history.clock, scale).correct(live, measured, at)
+    power = scale * correct_stream(live / scale, measured / scale, at, clock=history.clock)
     if not history.limits:
         return power
     low, high = np.transpose(history.limits)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from clearwatt.adaptive import AdaptiveDeployed, NetworkVersion
-from clearwatt.adaptive.publication import DeployedBase
-from clearwatt.adaptive.recent import LagRows
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.adaptive.publication import DeployedBase, read_open_period
+from clearwatt.arrays import Float32Array
 from clearwatt.clock import Steps
 from clearwatt.errors import StateError
 from clearwatt.packing import from_bytes
+from clearwatt.service.forecasting.deployed import ScaledForecasts
 from clearwatt.service.forecasting.library import Versions
 from clearwatt.service.records import DeployedSnapshot
 
@@ -66,11 +66,12 @@ class AdaptiveForecasts:
             except StateError as error:
                 reasons[str(name)] = str(error)
         places = [at for at, name in enumerate(base.names) if str(name) in ids]
-        rows, versions = from_bytes(LagRows, snapshot.rows), [each for _, each in networks.values()]
+        period = read_open_period(snapshot.rows)
+        versions = [each for _, each in networks.values()]
         if reasons:
-            deployed = base.select(places).with_networks(versions, rows.select(places))
+            deployed = base.select(places).with_networks(versions, period.select(places))
         else:
-            deployed = base.with_networks(versions, rows)
+            deployed = base.with_networks(versions, period)
             # The rows are most of the base: held once, not once more by the deployed value.
             base = replace(base, rows=deployed.recent.part(slice(len(base.rows.at))))
         return cls(snapshot.revision, base, mark, deployed, networks, ids, reasons)
@@ -80,15 +81,18 @@ class AdaptiveForecasts:
         version = self.ids.get(entity)
         return None if version is None else Versions(None, version)
 
-    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> Float64Array:
-        """Scaled forecasts (k x n) of entities that have a version, for inputs (n x d)."""
+    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> ScaledForecasts:
+        """Scaled forecasts of entities that have a version, for inputs (n x d)."""
         names = [str(name) for name in self.deployed.names]
         chosen = self.deployed
         if len(entities) < len(names):
             chosen = chosen.select([names.index(entity) for entity in entities])
             names = list(entities)
-        power: Float64Array = chosen.forecast(x, steps).power
-        return power.T[[names.index(entity) for entity in entities]]
+        found, places = chosen.forecast(x, steps), [names.index(entity) for entity in entities]
+        power = found.power.T[places]
+        if found.day_ahead is None or found.spread is None:
+            return ScaledForecasts.of(power)
+        return ScaledForecasts(power, found.day_ahead.T[places], found.spread.T[places])
 
     def lead_in(self, step: int) -> int:
         """Number of steps before this one whose inputs its forecast depends on.

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array
+from clearwatt.intervals import MovedForecasts
 from clearwatt.service.forecasting.coverage import Inputs
-from clearwatt.service.forecasting.deployed import DeployedZone
+from clearwatt.service.forecasting.deployed import DeployedZone, ScaledForecasts
 from clearwatt.service.forecasting.fallback import Source, UsableReadings, substitute
 from clearwatt.service.quality import PlausiblePower, plausible_power
 from clearwatt.service.records import RegisteredEntity, Vintage, Zone
@@ -107,7 +108,8 @@ class ZoneRequest:
         quantiles = self._quantiles(modelled)
         zone_status = cache(lambda: store.status(self.zone.id))  # read once, for fallbacks only
         for entity in self.entities:
-            scaled, found = modelled.get(entity.id), quantiles.get(entity.id)
+            own, found = modelled.get(entity.id), quantiles.get(entity.id)
+            scaled = None if own is None else own.power
             if scaled is not None and found is not None:
                 scaled = _clip_to_band(scaled, *(found[level] for level in BAND))
             usable = partial(self._usable_readings, entity, zone_status)
@@ -122,8 +124,11 @@ class ZoneRequest:
             return plausible_power(entity)
         return plausible_power(entity, NONSENSE * scaling.power[entity.id])
 
-    def _quantiles(self, modelled: Mapping[str, Float64Array]) -> dict[str, LevelQuantiles]:
-        """Scaled quantiles around the forecasts of the models: of the band and of the levels."""
+    def _quantiles(self, modelled: Mapping[str, ScaledForecasts]) -> dict[str, LevelQuantiles]:
+        """Scaled quantiles around the forecasts of the models: of the band and of the levels.
+
+        They are calibrated a day ahead, and narrower where newer measurements are known.
+        """
         widths = self.deployed.widths
         if widths is None or self.deployed.scaling is None:
             return {}
@@ -131,11 +136,16 @@ class ZoneRequest:
         if not known:
             return {}
         levels = sorted({*BAND, *self.levels})
+        power, day_ahead, spread = (
+            np.stack(part, axis=1)
+            for part in zip(*(modelled[entity.id] for entity in known), strict=True)
+        )
         quantiles = widths.snapshot.quantiles(
-            np.stack([modelled[entity.id] for entity in known], axis=1),
+            day_ahead,
             self.times // self.zone.step,
             levels,
             columns=np.array([widths.columns[entity.number] for entity in known], np.int64),
+            moved=MovedForecasts(power, spread),
         )
         return {
             entity.id: dict(zip(levels, quantiles[:, at].T, strict=True))
@@ -155,25 +165,26 @@ class ZoneRequest:
         )
         return replace(forecast, levels=self.levels, quantiles=own.astype(np.float32))
 
-    def _scaled_forecasts(self) -> dict[str, Float64Array]:
+    def _scaled_forecasts(self) -> dict[str, ScaledForecasts]:
         """Scaled values (n) by the models of entities that have one, NaN without weather."""
         ready = [e.id for e in self.entities if self.deployed.versions(e.id) is not None]
         if self.inputs is None or not ready:
             return {}
         covered = self.inputs.complete
-        values = np.full((len(ready), len(self.times)), np.nan)
+        values = np.full((3, len(ready), len(self.times)), np.nan)
         if covered.any():
-            values[:, covered] = self._forecast_steps(self.inputs, ready)
-        return dict(zip(ready, values, strict=True))
+            values[:, :, covered] = self._forecast_steps(self.inputs, ready)
+        parts = map(ScaledForecasts._make, values.swapaxes(0, 1))
+        return dict(zip(ready, parts, strict=True))
 
     def _forecast_steps(self, inputs: Inputs, ready: Sequence[str]) -> Float64Array:
-        """Scaled values (k x n) for the times that have weather."""
+        """`ScaledForecasts` (3 x k x n) for the times that have weather."""
         parts = [part for part in (self.lead_in, inputs) if part is not None]
         x = np.concatenate([part.x[part.complete] for part in parts])
         times = np.concatenate([part.times[part.complete] for part in parts])
         assert self.deployed.forecasts is not None
         found = self.deployed.forecasts.forecast(x, times // self.zone.step, ready)
-        return found[:, len(x) - int(inputs.complete.sum()) :]
+        return np.stack(found)[:, :, len(x) - int(inputs.complete.sum()) :]
 
     def _forecast(
         self,

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.arrays import Float32Array
 from clearwatt.clear.component import Model
 from clearwatt.clear.loop import reconstructor
 from clearwatt.clock import Steps
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import DataError, StateError
+from clearwatt.service.forecasting.deployed import ScaledForecasts
 from clearwatt.service.forecasting.library import LoadedModel, Versions
 from clearwatt.service.status import ZoneStatus
 from clearwatt.training.networks import Network, Params, stack
@@ -127,8 +128,8 @@ class ClearForecasts:
         return 0
 
     @torch.inference_mode()
-    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> Float64Array:
-        """Scaled forecasts (k x n) of entities that have models, for inputs (n x d) of steps (n).
+    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> ScaledForecasts:
+        """Scaled forecasts of entities that have models, for inputs (n x d) of steps (n).
 
         They are computed in double precision, as `Instance.predict` does.
         """
@@ -144,7 +145,7 @@ class ClearForecasts:
                 [t.numpy() for t in self.blocks[block].forecast(values, members)]
             )
             result[list(rows)] = found
-        return result
+        return ScaledForecasts.of(result)
 
     def models(self) -> dict[str, LoadedModel]:
         """Every version in use by its id; the next generation reuses them."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Steps
@@ -13,6 +15,22 @@ from clearwatt.data.scaling import Scaling
 from clearwatt.intervals import QuantileSnapshot
 from clearwatt.service.forecasting.library import Versions
 from clearwatt.service.records import IntervalSnapshot
+
+
+class ScaledForecasts(NamedTuple):
+    """Scaled forecasts of `k` entities for `n` steps."""
+
+    power: Float64Array
+    """Forecasts with everything that is known, k x n."""
+    day_ahead: Float64Array
+    """Forecasts without what has just been measured, k x n: quantiles are calibrated for them."""
+    spread: Float64Array
+    """Usual error as a share of that of ``day_ahead``, k x n."""
+
+    @classmethod
+    def of(cls, power: Float64Array) -> ScaledForecasts:
+        """Forecasts that are the same whatever has just been measured."""
+        return cls(power, power, np.ones_like(power))
 
 
 class ZoneForecasts(Protocol):
@@ -28,8 +46,8 @@ class ZoneForecasts(Protocol):
     def lead_in(self, step: int) -> int:
         """Number of steps before this one whose inputs its forecast depends on."""
 
-    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> Float64Array:
-        """Scaled forecasts (k x n) of entities that have versions, for inputs (n x d)."""
+    def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> ScaledForecasts:
+        """Scaled forecasts of entities that have versions, for inputs (n x d)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
