@@ -69,6 +69,11 @@ def lock_file(file: IO[str]) -> bool:
     return True
 
 
+def wait_for_lock(file: IO[str]) -> None:
+    """Lock an open file against other processes as `lock_file` does; wait for the one before."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
 class SavedState(NamedTuple):
     """Plain values (as in JSON) and tensors of a state, and its folder."""
 

@@ -20,6 +20,7 @@ from clearwatt.cli import (
     doctor,
     events,
     experiment,
+    feed,
     forecast,
     models,
     replay,
@@ -32,7 +33,7 @@ from clearwatt.errors import ClearwattError
 
 COMMANDS = (
     *(simulate, data, experiment, benchmark),
-    *(serve, token, replay, forecast, events, models, rollback, backup, doctor),
+    *(serve, token, feed, replay, forecast, events, models, rollback, backup, doctor),
 )
 """Modules of the commands, in the order of the help."""
 

@@ -10,7 +10,8 @@ raises `ServiceError` with the service's message; temporary failures are retried
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -73,6 +74,7 @@ class Client:
         timeout: seconds to wait for an answer.
         patience: seconds to retry while the service is away, busy or full; None: no limit.
         on_retry: called before each pause with the error and the seconds until the next try.
+        sleep: waits for that time; may raise, to give up.
     """
 
     def __init__(
@@ -83,8 +85,11 @@ class Client:
         timeout: float = 60.0,
         patience: float | None = 30.0,
         on_retry: RetryCallback | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._http = Connection(url, token, timeout=timeout, patience=patience, on_retry=on_retry)
+        self._http = Connection(
+            url, token, timeout=timeout, patience=patience, on_retry=on_retry, sleep=sleep
+        )
         self.url = self._http.url
 
     def close(self) -> None:

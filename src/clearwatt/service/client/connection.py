@@ -64,9 +64,10 @@ class Connection:
         timeout: float,
         patience: float | None,
         on_retry: RetryCallback | None,
+        sleep: Callable[[float], None],
     ) -> None:
         self.url = url.rstrip("/")
-        self._patience, self._on_retry = patience, on_retry
+        self._patience, self._on_retry, self._sleep = patience, on_retry, sleep
         self._http = _http_client(self.url, token, timeout)
 
     def close(self) -> None:
@@ -104,7 +105,7 @@ class Connection:
                 raise error
             if self._on_retry is not None:
                 self._on_retry(error, pause)
-            time.sleep(pause)
+            self._sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
     def _request(

@@ -1,0 +1,121 @@
+"""The folder feed: files dropped into a folder go to the service, each content once.
+
+A file stays in the folder until the service has all of its readings and the ledger says so. After a
+kill, a file that is still there is sent again, which changes nothing in the service, or only moved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from clearwatt.feeds.delivery import Delivery
+from clearwatt.feeds.directory import EntityDirectory
+from clearwatt.feeds.drop_folder import DONE, FAILED, DropFolder, mark_of
+from clearwatt.feeds.file_delivery import FileResult, read_file, send_export
+from clearwatt.feeds.ledger import Ledger, LedgerEntry, content_digest, recipe_digest
+from clearwatt.feeds.stopping import FeedStoppedError, StopRequest
+from clearwatt.imports import Recipe
+from clearwatt.service.times import text
+
+POLL = 1.0
+"""Seconds between two looks into the folder."""
+MARGIN = 0.05
+"""Seconds more than ``settle`` between two looks, so that a file counts as unchanged for long."""
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """A file that was taken: where it is now, and what became of its readings.
+
+    ``known``: the same content was sent before, so nothing was sent.
+    """
+
+    file: str
+    moved_to: str
+    result: FileResult
+    known: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is something to correct."""
+        return bool(self.result.problems)
+
+
+class FolderFeed:
+    """Takes the complete files of a folder one after the other."""
+
+    def __init__(
+        self,
+        folder: DropFolder,
+        ledger: Ledger,
+        *,
+        recipe: Callable[[], Recipe],
+        delivery: Delivery,
+        stop: StopRequest,
+        settle: float,
+    ) -> None:
+        self._folder, self._ledger, self._recipe = folder, ledger, recipe
+        self._delivery, self._stop = delivery, stop
+        self._directory = EntityDirectory(delivery.client, stop)
+        self._settle = settle
+
+    def run(self, *, once: bool) -> Iterator[FileOutcome | None]:
+        """Take files until the stop is asked for; None after each look.
+
+        Args:
+            once: look twice, ``settle`` seconds apart; what still changes then is left.
+        """
+        try:
+            for look in count(1):
+                yield from self._take_all()
+                yield None
+                if self._stop.is_set() or (once and (look == 2 or not self._folder.has_waiting())):
+                    return
+                self._stop.pause(self._settle + MARGIN if once else POLL)
+        except FeedStoppedError:
+            pass
+
+    def _take_all(self) -> Iterator[FileOutcome]:
+        for file in self._folder.complete_files():
+            outcome = self._take(file)
+            if outcome is not None:
+                yield outcome
+            if self._stop.is_set():
+                return
+
+    def _take(self, file: Path) -> FileOutcome | None:
+        """Send a file and move it; None if it is being written again."""
+        mark = mark_of(file)
+        if mark is None:
+            return None
+        recipe = self._recipe()
+        content, read_as = content_digest(file), recipe_digest(recipe)
+        if (entry := self._ledger.find(content, read_as)) is not None:
+            return self._move_known(file, entry)
+        export = read_file(file, recipe)
+        if mark_of(file) != mark:
+            return None
+        self._directory.expire()
+        result = (
+            export
+            if isinstance(export, FileResult)
+            else send_export(export, self._delivery, self._directory)
+        )
+        report = result.report(file.name)
+        if not result.problems:
+            entry = LedgerEntry(content, read_as, file.name, text(int(time.time())), report)
+            self._ledger.add(entry)
+        if mark_of(file) != mark:
+            return None
+        moved = self._folder.move(file, FAILED if result.problems else DONE, report)
+        return FileOutcome(file.name, str(moved), result)
+
+    def _move_known(self, file: Path, entry: LedgerEntry) -> FileOutcome:
+        """Move a file whose content the service has; nothing is sent."""
+        note = f"The service has this content since {entry.time}, from {entry.file}.\n\n"
+        moved = self._folder.move(file, DONE, note + entry.report)
+        return FileOutcome(file.name, str(moved), FileResult(), known=True)

@@ -1,0 +1,135 @@
+"""The MQTT feed: messages of a broker become readings of a service, each once.
+
+Broker -> spool on disk -> service. A message leaves the spool when the service has stored its
+readings, or when they are in the file of dead letters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clearwatt.errors import DataError
+from clearwatt.feeds.broker import Broker
+from clearwatt.feeds.dead_letters import DeadLetter, DeadLetterFile
+from clearwatt.feeds.delivery import Delivery
+from clearwatt.feeds.directory import EntityDirectory
+from clearwatt.feeds.messages import MessageFormat, MessageReader
+from clearwatt.feeds.payloads import PayloadItem
+from clearwatt.feeds.readings import FeedReading
+from clearwatt.feeds.spool import Message, Spool
+from clearwatt.feeds.stopping import FeedStoppedError, StopRequest
+
+MESSAGES_PER_BATCH = 2_000
+COLLECT_SECONDS = 0.2
+"""How long messages are collected before a request."""
+
+
+@dataclass
+class FeedCounts:
+    """What a feed has done since its start.
+
+    Messages: received, sent again by the broker, dropped (QoS 0 only), waiting in the spool.
+    Readings: stored as new, known to the service already, changed there, given up.
+    """
+
+    connected: bool = False
+    received: int = 0
+    repeated: int = 0
+    dropped: int = 0
+    waiting: int = 0
+    new: int = 0
+    duplicates: int = 0
+    corrections: int = 0
+    dead_letters: int = 0
+
+
+class _Place(NamedTuple):
+    """A reading's message, its number there, and the part of the payload that it is."""
+
+    message: Message
+    number: int
+    item: PayloadItem
+
+    def letter(self, reason: str) -> DeadLetter:
+        payload = self.item.text.encode() or self.message.payload
+        message = self.message._replace(payload=payload)
+        return DeadLetter(f"{message.id}.{self.number}", time.time(), reason, message)
+
+
+class MqttFeed:
+    """Moves messages from the spool to the service while the broker fills it."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        spool: Spool,
+        *,
+        form: MessageFormat,
+        delivery: Delivery,
+        letters: DeadLetterFile,
+        stop: StopRequest,
+    ) -> None:
+        self._broker, self._spool = broker, spool
+        self._delivery, self._letters, self._stop = delivery, letters, stop
+        self._directory = EntityDirectory(delivery.client, stop)
+        self._reader = MessageReader(form, self._directory)
+        self._counts = FeedCounts()
+
+    def run(self) -> Iterator[FeedCounts]:
+        """Run until the stop is asked for; yields the counts after each batch and when idle."""
+        self._broker.start()
+        try:
+            while not self._stop.is_set():
+                self._broker.check()
+                yield self._update_counts()
+                messages = self._collect()
+                if messages:
+                    self._deliver(messages)
+        except FeedStoppedError:
+            pass
+        finally:
+            self._stop.set()
+            self._broker.close()
+        yield self._update_counts()
+
+    def _collect(self) -> list[Message]:
+        """The oldest messages; waits a little for more, so that requests are not tiny."""
+        messages = self._spool.first(MESSAGES_PER_BATCH)
+        if len(messages) == MESSAGES_PER_BATCH:
+            return messages
+        self._stop.pause(COLLECT_SECONDS)
+        return self._spool.first(MESSAGES_PER_BATCH)
+
+    def _deliver(self, messages: Sequence[Message]) -> None:
+        self._directory.expire()
+        places: list[_Place] = []
+        readings: list[FeedReading] = []
+        letters: list[DeadLetter] = []
+        for message in messages:
+            for number, item in enumerate(self._reader.items(message)):
+                place = _Place(message, number, item)
+                try:
+                    reading = self._reader.reading(message, item)
+                except DataError as error:
+                    letters.append(place.letter(str(error)))
+                    continue
+                if reading is not None:
+                    places.append(place)
+                    readings.append(reading)
+        for receipt in self._delivery.send(readings):
+            self._counts.new += receipt.new
+            self._counts.duplicates += receipt.duplicates
+            self._counts.corrections += receipt.corrections
+            letters += [places[at].letter(reason) for at, reason in receipt.refused.items()]
+        self._counts.dead_letters += self._letters.append(letters)
+        self._spool.remove_through(messages[-1].id)
+
+    def _update_counts(self) -> FeedCounts:
+        counts, intake = self._counts, self._broker.intake
+        counts.connected = self._broker.connected
+        counts.received, counts.repeated = intake.received, intake.repeated
+        counts.dropped, counts.waiting = intake.dropped, self._spool.count()
+        return counts

@@ -1,0 +1,169 @@
+"""The folder feed: files dropped while they are written, twice, wrong, or before a kill."""
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.service.application import NOW, STEP
+from tests.service.processes import until
+
+from clearwatt.cli import main
+from clearwatt.feeds.drop_folder import DropFolder
+
+from .stored import stored
+
+RECIPE = """
+separator = ";"
+decimal = ","
+timezone = "Europe/Berlin"
+interval = "end"
+unit = "MW"
+
+[names]
+"Solarpark" = "park"
+"""
+
+
+def export(first: int, count: int, *names: str, value: float = 1.5) -> str:
+    """An export in German, in local time (CEST), with the ends of intervals."""
+    lines = [";".join(["Zeit", *(f"{name} [MW]" for name in names)])]
+    for step in range(first, first + count):
+        local = datetime.fromtimestamp(NOW + STEP * (step + 1), UTC) + timedelta(hours=2)
+        cells = [f"{value + step:.3f}".replace(".", ",") for _ in names]
+        lines.append(";".join([f"{local:%d.%m.%Y %H:%M}", *cells]))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def drops(tmp_path) -> Path:
+    folder = tmp_path / "drops"
+    folder.mkdir()
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    return folder
+
+
+def take(drops: Path, url: str, capsys) -> tuple[int, list[dict]]:
+    """Take what is there once; the exit code and a record per file."""
+    recipe = str(drops.parent / "recipe.toml")
+    options = ["--recipe", recipe, "--url", url, "--once", "--settle", "0", "--json"]
+    code = main(["feed", "folder", str(drops), *options])
+    return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_files_are_sent_once_and_moved_with_a_report(drops, web, url, capsys):
+    (drops / "a.csv").write_text(export(0, 4, "Solarpark", "mill"))
+    (drops / "b.csv").write_text(export(4, 4, "Solarpark", "mill"))
+    (drops / "copy of a.csv").write_text(export(0, 4, "Solarpark", "mill"))
+    (drops / "notes.pdf").write_text("not an export")
+    (drops / ".c.csv").write_text("being written")
+    code, files = take(drops, url, capsys)
+    assert code == 0
+    states = [(each["file"], each["state"], each["new"]) for each in files]
+    assert states == [("a.csv", "done", 8), ("b.csv", "done", 8), ("copy of a.csv", "known", 0)]
+    assert stored(web) == [(step, 1000 * (1.5 + step)) for step in range(8)]
+    assert stored(web, "mill") == stored(web)
+    assert sorted(path.name for path in drops.iterdir()) == [
+        ".c.csv", ".clearwatt", "done", "notes.pdf",
+    ]  # fmt: skip
+    assert "from a.csv" in (drops / "done" / "copy of a.csv.report.txt").read_text()
+    (drops / "a.csv").write_text(export(0, 4, "Solarpark", "mill", value=2.5))
+    _, (corrected,) = take(drops, url, capsys)
+    assert (corrected["new"], corrected["corrections"]) == (0, 8)
+    assert Path(corrected["moved_to"]).name == "a-2.csv"
+
+
+def test_what_is_wrong_is_reported_and_mended_by_moving_the_file_back(drops, web, url, capsys):
+    (drops / "good.csv").write_text(export(0, 4, "mill"))
+    (drops / "hourly.csv").write_text("Zeit;mill [MW]\n01.06.2024 03:00;1\n01.06.2024 04:00;2\n")
+    (drops / "stranger.csv").write_text(export(0, 4, "mill", "tower", value=7))
+    (drops / "text.csv").write_text("there is nothing to read\n")
+    code, files = take(drops, url, capsys)
+    assert code == 2
+    assert {each["file"]: each["state"] for each in files} == {
+        "good.csv": "done", "hourly.csv": "failed", "stranger.csv": "failed", "text.csv": "failed",
+    }  # fmt: skip
+    assert stored(web, "mill") == [(step, 1000 * (1.5 + step)) for step in range(4)]
+    report = (drops / "failed" / "stranger.csv.report.txt").read_text()
+    assert "'tower' is not registered" in report
+    assert "step = 15" in (drops / "failed" / "hourly.csv.report.txt").read_text()
+    (drops.parent / "recipe.toml").write_text('leave_out = ["tower"]\n' + RECIPE)
+    (drops / "failed" / "stranger.csv").rename(drops / "stranger.csv")
+    code, (mended,) = take(drops, url, capsys)
+    assert (code, mended["state"], mended["corrections"]) == (0, "done", 4)
+
+
+def test_readings_that_the_service_refuses_make_a_file_fail(drops, web, url, capsys):
+    days = 3 * 86400 // STEP  # after the clock of the service
+    (drops / "future.csv").write_text(export(days, 2, "mill"))
+    code, (future,) = take(drops, url, capsys)
+    assert (code, future["state"], future["refused"]) == (2, "failed", 2)
+    assert "more than a day in the future" in (drops / "failed/future.csv.report.txt").read_text()
+
+
+def test_a_file_is_complete_when_it_has_not_changed_for_a_while(drops, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    folder = DropFolder(drops, ["*.csv"], settle=10)
+    growing = drops / "growing.csv"
+    growing.write_text("a")
+    assert folder.complete_files() == []
+    now += 9
+    with growing.open("a") as file:
+        file.write("b")
+    assert folder.complete_files() == []
+    now += 9
+    assert folder.complete_files() == []
+    now += 1
+    assert folder.complete_files() == [growing]
+
+
+def test_a_kill_between_sending_and_moving_moves_the_file_at_the_next_start(
+    drops, web, url, capsys
+):
+    """The folder for finished files cannot be made, so that the file stays where it is."""
+    (drops / "a.csv").write_text(export(0, 4, "mill"))
+    (drops / "done").write_text("in the way")
+    code, _ = take(drops, url, capsys)
+    assert code == 2
+    assert (drops / "a.csv").exists()
+    (drops / "done").unlink()
+    _, (again,) = take(drops, url, capsys)
+    assert (again["state"], again["new"], again["duplicates"]) == ("known", 0, 0)
+    assert "4 new readings" in (drops / "done" / "a.csv.report.txt").read_text()
+
+
+def test_a_watcher_takes_files_as_they_come_and_survives_a_kill(drops, web, url, tmp_path):
+    command = [sys.executable, "-m", "clearwatt", "feed", "folder", str(drops), "--url", url]
+    command += ["--recipe", str(tmp_path / "recipe.toml"), "--settle", "0.1"]
+    steps = 5500  # more than one request
+    (drops / "a.csv").write_text(export(-steps, steps, "mill"))
+    with (tmp_path / "notices").open("w") as notices:
+        watcher = subprocess.Popen(command, stderr=notices)
+        try:
+            until(lambda: stored(web, "mill"))
+            watcher.kill()
+            watcher.wait()
+            watcher = subprocess.Popen(command, stderr=notices)
+            until((drops / "done" / "a.csv").exists)
+            (drops / "b.csv").write_text(export(0, 4, "mill"))
+            until((drops / "done" / "b.csv").exists)
+            watcher.send_signal(signal.SIGTERM)
+            assert watcher.wait(timeout=60) == 0
+        finally:
+            watcher.kill()
+            watcher.wait()
+    assert "b.csv: 4 new readings" in (tmp_path / "notices").read_text()
+    assert len(stored(web, "mill")) == steps + 4
+
+
+def test_the_recipe_and_the_folder_are_checked_at_once(drops, capsys):
+    code = main(["feed", "folder", str(drops), "--recipe", str(drops / "none.toml"), "--once"])
+    assert code == 2
+    assert "none.toml does not exist" in capsys.readouterr().err
+    recipe = str(drops.parent / "recipe.toml")
+    assert main(["feed", "folder", str(drops / "x"), "--recipe", recipe, "--once"]) == 2
+    assert "is not a folder" in capsys.readouterr().err
