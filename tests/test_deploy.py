@@ -39,6 +39,18 @@ def test_the_service_is_started_with_options_it_knows(name):
     assert options.data_dir == Path("/data")
 
 
+def test_the_feed_is_started_with_options_it_knows():
+    unit = text_of("clearwatt-feed@.service")
+    command = re.search(r"^ExecStart=\S+/clearwatt (.*)$", unit, re.M)[1]
+    guide = (ROOT / "docs" / "feeds.md").read_text(encoding="utf-8")
+    (given,) = re.findall(r'^OPTIONS="(.*)"$', guide, re.M)
+    options = build_parser().parse_args(command.replace("$OPTIONS", given).split())
+    assert options.topic == ["site/{entity}/power"]
+    for variable in ("CLEARWATT_TOKEN", "CLEARWATT_MQTT_USER", "CLEARWATT_MQTT_PASSWORD"):
+        assert variable in unit
+        assert f"{variable}=" in guide
+
+
 def test_the_image_copies_what_exists_and_asks_for_health():
     image = text_of("Containerfile")
     for line in re.findall(r"^COPY (?!--from)(.*) \S+$", image, re.M):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.service.application import NOW, STEP
 from tests.service.processes import until
+from tests.service.running import PATIENCE
 
 from clearwatt.cli import main
 from clearwatt.feeds.drop_folder import DropFolder
@@ -136,6 +137,7 @@ def test_a_kill_between_sending_and_moving_moves_the_file_at_the_next_start(
     assert "4 new readings" in (drops / "done" / "a.csv.report.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_watcher_takes_files_as_they_come_and_survives_a_kill(drops, web, url, tmp_path):
     command = [sys.executable, "-m", "clearwatt", "feed", "folder", str(drops), "--url", url]
     command += ["--recipe", str(tmp_path / "recipe.toml"), "--settle", "0.1"]
@@ -144,13 +146,13 @@ def test_a_watcher_takes_files_as_they_come_and_survives_a_kill(drops, web, url,
     with (tmp_path / "notices").open("w") as notices:
         watcher = subprocess.Popen(command, stderr=notices)
         try:
-            until(lambda: stored(web, "mill"))
+            until(lambda: stored(web, "mill"), PATIENCE)
             watcher.kill()
             watcher.wait()
             watcher = subprocess.Popen(command, stderr=notices)
-            until((drops / "done" / "a.csv").exists)
+            until((drops / "done" / "a.csv").exists, PATIENCE)
             (drops / "b.csv").write_text(export(0, 4, "mill"))
-            until((drops / "done" / "b.csv").exists)
+            until((drops / "done" / "b.csv").exists, PATIENCE)
             watcher.send_signal(signal.SIGTERM)
             assert watcher.wait(timeout=60) == 0
         finally:

@@ -1,8 +1,11 @@
 """The MQTT feed with a real broker and a real service over HTTP."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
+import threading
 import time
 from contextlib import closing
 
@@ -17,7 +20,6 @@ from clearwatt.service.times import text
 
 from .brokers import Mosquitto, Publisher
 from .feed_thread import FeedThread
-from .running_feed import running_mqtt
 from .stored import stored
 
 TOPIC = ("--topic", "site/{entity}/power")
@@ -39,9 +41,7 @@ def letters(state, capsys):
 
 
 def test_every_kind_of_payload_is_stored_and_the_rest_is_readable(line, capsys):
-    """In a process of its own, ended by SIGTERM."""
-    options = ("--zone", "north", *TOPIC, "--unit", "MW")
-    with running_mqtt(line.state, line.broker.address, line.url, *options) as feed:
+    with line.feed(*TOPIC, "--unit", "MW") as feed:
         until(feed.receives)
         line.publisher.send_and_wait(
             ("site/park/power", {"time": at(0), "value": 1.5}),
@@ -54,7 +54,7 @@ def test_every_kind_of_payload_is_stored_and_the_rest_is_readable(line, capsys):
             ("site/park/power", [{"time": at(5), "value": 5}, {"time": "yesterday", "value": 6}]),
             ("site/park/power", {"time": text(NOW + 1), "value": 8}),
         )
-        until(lambda: len(letters(line.state, capsys)) == 4)
+        until(lambda: feed.counts.dead_letters == 4)
         line.web.post(
             "/v1/entities", {"entities": [{"id": "tower", "zone": "north", "kind": "generator"}]}
         )
@@ -63,17 +63,34 @@ def test_every_kind_of_payload_is_stored_and_the_rest_is_readable(line, capsys):
         assert main(["feed", "dead-letters", *again]) == 0
         assert "1 queued; the feed sends them now" in capsys.readouterr().out
         until(lambda: stored(line.web, "tower") == [(0, 3000.0)])
-        counts = feed.stop()
     assert stored(line.web) == [(0, 1500.0), (1, 2000.0), (5, 5000.0)]
     assert stored(line.web, "mill")[:3] == [(0, 0.0), (1, 1000.0), (2, 2000.0)]
     assert stored(line.web, "mill")[4] == (4, 28.0)
-    wanted = {"received": 9, "waiting": 0, "new": 9, "duplicates": 0, "dead_letters": 4}
-    assert wanted.items() <= counts.items()
+    counts = {"received": 9, "new": 9, "duplicates": 0, "dead_letters": 4}
+    assert counts.items() <= vars(feed.counts).items()
     reasons = {each["payload"]: each["reason"] for each in letters(line.state, capsys)}
     assert "neither JSON nor a number" in reasons["21,5"]
     assert "RFC 3339" in reasons['{"time": "yesterday", "value": 6}']
     assert len(reasons) == 3
     assert any("zone's clock of 900 s" in reason for reason in reasons.values())
+
+
+def test_sigterm_ends_a_feed_in_order_with_its_counts(line, capsys):
+    def publish_then_stop() -> None:
+        until(lambda: "as clearwatt-" in line.broker.log())
+        while not stored(line.web):  # the subscription follows the connection
+            line.publisher.send_and_wait(("site/park/power", {"time": at(0), "value": 1}))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=publish_then_stop)
+    thread.start()
+    options = ["--broker", line.broker.address, "--url", line.url, "--state", str(line.state)]
+    assert main(["feed", "mqtt", *options, *TOPIC, "--zone", "north", "--json"]) == 0
+    thread.join()
+    *_, last = capsys.readouterr().out.splitlines()
+    counts = json.loads(last)
+    assert (counts["new"], counts["corrections"], counts["dead_letters"]) == (1, 0, 0)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_nothing_is_lost_while_service_feed_and_broker_are_away(line):
