@@ -85,6 +85,23 @@ def test_an_answer_may_take_longer_than_a_connection_may_be_idle():
         assert get(port, "/slow") == "partpartpartend"
 
 
+def test_a_connection_with_a_request_now_and_then_stays_open():
+    idle, used = 0.4, 0
+    with (
+        serving(ConnectionTable(MOST, idle=idle)) as port,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=10) as client,
+    ):
+        began, ports = time.monotonic(), set()
+        while time.monotonic() - began < 5 * idle:
+            answer = client.get("/")
+            stream = answer.extensions["network_stream"]
+            ports.add(stream.get_extra_info("client_addr"))
+            used += 1
+            time.sleep(idle / 10)
+    assert used > 10
+    assert len(ports) == 1, "all requests went over one connection"
+
+
 def test_connections_that_are_answered_are_not_closed_for_others():
     table = ConnectionTable(2)
     with serving(table) as port, ExitStack() as stack:

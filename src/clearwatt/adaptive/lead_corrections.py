@@ -151,8 +151,8 @@ class LeadCorrections:
         errors = (measured - power).T
         known = np.isfinite(errors)
         errors = np.where(known, errors, 0.0)
-        seen = [lead_terms(power, history.known_at(at - lead)) for lead in self.leads]
-        terms = np.where(known[..., None], np.stack(seen).swapaxes(1, 2), 0.0)
+        seen = lead_terms(power, history.known_at(at - np.array(self.leads)[:, None]))
+        terms = np.where(known[..., None], seen.swapaxes(1, 2), 0.0)
         # As far as the regressions did not know these samples, so far they can be trusted.
         forecast = (terms @ self.regressions.solve()[..., None])[..., 0]
         repeated = np.broadcast_to(errors, forecast.shape)
@@ -202,10 +202,11 @@ class LeadCorrections:
 
 
 def lead_terms(power: Float64Array, latest: LatestErrors) -> Float64Array:
-    """Terms of the regressions, `n x e x p`."""
-    terms = np.ones((*power.shape, LEAD_TERMS))
+    """Terms of the regressions, `... x n x e x p`, for forecasts `n x e` from any issues."""
+    newest = latest.measured - power
+    terms = np.ones((*newest.shape, LEAD_TERMS))
     terms[..., :ERROR_TERMS] = latest.errors
-    terms[..., ERROR_TERMS] = np.nan_to_num(latest.measured - power)
+    terms[..., ERROR_TERMS] = np.where(np.isnan(newest), 0.0, newest)
     return terms
 
 

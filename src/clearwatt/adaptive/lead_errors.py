@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from clearwatt.arrays import Float64Array, Int64Array, nan_array
 from clearwatt.clock import HOURS_PER_DAY, Steps
@@ -15,15 +16,17 @@ MEAN_HOURS = (3, 6, 24)
 """Lengths of the means of the last errors."""
 ERROR_TERMS = 1 + len(MEAN_HOURS)
 """Number `q` of terms: the newest error, and the means."""
+LONG_AGO = -(2**60)
+"""A row before all others."""
 
 
 class LatestErrors(NamedTuple):
-    """Errors (measured less forecast) and measurements known at `n` issues, or at one."""
+    """Errors (measured less forecast) and measurements known at some issues, `...`, or at one."""
 
     errors: Float64Array
-    """The newest error, and means of the last hours, `n x e x q`; 0 where there is none."""
+    """The newest error, and means of the last hours, `... x e x q`; 0 where there is none."""
     measured: Float64Array
-    """The newest measurement, `n x e`; NaN where there is none within a day."""
+    """The newest measurement, `... x e`; NaN where there is none within a day."""
 
     def select(self, places: Sequence[int]) -> LatestErrors:
         """Of the entities at some places."""
@@ -39,7 +42,7 @@ class ErrorHistory:
         first: The first step.
         sums: Sums of the errors of all steps before a row, `n + 1 x e`.
         counts: Numbers of these errors, `n + 1 x e`.
-        newest: Row of the newest measurement up to each row, `n x e`; -1: there is none.
+        newest: Row of the newest error before each row, `n + 1 x e`; `LONG_AGO`: there is none.
         errors: Errors, `n x e`; NaN where there is none.
         measured: Measurements, `n x e`.
         day: Steps per day.
@@ -72,7 +75,8 @@ class ErrorHistory:
         values[at - since] = measured
         there = np.isfinite(errors)
         none = np.zeros((1, entities))
-        newest = np.where(there, np.arange(rows)[:, None], -1)
+        newest = np.full((rows + 1, entities), LONG_AGO)
+        np.copyto(newest[1:], np.arange(rows)[:, None], where=there)
         return cls(
             first=since,
             sums=np.concatenate([none, np.where(there, errors, 0.0).cumsum(axis=0)]),
@@ -83,23 +87,23 @@ class ErrorHistory:
             day=day,
         )
 
-    def known_at(self, issued: Steps) -> LatestErrors:
-        """What is known at some steps, `n`, whose own measurements are known."""
-        rows, entities = len(self.errors), self.errors.shape[1]
+    def known_at(self, issued: npt.NDArray[np.int64]) -> LatestErrors:
+        """What is known at some steps, `...`, whose own measurements are known."""
+        rows, entities = self.errors.shape
+        shape = (*issued.shape, entities)
         if not rows:
-            shape = (len(issued), entities)
             return LatestErrors(np.zeros((*shape, ERROR_TERMS)), nan_array(*shape))
-        places = np.clip(issued - self.first, -1, rows - 1)
-        newest = np.where((places >= 0)[:, None], self.newest[places], -1)
-        found = (newest >= 0) & (newest > (issued - self.first - self.day)[:, None])
-        held = np.where(found, newest, 0), np.arange(entities)
-        terms = [np.where(found, self.errors[held], 0.0)]
+        steps = issued - self.first
+        places = np.minimum(np.maximum(steps, -1), rows - 1)
+        newest = self.newest[places + 1]
+        found = newest > (steps - self.day)[..., None]
+        errors = np.empty((*shape, ERROR_TERMS))
+        held = np.maximum(newest, 0), np.arange(entities)
+        errors[..., 0] = np.where(found, self.errors[held], 0.0)
+        sums, counts = self.sums[places + 1], self.counts[places + 1]
         hour = max(1, self.day // HOURS_PER_DAY)
-        for hours in MEAN_HOURS:
-            # What lies after the last row is not known, and does not shorten the mean.
-            begin = np.clip(issued - self.first + 1 - hours * hour, 0, places + 1)
-            count = self.counts[places + 1] - self.counts[begin]
-            total = self.sums[places + 1] - self.sums[begin]
-            terms.append(np.where(count > 0, total / np.maximum(count, 1), 0.0))
-        measured = np.where(found, self.measured[held], np.nan)
-        return LatestErrors(np.stack(terms, axis=2), measured)
+        for place, hours in enumerate(MEAN_HOURS, start=1):
+            begin = np.minimum(np.maximum(steps + 1 - hours * hour, 0), places + 1)
+            count = counts - self.counts[begin]
+            errors[..., place] = (sums - self.sums[begin]) / np.maximum(count, 1)
+        return LatestErrors(errors, np.where(found, self.measured[held], np.nan))

@@ -98,6 +98,7 @@ class BoundedProtocol(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     _since = 0.0
     _unsent = 0
+    _request: object = None
 
     @property
     def is_idle(self) -> bool:
@@ -130,9 +131,10 @@ class BoundedProtocol(H11Protocol):
         """Close the connection if nothing has happened for too long; look again later."""
         now, unsent = self.loop.time(), self._transport.get_write_buffer_size()
         stalled = unsent > 0 and unsent == self._unsent
-        if not self.is_idle and not stalled:
+        requested = self.cycle is not self._request  # since the last look, answered or not
+        if (requested or not self.is_idle) and not stalled:
             self._since = now
-        self._unsent = unsent
+        self._unsent, self._request = unsent, self.cycle
         if now - self._since >= (self.table.stalled if stalled else self.table.idle):
             self.abort()
             return
