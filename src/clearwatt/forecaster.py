@@ -142,6 +142,13 @@ class Forecaster(ABC):
         """Let another entity join, with the samples of its warm-up: `n x d`, `n`, `n`."""
 
     @abstractmethod
+    def leave(self, name: Name) -> None:
+        """Let an entity leave, with everything held of it.
+
+        The other entities, of which there must be one, forecast and learn as before.
+        """
+
+    @abstractmethod
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Remove the measurements of some steps, of all entities unless some are named.
 

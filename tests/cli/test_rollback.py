@@ -1,5 +1,6 @@
 """``clearwatt events``, ``models`` and ``rollback`` against a real service."""
 
+import io
 import json
 
 import pytest
@@ -70,3 +71,27 @@ def test_unknown_names_are_refused(url, capsys):
     assert "nobody" in capsys.readouterr().err
     assert main(["rollback", "park", "--to", "predictor:park:999", "--url", url]) != 0
     assert "predictor:park:999" in capsys.readouterr().err
+
+
+def test_zones_and_entities_are_listed_renamed_and_deleted(url, capsys, monkeypatch):
+    assert main(["entities", "rename", "town", "Old town", "--url", url]) == 0
+    assert main(["entities", "list", "--url", url, "--json"]) == 0
+    out = capsys.readouterr().out
+    listed = {each["id"]: each["name"] for each in json.loads(out[out.index("[") :])}
+    assert listed == {"farm": "farm", "park": "park", "town": "Old town"}
+    assert main(["zones", "delete", "south", "--url", url]) == 2
+    assert "say --yes" in capsys.readouterr().err
+    terminal = io.StringIO("north\nsouth\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert main(["zones", "delete", "south", "--url", url]) == 2
+    captured = capsys.readouterr().err
+    assert "clearwatt backup" in captured
+    assert "nothing was deleted" in captured
+    assert main(["zones", "delete", "south", "--url", url]) == 0
+    assert "zone south is deleted with its 1 entities" in capsys.readouterr().out
+    assert main(["entities", "delete", "farm", "--yes", "--json", "--url", url]) == 0
+    assert json.loads(capsys.readouterr().out)["entities"] == ["farm"]
+    assert main(["zones", "list", "--url", url]) == 0
+    out = capsys.readouterr().out
+    assert "north" in out and "south" not in out

@@ -137,7 +137,8 @@ class Service:
         return outcomes
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
-        stream = self.learning.apply(entries, self.store.entities("north"))
+        entities = [*self.store.removed_entities("north"), *self.store.entities("north")]
+        stream = self.learning.apply(entries, entities)
         try:
             jobs = next(stream)
             while True:

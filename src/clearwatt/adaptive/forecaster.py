@@ -21,6 +21,7 @@ from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import EntityJoined, NetworkChange
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.learning import latest_errors, recall
+from clearwatt.adaptive.leaving import leave_entity
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
 from clearwatt.adaptive.samples import (
@@ -257,6 +258,12 @@ class AdaptiveForecaster(Forecaster):
         version = self.state.ensemble.versions[-1]
         event = EntityJoined(name, self.state.known, int(np.isfinite(power).sum()))
         return (NetworkChange(event, version),)
+
+    def leave(self, name: Name) -> None:
+        """Let an entity leave; see `Forecaster.leave`."""
+        (place,) = self._places([name])
+        self.state = leave_entity(self.state, place)
+        self.approvals -= {name}
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Delete measurements; see `Forecaster.forget`."""

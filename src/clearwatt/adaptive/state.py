@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -67,6 +68,10 @@ class UpdateCounts:
         return replace(
             self, updates=self.updates + at, updated=np.where(at, step, self.updated), **zero
         )
+
+    def select(self, places: Sequence[int]) -> Self:
+        """Of the entities at some places."""
+        return type(self)(**{name: each[list(places)] for name, each in vars(self).items()})
 
     def add_entities(self, other: Self) -> Self:
         """Of these entities, then of others."""

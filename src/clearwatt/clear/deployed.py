@@ -43,6 +43,11 @@ class Scales:
         rows, power = np.asarray(x, np.float64), np.asarray(y, np.float64)
         return self.inputs.apply(rows), self.power.apply(power)
 
+    def without_entity(self, place: int) -> Scales:
+        """Without the scale of the power of the entity at a place."""
+        stay = [other for other in range(len(self.power.mean)) if other != place]
+        return Scales(self.inputs, self.power.select(stay))
+
     def with_entity(self, power: Standardisation) -> Scales:
         """With the scale of another entity's power."""
         mean = np.concatenate([self.power.mean, power.mean])

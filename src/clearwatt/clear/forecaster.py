@@ -233,6 +233,15 @@ class ClearForecaster(Forecaster):
         self.book = replace(self.book, scales=self.book.scales.with_entity(power))
         self._add_rows(np.asarray(at, np.int64))
 
+    def leave(self, name: Name) -> None:
+        """Let an entity leave; see `Forecaster.leave`."""
+        place = self.names.index(name)
+        titles = {part.title for part in self.components if part.entity == name}
+        self.instance.remove(name)
+        numbers = {title: own for title, own in self.book.numbers.items() if title not in titles}
+        scales = self.book.scales.without_entity(place)
+        self.book = replace(self.book, scales=scales, numbers=numbers)
+
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Remove measurements, and inputs unless entities are named; see `Forecaster.forget`."""
         rows = np.flatnonzero(np.isin(self.book.steps, np.asarray(at, np.int64)))

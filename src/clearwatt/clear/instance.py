@@ -158,6 +158,16 @@ class Instance:
             self._start_predictor(index, rows, targets)
             self._prune()
 
+    def remove(self, name: Name) -> None:
+        """Remove an entity with its samples; the others, of which there must be one, stay."""
+        (place,) = entity_indices(self.predictors, [name])
+        if len(self.predictors) == 1:
+            raise DataError(f"{name!r} is the only entity; an instance needs one")
+        if self.settings.strategy.synchronous:
+            self.autoencoders = _without(self.autoencoders, place)
+        self.predictors = _without(self.predictors, place)
+        self._prune()
+
     def observe(self, x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[UpdateEvent, ...]:
         """Learn from a block of the stream of any length, and return the updates it caused.
 
@@ -395,3 +405,7 @@ class Instance:
         inputs = checked_inputs(x, self.inputs.width)
         names = [part.entity for part in self.predictors]
         return inputs, checked_targets(y, len(inputs), names)
+
+
+def _without(parts: tuple[Component, ...], place: int) -> tuple[Component, ...]:
+    return (*parts[:place], *parts[place + 1 :])

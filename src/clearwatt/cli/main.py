@@ -23,6 +23,7 @@ from clearwatt.cli import (
     feed,
     forecast,
     models,
+    registry,
     replay,
     rollback,
     serve,
@@ -33,7 +34,8 @@ from clearwatt.errors import ClearwattError
 
 COMMANDS = (
     *(simulate, data, experiment, benchmark),
-    *(serve, token, feed, replay, forecast, events, models, rollback, backup, doctor),
+    *(serve, token, feed, replay, forecast, events, models, rollback, registry),
+    *(backup, doctor),
 )
 """Modules of the commands, in the order of the help."""
 

@@ -183,6 +183,16 @@ class Calibrator:
         self._restore(self.state()[0], both)
         self.revision += 1
 
+    def remove(self, column: int) -> None:
+        """Remove an entity; the others stay as they are."""
+        arrays, cells = self._arrays(), self.cells.count
+        stay = [other for other in range(len(self.cells.lowest)) if other != column]
+        moved = cells * (np.array(stay, np.int64) - np.arange(len(stay)))
+        rest = {name: np.take(each, stay, axis=_axis(name)) for name, each in arrays.items()}
+        rest["batch.places"] = rest["batch.places"] - moved
+        self._restore(self.state()[0], rest)
+        self.revision += 1
+
     def copy(self) -> Calibrator:
         """An independent copy."""
         other = copy(self)

@@ -96,6 +96,11 @@ class CalibratedStream:
         self.calibrator.add(forecasts, y, steps, low=low, high=high)
         self.window = self.window.add_entity()
 
+    def remove(self, column: int) -> None:
+        """Remove an entity."""
+        self.calibrator.remove(column)
+        self.window = self.window.remove_entity(column)
+
     def forget(self, columns: Int64Array, start: int, end: int) -> None:
         """Delete measurements of some entities at start <= step < end from the window."""
         self.window = self.window.forget(columns, start, end)

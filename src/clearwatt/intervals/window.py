@@ -49,6 +49,10 @@ class SampleWindow:
         blank = np.full((len(self.steps), 1), np.nan, np.float32)
         return replace(self, y=np.hstack([self.y, blank]))
 
+    def remove_entity(self, column: int) -> SampleWindow:
+        """The window without an entity."""
+        return replace(self, y=np.delete(self.y, column, axis=1))
+
     def forget(self, columns: Steps, start: int, end: int) -> SampleWindow:
         """The window without measurements of some entities at start <= step < end."""
         rows = np.flatnonzero((self.steps >= start) & (self.steps < end))

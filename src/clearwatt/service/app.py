@@ -29,6 +29,7 @@ from clearwatt.service.api.routes import (
     stream,
     zones,
 )
+from clearwatt.service.api.routes import registry as registry_routes
 from clearwatt.service.api.security.access import CallerMiddleware, RoleMiddleware
 from clearwatt.service.api.security.auth import TokenBook
 from clearwatt.service.api.security.bodies import BodyLimitMiddleware
@@ -51,6 +52,7 @@ from clearwatt.service.views.signal_cache import SignalCache
 ROUTERS = (
     zones,
     entities,
+    registry_routes,
     fleet,
     intake,
     forecasts,

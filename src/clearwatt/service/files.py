@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -125,6 +126,22 @@ class Checkpoints:
         found = [match for name in names if (match := _CHECKPOINT.fullmatch(name))]
         for match in sorted(found, key=lambda each: int(each[1]), reverse=True):
             yield ZoneCheckpoint(int(match[1]), folder / match[0])
+
+    def remove(self, zone: str, *, before: float = math.inf) -> None:
+        """Delete the checkpoints of a zone at positions before one; by default all of it."""
+        for checkpoint in list(self.newest(zone)):
+            if checkpoint.position < before:
+                shutil.rmtree(checkpoint.folder, ignore_errors=True)
+        if before == math.inf:
+            shutil.rmtree(self._zone_folder(zone), ignore_errors=True)
+
+    def remove_others(self, zones: Iterable[str]) -> None:
+        """Delete the folders of all zones but these."""
+        kept = {self._zone_folder(zone).name for zone in zones}
+        folder = self.root / "zones"
+        for other in folder.iterdir() if folder.is_dir() else ():
+            if other.name not in kept:
+                shutil.rmtree(other, ignore_errors=True)
 
     def set_aside(self, checkpoint: ZoneCheckpoint) -> Path:
         """Rename a damaged checkpoint to "damaged", replacing an earlier one, for inspection."""

@@ -44,7 +44,10 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredEntity:
-    """One metered feeder; ``number`` is assigned by the store and -1 before."""
+    """One metered feeder; ``number`` is assigned by the store and -1 before.
+
+    ``removed_at`` is the journal entry that deleted it; None: it was not.
+    """
 
     id: str
     zone: str
@@ -54,6 +57,7 @@ class RegisteredEntity:
     name: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
     number: int = -1
+    removed_at: int | None = None
 
 
 class Flag(IntEnum):
@@ -99,6 +103,7 @@ CommandKind = Literal[
     "release",
     "drop",
     "settings",
+    "delete",
 ]
 
 
@@ -239,7 +244,10 @@ class DeployedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of applying journal entries; committed as one transaction."""
+    """The result of applying journal entries; committed as one transaction.
+
+    ``removed`` are entities that were deleted by one of them.
+    """
 
     status: ZoneStatus
     events: tuple[ServiceEvent, ...] = ()
@@ -248,6 +256,7 @@ class Outcome:
     signals: tuple[SignalDay, ...] = ()
     intervals: IntervalSnapshot | None = None
     deployed: DeployedSnapshot | None = None
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

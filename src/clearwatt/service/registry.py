@@ -90,6 +90,31 @@ class Registry:
         self._join([], added)
         return added, sum(entity.id not in before for entity in added)
 
+    def rename_zone(self, zone: str, name: str) -> str:
+        """Change the name of a zone; returns the one before."""
+        before = self._store.rename_zone(self.zone(zone).id, name)
+        self.refresh()
+        return before
+
+    def rename_entity(self, entity: str, name: str) -> str:
+        """Change the name of an entity; returns the one before."""
+        before = self._store.rename_entity(self.entity(entity).id, name)
+        self.refresh()
+        return before
+
+    def remove_zone(self, zone: str, *, actor: str, at: float) -> list[RegisteredEntity]:
+        """Delete a zone; returns its entities."""
+        members = self._store.remove_zone(self.zone(zone), actor=actor, at=at)
+        self.refresh()
+        return members
+
+    def remove_entity(self, entity: str, *, actor: str, at: float) -> tuple[RegisteredEntity, int]:
+        """Delete an entity; returns it, and the number of the command for the learner."""
+        found = self.entity(entity)
+        number = self._store.remove_entity(found, actor=actor, at=at)
+        self.refresh()
+        return found, number
+
     def _join(self, zones: Sequence[Zone], entities: Sequence[RegisteredEntity]) -> None:
         known = self.snapshot
         with self._lock:

@@ -205,7 +205,8 @@ class ZoneStatus:
     last row learned from, ``watermark`` that of the newest reading. ``scaling`` and ``settings``
     are JSON values (`clearwatt.service.scaling`, `clearwatt.service.settings`), ``intervals`` is
     the revision of the zone's intervals, ``deployed`` that of what an adaptive zone forecasts with
-    besides its versions. ``error`` is why learning fails; None: it does not.
+    besides its versions. ``removed`` is the number of the journal entry that deleted something
+    last. ``error`` is why learning fails; None: it does not.
     """
 
     zone: str
@@ -226,6 +227,7 @@ class ZoneStatus:
     deployed: int | None = None
     entities: Mapping[str, EntityStatus] = field(default_factory=dict)
     error: str | None = None
+    removed: int = 0
 
     def entity(self, name: str) -> EntityStatus:
         """The status of an entity; one that the learner has not seen yet is waiting."""
@@ -249,6 +251,7 @@ class ZoneStatus:
             "intervals": self.intervals,
             "deployed": self.deployed,
             "entities": {name: entity.to_json() for name, entity in self.entities.items()},
+            **({"removed": self.removed} if self.removed else {}),
         }
         return content if self.error is None else {**content, "error": self.error}
 
@@ -278,6 +281,7 @@ class ZoneStatus:
             deployed=content.get("deployed"),
             entities={name: EntityStatus.from_json(each) for name, each in entities.items()},
             error=content.get("error"),
+            removed=content.get("removed", 0),
         )
 
 

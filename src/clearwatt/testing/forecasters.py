@@ -219,7 +219,7 @@ def check_corrections(start: Start) -> None:
 
 
 def check_join(start: Start) -> None:
-    """An entity can join; the others forecast as before, and it is forecast and learned."""
+    """An entity can join and leave; the others forecast as before, and it is learned between."""
     stream = sample_stream()
     forecaster = warm_up(start, stream)
     stop = WARM_UP + 10 * DAY
@@ -238,6 +238,19 @@ def check_join(start: Start) -> None:
     late = wide.part(stop + 8 * DAY, stop + 9 * DAY)
     error = np.abs(forecaster.deployed.forecast(late.x, late.at).power[:, -1] - late.y[:, -1])
     assert error.mean() < wide.y[:, -1].std(), "the entity that joined is forecast badly"
+    _check_leave(forecaster, late)
+
+
+def _check_leave(forecaster: Forecaster, ahead: SampleStream) -> None:
+    first, *others = forecaster.names
+    before = forecaster.deployed.forecast(ahead.x, ahead.at).power
+    forecaster.leave(first)
+    after = forecaster.deployed.forecast(ahead.x, ahead.at).power
+    assert forecaster.names == tuple(others), "the entity that left is still named"
+    assert np.allclose(before[:, 1:], after, atol=1e-4), "one that left changed the others"
+    forecaster.observe(*ahead._replace(y=ahead.y[:, 1:]))
+    again = type(forecaster).unpack(_through_bytes(forecaster.pack()))
+    assert again.digest() == forecaster.digest(), "the state after one left cannot be packed"
 
 
 def check_memory(start: Start) -> None:

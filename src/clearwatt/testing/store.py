@@ -41,6 +41,7 @@ from clearwatt.testing.store_records import (
     register,
     weather,
 )
+from clearwatt.testing.store_removal import check_removal
 from clearwatt.testing.writers import (
     Opener,
     check_concurrent_writers,
@@ -325,6 +326,7 @@ STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_latest,
     check_vintages,
     check_tokens,
+    check_removal,
     check_concurrent_writers,
     check_killed_writer,
     check_exclusive,

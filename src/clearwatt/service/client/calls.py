@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal
-from urllib.parse import quote
 
-from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.errors import DataError
 from clearwatt.service.api.schemas.base import Accepted
 from clearwatt.service.api.schemas.commands import AcceptedList
 from clearwatt.service.api.schemas.entities import (
@@ -37,6 +36,7 @@ from clearwatt.service.api.schemas.history import (
 )
 from clearwatt.service.api.schemas.measurements import BatchReceipt, MeasurementSeries
 from clearwatt.service.api.schemas.operations import StatusAnswer
+from clearwatt.service.api.schemas.registry import DeletedZone, Renamed
 from clearwatt.service.api.schemas.signals import SignalAnswer
 from clearwatt.service.api.schemas.weather import WeatherReceipt
 from clearwatt.service.api.schemas.zones import NewZone, ZoneAnswer, ZoneList
@@ -48,6 +48,7 @@ from clearwatt.service.client.connection import (
     ServiceError,
     ServiceUnreachableError,
 )
+from clearwatt.service.client.paths import owner_path, path_segment
 from clearwatt.service.times import text
 
 __all__ = ["Client", "Series", "ServiceError", "ServiceUnreachableError", "stamp"]
@@ -119,7 +120,7 @@ class Client:
 
     def zone(self, zone: str) -> ZoneAnswer:
         """One zone with its status."""
-        return ZoneAnswer.model_validate(self._http.get(f"/v1/zones/{_path_segment(zone)}"))
+        return ZoneAnswer.model_validate(self._http.get(f"/v1/zones/{path_segment(zone)}"))
 
     def add_zone(self, zone: NewZone) -> ZoneAnswer:
         """Register a zone; repeating the call changes nothing."""
@@ -139,12 +140,25 @@ class Client:
 
     def entity(self, entity: str) -> EntityAnswer:
         """One entity with its status."""
-        return EntityAnswer.model_validate(self._http.get(f"/v1/entities/{_path_segment(entity)}"))
+        return EntityAnswer.model_validate(self._http.get(f"/v1/entities/{path_segment(entity)}"))
 
     def add_entities(self, entities: Sequence[NewEntity]) -> Registered:
         """Register entities; repeating the call changes nothing."""
         content = {"entities": [entity.model_dump(mode="json") for entity in entities]}
         return Registered.model_validate(self._http.post("/v1/entities", content))
+
+    def rename(self, name: str, *, entity: str | None = None, zone: str | None = None) -> Renamed:
+        """Change the name that people see of an entity or a zone; its id stays."""
+        content = {"name": name}
+        return Renamed.model_validate(self._http.put(f"{owner_path(entity, zone)}/name", content))
+
+    def delete_zone(self, zone: str) -> DeletedZone:
+        """Delete a zone with its entities and everything stored of them."""
+        return DeletedZone.model_validate(self._http.delete(owner_path(None, zone)))
+
+    def delete_entity(self, entity: str) -> Accepted:
+        """Delete an entity with everything stored of it."""
+        return Accepted.model_validate(self._http.delete(owner_path(entity, None)))
 
     # Weather forecasts and readings.
 
@@ -256,7 +270,9 @@ class Client:
         """Train the first model of an entity, or of every waiting entity of a zone."""
         window = {"start": _stamp(start), "end": _stamp(end)}
         content = {name: time for name, time in window.items() if time is not None}
-        return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/warmup", content))
+        return Accepted.model_validate(
+            self._http.post(f"{owner_path(entity, zone)}/warmup", content)
+        )
 
     def events(
         self,
@@ -285,54 +301,54 @@ class Client:
 
     def model(self, version: str) -> VersionAnswer:
         """One model version."""
-        return VersionAnswer.model_validate(self._http.get(f"/v1/models/{_path_segment(version)}"))
+        return VersionAnswer.model_validate(self._http.get(f"/v1/models/{path_segment(version)}"))
 
     def activate(self, version: str) -> Accepted:
         """Deploy a version: a roll-back, or the approval of a candidate."""
         return Accepted.model_validate(
-            self._http.post(f"/v1/models/{_path_segment(version)}/activate")
+            self._http.post(f"/v1/models/{path_segment(version)}/activate")
         )
 
     def reject(self, version: str) -> Accepted:
         """Reject a version that awaits approval."""
         return Accepted.model_validate(
-            self._http.post(f"/v1/models/{_path_segment(version)}/reject")
+            self._http.post(f"/v1/models/{path_segment(version)}/reject")
         )
 
     def change_settings(self, zone: str, settings: Mapping[str, Any]) -> Accepted:
         """Change settings of a zone; those not given stay as they are."""
         return Accepted.model_validate(
-            self._http.put(f"/v1/zones/{_path_segment(zone)}/settings", settings)
+            self._http.put(f"/v1/zones/{path_segment(zone)}/settings", settings)
         )
 
     def hold(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
         """Pause learning; forecasts continue."""
-        return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/hold"))
+        return Accepted.model_validate(self._http.post(f"{owner_path(entity, zone)}/hold"))
 
     def resume(self, *, entity: str | None = None, zone: str | None = None) -> Accepted:
         """Resume learning."""
-        return Accepted.model_validate(self._http.post(f"{_owner(entity, zone)}/resume"))
+        return Accepted.model_validate(self._http.post(f"{owner_path(entity, zone)}/resume"))
 
     def approval(
         self, *, required: bool, entity: str | None = None, zone: str | None = None
     ) -> Accepted:
         """Set whether a person must approve new models before they are deployed."""
         return Accepted.model_validate(
-            self._http.put(f"{_owner(entity, zone)}/approval", {"required": required})
+            self._http.put(f"{owner_path(entity, zone)}/approval", {"required": required})
         )
 
     def exclude(self, entity: str, *, start: TimeLike, end: TimeLike, reason: str) -> Accepted:
         """Exclude start <= time < end from learning, also from what was learned before."""
         content = {"start": stamp(start), "end": stamp(end), "reason": reason}
         return Accepted.model_validate(
-            self._http.post(f"/v1/entities/{_path_segment(entity)}/exclusions", content)
+            self._http.post(f"/v1/entities/{path_segment(entity)}/exclusions", content)
         )
 
     def include(self, entity: str, *, start: TimeLike, end: TimeLike) -> Accepted:
         """Undo an exclusion; its readings are learned as if they came late."""
         content = {"start": stamp(start), "end": stamp(end)}
         return Accepted.model_validate(
-            self._http.post(f"/v1/entities/{_path_segment(entity)}/exclusions/undo", content)
+            self._http.post(f"/v1/entities/{path_segment(entity)}/exclusions/undo", content)
         )
 
     def exclusions(self, entity: str) -> list[ExclusionAnswer]:
@@ -381,21 +397,6 @@ def _numbers(values: Sequence[float | None]) -> list[float | None]:
     if any(number is not None and math.isinf(number) for number in numbers):
         raise DataError("an infinite value cannot be sent; leave it out or send None")
     return numbers
-
-
-def _path_segment(name: str) -> str:
-    """A name, quoted as one segment of a path."""
-    return quote(name, safe="")
-
-
-def _owner(entity: str | None, zone: str | None) -> str:
-    if (entity is None) == (zone is None):
-        raise ConfigurationError("name either an entity or a zone")
-    return (
-        f"/v1/zones/{_path_segment(zone)}"
-        if zone is not None
-        else f"/v1/entities/{_path_segment(entity or '')}"
-    )
 
 
 def _readings(readings: Sequence[tuple[str, TimeLike]]) -> JsonObject:

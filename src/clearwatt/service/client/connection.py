@@ -86,6 +86,10 @@ class Connection:
         """PUT a JSON object."""
         return self._call("PUT", path, content=content)
 
+    def delete(self, path: str) -> JsonObject:
+        """DELETE a path."""
+        return self._call("DELETE", path)
+
     def _call(
         self,
         method: str,

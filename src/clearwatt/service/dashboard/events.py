@@ -26,7 +26,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Learning": ("update", "refused", "awaiting", "warmup", "adopt", "late", "training failed"),
     "What people decided": (
         *("hold", "resume", "approval", "activate", "reject", "exclude", "include"),
-        *("release", "drop", "settings", "command refused"),
+        *("release", "drop", "settings", "rename", "delete", "command refused"),
     ),
     "Accuracy": (
         *("worse than persistence", "better than persistence"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearwatt.service.dashboard import assets, entity, events, fleet, health, login
+from clearwatt.service.dashboard import assets, entity, events, fleet, health, login, manage
 
 ROUTERS = (
     assets.router,
@@ -11,4 +11,5 @@ ROUTERS = (
     entity.router,
     events.router,
     health.router,
+    manage.router,
 )

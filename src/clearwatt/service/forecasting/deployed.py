@@ -77,6 +77,7 @@ class DeployedZone:
         forecasts: What makes the forecasts; None before the first warm-up.
         trouble: Why there is nothing to forecast with.
         widths: Quantiles, if there are any.
+        removed: Journal entry that deleted an entity of the zone last.
     """
 
     generation: int
@@ -84,6 +85,7 @@ class DeployedZone:
     forecasts: ZoneForecasts | None = None
     trouble: str | None = None
     widths: ZoneQuantiles | None = None
+    removed: int = 0
 
     def reason_without_model(self, entity: str) -> str:
         """Why an entity has no model."""

@@ -59,6 +59,12 @@ class Deployments:
         if current is not None and current.generation != generation:
             self._load(zone)
 
+    def forget(self, zone: str) -> None:
+        """Drop the models of a zone that was deleted."""
+        with self._lock(zone):
+            self._current.pop(zone, None)
+            self._due.pop(zone, None)
+
     def _load(self, zone: str, *, unless_done: bool = False) -> None:
         with self._lock(zone):
             if unless_done and time.monotonic() <= self._due.get(zone, 0.0):
@@ -76,7 +82,9 @@ class Deployments:
         status = self._store.statuses([zone]).get(zone)
         if status is None:
             return previous or DeployedZone(_UNKNOWN)
-        deployed = DeployedZone(status.generation)
+        if previous is not None and previous.removed != status.removed:
+            previous = None  # another entity may have the id of a deleted one
+        deployed = DeployedZone(status.generation, removed=status.removed)
         if status.scaling:
             known = None if previous is None else previous.forecasts
             changed = previous is None or previous.generation != status.generation
@@ -86,7 +94,7 @@ class Deployments:
                 if status.deployed is None
                 else self._adaptive(status, known)
             )
-            deployed = DeployedZone(status.generation, scaling, forecasts)
+            deployed = replace(deployed, scaling=scaling, forecasts=forecasts)
         return self._with_intervals(deployed, previous, status)
 
     def _clear(

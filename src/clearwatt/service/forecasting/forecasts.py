@@ -84,6 +84,11 @@ class ForecastService:
         """Put the committed models of a zone into service, unless they are already."""
         self._deployments.reload(zone, generation=generation)
 
+    def forget_zone(self, zone: str) -> None:
+        """Drop what is cached of a zone, because it or entities of it were deleted."""
+        self._deployments.forget(zone)
+        self._coverage.forget(zone)
+
     def forget_weather(self, zone: str) -> None:
         """Delete the cached inputs of a zone, because its weather changed."""
         self._coverage.forget(zone)

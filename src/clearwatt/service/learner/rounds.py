@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clearwatt.service.learner.inbox import Inbox
+from clearwatt.service.learner.removal import remove_leftovers
 from clearwatt.service.learner.resources import release_memory
 from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
 from clearwatt.service.store import StoreDamagedError, StoreFullError, StoreUnavailableError
@@ -63,11 +64,14 @@ class Rounds:
         self._context, self._inbox, self._publish = context, inbox, publish
         self._zones: dict[str, ZoneLearner] = {}
         self._heads: dict[str, int] = {}
+        self._bases: dict[str, int] = {}
+        self._has_leftovers = True
         self._read_at = self._beat_at = self._release_at = 0.0
         self._wait = POLL
 
     def run(self) -> None:
         """Run until the inbox receives "stop"."""
+        self._remove_leftovers()
         while not self._inbox.stopped:
             if self._inbox.wait(self._pause()):
                 self._read_at = 0.0
@@ -100,6 +104,8 @@ class Rounds:
             return
         try:
             self._heads = self._context.store.heads()
+            self._drop_zones(dict(self._context.store.journal_bases()))
+            self._remove_readings()
             if self._heads.keys() - self._zones.keys():
                 self._add_zones()
             self._wait = POLL
@@ -107,6 +113,33 @@ class Rounds:
             self._context.outages.record(error)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
         self._read_at = now + self._wait
+
+    def _drop_zones(self, bases: dict[str, int]) -> None:
+        """Drop the zones that were deleted, also those that were registered again since."""
+        gone = [
+            name
+            for name in self._zones
+            if name not in self._heads or bases.get(name, 0) > self._bases.get(name, 0)
+        ]
+        self._bases = bases
+        for name in gone:
+            del self._zones[name]
+        if gone:
+            self._remove_leftovers()
+
+    def _remove_leftovers(self) -> None:
+        context, self._has_leftovers = self._context, True
+        try:
+            remove_leftovers(context.store, context.files, context.checkpoints)
+        except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
+            context.outages.record(error)
+
+    def _remove_readings(self) -> None:
+        """Delete some readings of deleted entities, a part at a time."""
+        if any(zone.has_removed for zone in self._zones.values()):
+            self._has_leftovers = True
+        if self._has_leftovers:
+            self._has_leftovers = self._context.store.remove_readings()
 
     def _add_zones(self) -> None:
         for zone in self._context.store.zones():

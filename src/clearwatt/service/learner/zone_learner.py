@@ -21,6 +21,7 @@ from clearwatt.errors import StateError
 from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
+from clearwatt.service.learner.removal import remove_model_files
 from clearwatt.service.learner.updater import TrainingLostError, UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
 from clearwatt.service.records import Command, Entry, Outcome, RegisteredEntity, ServiceEvent, Zone
@@ -115,6 +116,7 @@ class ZoneLearner:
         self._outcome: Outcome | None = None
         self._status: ZoneStatus | None = None
         self._complaint: str | None = None
+        self._has_removed = False
         self._pace = Pace()
         self._upkeep = Upkeep(zone.id, context.store, context.files, context.checkpoints)
 
@@ -132,6 +134,12 @@ class ZoneLearner:
     def error(self) -> str | None:
         """Why learning fails; None: it does not."""
         return None if self._status is None else self._status.error
+
+    @property
+    def has_removed(self) -> bool:
+        """Whether an entity was deleted since the last call."""
+        removed, self._has_removed = self._has_removed, False
+        return removed
 
     def next_due(self, head: int) -> float:
         """When the next step is due, by `time.monotonic`; infinity: never."""
@@ -188,8 +196,9 @@ class ZoneLearner:
             else:
                 self._upkeep.note_checkpoint(learning.position)
                 return learning
-        self._upkeep.note_checkpoint(0)
-        return context.learning(zone, store=context.store, files=context.files)
+        learning = context.learning(zone, store=context.store, files=context.files)
+        self._upkeep.note_checkpoint(learning.position)
+        return learning
 
     def _load(self, checkpoint: ZoneCheckpoint, head: int) -> Learning:
         if checkpoint.position > head:
@@ -222,7 +231,8 @@ class ZoneLearner:
             if not entries:
                 self._pace.postpone()
                 return
-        self._stream = learning.apply(entries, store.entities(self.zone.id))
+        entities = [*store.removed_entities(self.zone.id), *store.entities(self.zone.id)]
+        self._stream = learning.apply(entries, entities)
         self._advance(self._stream, None, head=head)
 
     def _advance(
@@ -278,6 +288,9 @@ class ZoneLearner:
             self.context.store.commit(outcome)
             self._status = outcome.status
             self.context.publish(outcome.status)
+        if outcome.removed:
+            remove_model_files(self.context.store, self.context.files)
+            self._has_removed = True
         self._outcome = None
         self._upkeep.record(
             outcome, due=self._learning is not None and self._learning.due_checkpoint

@@ -6,7 +6,7 @@ database adds its connections (`sqlite.py`, `postgres.py`). `clearwatt.testing` 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -19,7 +19,6 @@ from clearwatt.service.records import (
     Outcome,
     Readings,
     Receipt,
-    RegisteredEntity,
     ServiceEvent,
     SignalDay,
     StoredReading,
@@ -29,54 +28,26 @@ from clearwatt.service.records import (
     VersionStatus,
     Vintage,
     WeatherIssue,
-    Zone,
 )
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import archive, events, ingest, journal, outcomes, readings, registry
+from clearwatt.service.store import (
+    archive,
+    events,
+    ingest,
+    journal,
+    outcomes,
+    readings,
+    registry,
+)
+from clearwatt.service.store.registry_store import RegistryStore
 from clearwatt.service.store.session import Session
 
 
-class Store(ABC):
+class Store(RegistryStore):
     """Durable storage; safe to use from several threads and processes at once.
 
     Every method that writes is one transaction, durable when the method returns.
     """
-
-    def __init__(self) -> None:
-        self._directory = ingest.EntityCache()
-
-    @abstractmethod
-    def read_session(self) -> AbstractContextManager[Session]:
-        """A session that only reads."""
-
-    @abstractmethod
-    def write_session(self) -> AbstractContextManager[Session]:
-        """A session in one transaction: durable when it ends, rolled back if it fails."""
-
-    # Zones and entities.
-
-    def add_zone(self, zone: Zone) -> bool:
-        """Register a zone; False if it exists and is the same, ConflictError if it differs."""
-        with self.write_session() as session:
-            return registry.add_zone(session, zone)
-
-    def add_entities(self, entities: Sequence[RegisteredEntity]) -> list[RegisteredEntity]:
-        """Register entities and assign their numbers; repeating it changes nothing.
-
-        All or nothing; ConflictError if one exists and differs, DataError if a zone is unknown.
-        """
-        with self.write_session() as session:
-            return registry.add_entities(session, entities)
-
-    def zones(self) -> list[Zone]:
-        """All zones, by id."""
-        with self.read_session() as session:
-            return registry.zones(session)
-
-    def entities(self, zone: str | None = None) -> list[RegisteredEntity]:
-        """All entities, or a zone's, in order of their numbers."""
-        with self.read_session() as session:
-            return registry.entities(session, zone)
 
     # Input; each method appends to the journal of its zone.
 

@@ -30,12 +30,16 @@ EntityAndZone = tuple[str, str]
 class EntityCache:
     """Cache of entities and extents, so that a batch need not query them.
 
-    Registered entities never change. Extents only grow, so an outdated one (another process has
-    extended it) costs only a redundant write.
+    A deletion clears it. Extents only grow, so an outdated one (another process has extended it)
+    costs only a redundant write.
     """
 
     members: dict[int, EntityAndZone] = field(default_factory=dict)
     extents: dict[int, Extent] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Forget everything, because entities were deleted."""
+        self.members, self.extents = {}, {}
 
     def find(self, session: Session, numbers: npt.NDArray[np.int32]) -> dict[int, EntityAndZone]:
         """The entities with these numbers."""

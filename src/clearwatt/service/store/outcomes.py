@@ -17,7 +17,7 @@ from clearwatt.service.records import (
     VersionStatus,
 )
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import events, journal, readings
+from clearwatt.service.store import events, journal, readings, removal
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.session import Session, upsert
 
@@ -38,6 +38,10 @@ def commit(session: Session, outcome: Outcome, *, content: str) -> None:
     """Record an outcome, whose status is ``content``; it becomes visible with the commit."""
     status = outcome.status
     journal.lock_journals(session, [status.zone])
+    if status.position < removal.journal_bases(session).get(status.zone, 0):
+        raise DataError(f"zone {status.zone!r} was deleted, and registered again, meanwhile")
+    for entity in outcome.removed:
+        removal.finish_entity(session, status.zone, entity, position=status.position)
     session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
     for version in outcome.versions:
         _put_version(session, version)

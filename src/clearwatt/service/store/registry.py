@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import RegisteredEntity, Token, Zone
+from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.errors import ConflictError
@@ -26,7 +27,13 @@ def add_zone(session: Session, zone: Zone) -> bool:
     variables, settings = dump_json(zone.variables), dump_json(zone.settings)
     row = NEW_ZONE.row(zone, variables=variables, settings=settings)
     if session.run(NEW_ZONE.sql, *row):
-        session.run("INSERT INTO journals VALUES (?, 0, 0, 0)", zone.id)
+        # One that was deleted continues its numbers, so that nothing of before fits.
+        found = session.rows("SELECT seq FROM removed_zones WHERE zone = ?", zone.id)
+        head = found[0][0] if found else 0
+        session.run("INSERT INTO journals VALUES (?, ?, 0, 0)", zone.id, head)
+        if head:
+            status = dump_json(ZoneStatus(zone.id, removed=head).to_json())
+            session.run("INSERT INTO statuses VALUES (?, ?, 0, ?)", zone.id, head, status)
         return True
     known = _zone(session.rows(f"{ZONES} WHERE id = ?", zone.id)[0])
     if _as_stored(known) != _as_stored(zone):
@@ -69,7 +76,7 @@ def entities(session: Session, zone: str | None) -> list[RegisteredEntity]:
         rows = session.rows(f"{ENTITIES} ORDER BY number")
     else:
         rows = session.rows(f"{ENTITIES} WHERE zone = ? ORDER BY number", zone)
-    return [_entity(row) for row in rows]
+    return [entity_of(row) for row in rows]
 
 
 def add_token(session: Session, token: Token) -> None:
@@ -111,14 +118,14 @@ def _zone(row: Row) -> Zone:
 
 
 def _as_stored(zone: Zone) -> Zone:
-    """A zone with its settings as JSON returns them: tuples become lists."""
-    return replace(zone, settings=json.loads(dump_json(zone.settings)))
+    """A zone as it is compared: settings as JSON returns them, and no name, which may change."""
+    return replace(zone, name="", settings=json.loads(dump_json(zone.settings)))
 
 
 def _entities_by_id(session: Session, ids: Sequence[str]) -> Iterable[RegisteredEntity]:
     given = session.value_table(texts={"id": ids})
     sql = f"{ENTITIES} WHERE id IN (SELECT given.id FROM {given.sql})"
-    return map(_entity, session.rows(sql, *given.values))
+    return map(entity_of, session.rows(sql, *given.values))
 
 
 def _require_zones(session: Session, wanted: set[str]) -> None:
@@ -128,13 +135,16 @@ def _require_zones(session: Session, wanted: set[str]) -> None:
 
 
 def _require_equal(registered: RegisteredEntity, entity: RegisteredEntity) -> None:
-    if replace(registered, number=-1) != replace(entity, number=-1):
+    if replace(registered, number=-1, name="") != replace(entity, number=-1, name=""):
         raise ConflictError(
             f"entity {entity.id!r} exists and differs: {registered} is registered; "
             "send it as it is, or choose another id"
         )
 
 
-def _entity(row: Row) -> RegisteredEntity:
+def entity_of(row: Row, *, removed_at: int | None = None) -> RegisteredEntity:
+    """The entity of a row of `ENTITIES`."""
     identity, zone, kind, capacity, unit, name, extra, number = row
-    return RegisteredEntity(identity, zone, kind, capacity, unit, name, json.loads(extra), number)
+    return RegisteredEntity(
+        identity, zone, kind, capacity, unit, name, json.loads(extra), number, removed_at
+    )

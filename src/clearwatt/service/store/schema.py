@@ -91,6 +91,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """UPDATE zones SET settings = '{{"forecaster":"clear"' ||
             CASE WHEN settings = '{{}}' THEN '}}' ELSE ',' || substr(settings, 2) END""",
     ),
+    (  # 5: deletion; the journal of a zone that is registered again continues after the last entry
+        """CREATE TABLE removed_entities (
+            number {integer} PRIMARY KEY, id TEXT NOT NULL,
+            zone TEXT NOT NULL REFERENCES zones (id), kind TEXT NOT NULL, capacity {real},
+            unit TEXT NOT NULL, name TEXT NOT NULL, extra TEXT NOT NULL,
+            seq {integer} NOT NULL){strict}""",
+        "CREATE TABLE removed_zones (zone TEXT PRIMARY KEY, seq {integer} NOT NULL){strict}",
+        "CREATE TABLE removed_files (path TEXT PRIMARY KEY){strict}",
+    ),
 )
 
 _TYPES: Mapping[str, Type] = {

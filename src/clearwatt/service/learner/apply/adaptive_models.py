@@ -130,6 +130,12 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         self._count_change()
         return {}
 
+    def leave(self, name: str) -> None:
+        """Remove an entity, which is not the only one."""
+        own, column = self._progress, self.forecaster.names.index(name)
+        self._progress = replace(own, pending=own.pending.without_entity(column))
+        super().leave(name)
+
     def learn(
         self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits
     ) -> Stream[LearningResult]:

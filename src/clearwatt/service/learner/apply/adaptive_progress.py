@@ -41,6 +41,14 @@ class PendingRows(NamedTuple):
     def _part(self, rows: slice) -> PendingRows:
         return PendingRows(self.times[rows], self.known[rows], self.readings[rows])
 
+    def without_entity(self, column: int) -> PendingRows:
+        """The rows without an entity."""
+        return PendingRows(
+            self.times,
+            np.delete(self.known, column, axis=1),
+            np.delete(self.readings, column, axis=1),
+        )
+
     def with_entities(self, count: int) -> PendingRows:
         """The rows with more entities, without readings of theirs."""
         blank = np.full((len(self.times), count), np.nan, np.float32)

@@ -54,6 +54,7 @@ class CommandContext:
     state: ZoneState
     builder: OutcomeBuilder
     store: Store
+    seq: int
 
     @property
     def subject(self) -> str:
@@ -86,7 +87,7 @@ def apply_command(
     command: Command, seq: int, state: ZoneState, builder: OutcomeBuilder, store: Store
 ) -> Stream[None]:
     """Run a command; if it fails, its event has the reason."""
-    context = CommandContext(command, state, builder, store)
+    context = CommandContext(command, state, builder, store, seq)
     try:
         if command.entity is not None and command.entity not in state.entities:
             raise DataError(f"zone {state.zone.id} has no entity {command.entity!r}")
@@ -296,6 +297,17 @@ def _settings(context: CommandContext) -> CommandResult:
     )
 
 
+def _delete(context: CommandContext) -> CommandResult:
+    name, number = context.entity, context.argument("number", int)
+    if context.state.entities[name].number != number:
+        raise DataError(f"{name} was deleted before, and registered again since")
+    context.builder.remove(name, position=context.seq)
+    context.state.remove_entity(name, position=context.seq)
+    return CommandResult(
+        f"{name} was deleted with its readings, forecasts and models", {"number": number}
+    )
+
+
 _AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "hold": _hold,
     "resume": _resume,
@@ -305,4 +317,5 @@ _AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "exclude": _exclude,
     "drop": _drop,
     "settings": _settings,
+    "delete": _delete,
 }

@@ -65,6 +65,11 @@ class ForecasterModels(ZoneModels, Generic[F]):
         self._count_change()
         return count, at * self.step
 
+    def leave(self, name: str) -> None:
+        """Remove an entity, which is not the only one."""
+        self.forecaster.leave(name)
+        self._count_change()
+
     def first_versions(self, units: PowerUnits) -> list[TrainedVersion]:
         """The models in service, as versions."""
         return [self._trained(version, units) for version in self.forecaster.versions]

@@ -36,6 +36,8 @@ class Intake:
     def __init__(self, state: ZoneState, readings: Readings, *, received: float) -> None:
         self.state, self._received = state, received
         column_of = {int(number): column for column, number in enumerate(state.numbers)}
+        known = [entity.number for entity in state.entities.values()]
+        readings = readings[np.isin(readings["entity"], known)]  # the others were deleted
         numbers = readings["entity"]
         columns = np.array([column_of.get(int(number), -1) for number in numbers], np.int64)
         learns = columns >= 0

@@ -78,6 +78,13 @@ class ZoneIntervals:
         self.low, self.high = (np.hstack([each, blank]) for each in (self.low, self.high))
         self.coverage.add_columns(1)
 
+    def leave(self, column: int) -> None:
+        """Remove an entity."""
+        assert self.stream is not None
+        self.stream.remove(column)
+        self.low, self.high = (np.delete(each, column, axis=1) for each in (self.low, self.high))
+        self.coverage.remove_column(column)
+
     def observe(
         self, forecasts: Float64Array, y: Float32Array, *, x: Float32Array, times: Times
     ) -> None:

@@ -54,6 +54,14 @@ class LiveForecasts:
         self.sums = np.concatenate([self.sums, np.zeros((count, 3))])
         self.skill.add_columns(count)
 
+    def remove_column(self, column: int) -> None:
+        """Remove an entity; its forecasts are no longer stored."""
+        self.forecasts = np.delete(self.forecasts, column, axis=1)
+        self.readings = np.delete(self.readings, column, axis=1)
+        self.judged = np.delete(self.judged, column)
+        self.sums = np.delete(self.sums, column, axis=0)
+        self.skill.remove_column(column)
+
     def record(
         self,
         times: Times,

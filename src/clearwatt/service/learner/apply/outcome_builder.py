@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from clearwatt.service.files import ModelFiles
@@ -29,6 +30,7 @@ class OutcomeBuilder:
         self.events: list[ServiceEvent] = []
         self.versions: list[StoredVersion] = []
         self.verdicts: list[Verdict] = []
+        self.removed: list[str] = []
 
     def build(self) -> Outcome:
         """The outcome to commit; the next one starts empty."""
@@ -41,8 +43,9 @@ class OutcomeBuilder:
             signals=state.live.days(state.numbers),
             intervals=state.intervals.new_snapshot(state.zone.id, state.numbers),
             deployed=self._snapshot(),
+            removed=tuple(self.removed),
         )
-        self.events, self.versions, self.verdicts = [], [], []
+        self.events, self.versions, self.verdicts, self.removed = [], [], [], []
         return outcome
 
     def event(
@@ -74,6 +77,15 @@ class OutcomeBuilder:
     def add_flag(self, entity: str, time: int, flag: Flag, reason: str = "") -> None:
         """Add the flag of a reading."""
         self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
+
+    def remove(self, entity: str, *, position: int) -> None:
+        """Remove an entity; keys of its events must not be those of another with its id."""
+        self.versions = [version for version in self.versions if version.entity != entity]
+        self.events = [
+            replace(event, key=f"{event.key} until {position}") if event.entity == entity else event
+            for event in self.events
+        ]
+        self.removed.append(entity)
 
     def change(self, change: ModelChange) -> None:
         """Add a change of the models: its event, and its new version."""

@@ -100,6 +100,11 @@ class Rows:
         self.values = np.hstack([self.values, blank])
         self.reported = np.hstack([self.reported, np.zeros((len(blank), 1), np.bool_)])
 
+    def remove_column(self, column: int) -> None:
+        """Remove the column of an entity; rows no longer wait for its readings."""
+        self.values = np.delete(self.values, column, axis=1)
+        self.reported = np.delete(self.reported, column, axis=1)
+
     def count_settled(self, covered: BoolArray, lateness: int) -> int:
         """Number of consecutive rows from ``next`` on that are complete or overdue.
 

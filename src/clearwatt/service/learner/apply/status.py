@@ -33,6 +33,7 @@ def zone_status(state: ZoneState) -> ZoneStatus:
         intervals=state.intervals.revision,
         deployed=None if models is None else models.revision,
         entities={name: _entity(state, name) for name in state.entities},
+        removed=state.removed,
     )
 
 

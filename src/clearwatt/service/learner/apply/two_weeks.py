@@ -42,6 +42,12 @@ class TwoWeeks:
         self.total = np.concatenate([self.total, blank])
         self.failing = np.concatenate([self.failing, np.zeros(count, np.bool_)])
 
+    def remove_column(self, column: int) -> None:
+        """Remove an entity."""
+        self.sums = {day: np.delete(sums, column, axis=0) for day, sums in self.sums.items()}
+        self.total = np.delete(self.total, column, axis=0)
+        self.failing = np.delete(self.failing, column)
+
     def add(self, day: int, sums: Float64Array) -> None:
         """Add to the sums (entities x quantities) of a day."""
         self.sums[day] = self.sums.get(day, 0.0) + sums

@@ -44,7 +44,7 @@ class ZoneLearning:
     """
 
     def __init__(self, zone: Zone, *, store: Store, files: ModelFiles) -> None:
-        self._attach(ZoneState(zone), store, files)
+        self._attach(ZoneState(zone, position=store.journal_base(zone.id)), store, files)
 
     def _attach(self, state: ZoneState, store: Store, files: ModelFiles) -> None:
         self.state, self.store, self.files = state, store, files
@@ -75,11 +75,16 @@ class ZoneLearning:
     def apply(
         self, entries: Sequence[Entry], entities: Sequence[RegisteredEntity]
     ) -> Stream[Outcome]:
-        """Apply entries in order; yields training jobs, returns the outcome."""
-        self.state.set_entities(entities)
+        """Apply entries in order; yields training jobs, returns the outcome.
+
+        ``entities`` include deleted ones, which are there up to the entry that deleted them.
+        """
+        self.state.set_entities(entities_after(self.state.position, entities))
         for entry in entries:
             yield from self._take(entry)
             self.state.position = entry.seq
+            if isinstance(entry.content, Command) and entry.content.kind == "delete":
+                self.state.set_entities(entities_after(entry.seq, entities))
         yield from advance(self.state, self.builder)
         return self.builder.build()
 
@@ -120,3 +125,12 @@ class ZoneLearning:
         learning = cls.__new__(cls)
         learning._attach(state, store, files)
         return learning
+
+
+def entities_after(position: int, entities: Sequence[RegisteredEntity]) -> list[RegisteredEntity]:
+    """The entities that there are after a journal entry; of one id, the first that is left."""
+    found: dict[str, RegisteredEntity] = {}
+    for entity in sorted(entities, key=lambda each: each.number):
+        if entity.removed_at is None or entity.removed_at > position:
+            found.setdefault(entity.id, entity)
+    return list(found.values())

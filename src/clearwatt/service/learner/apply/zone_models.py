@@ -157,6 +157,10 @@ class ZoneModels(ABC):
         """Add entities with their warm-up."""
 
     @abstractmethod
+    def leave(self, name: str) -> None:
+        """Remove an entity, which is not the only one."""
+
+    @abstractmethod
     def learn(
         self, rows: RowBlock, intervals: ZoneIntervals, units: PowerUnits
     ) -> Stream[LearningResult]:

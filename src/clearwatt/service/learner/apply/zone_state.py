@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,10 @@ class ZoneState:
     readings of the others (by number) until their warm-up. ``models`` is None before the first.
     """
 
-    def __init__(self, zone: Zone) -> None:
+    def __init__(self, zone: Zone, *, position: int = 0) -> None:
         self.zone = zone
         self.settings = ZoneSettings.read(dict(zone.settings))
-        self.position = 0
+        self.position = self.removed = position
         self.generation = 0
         self.entities: dict[str, RegisteredEntity] = {}
         self.columns: list[str] = []
@@ -64,6 +65,39 @@ class ZoneState:
     def set_entities(self, entities: Iterable[RegisteredEntity]) -> None:
         """Set the registered entities; nothing learned changes."""
         self.entities = {entity.id: entity for entity in entities}
+
+    def remove_entity(self, name: str, *, position: int) -> None:
+        """Forget an entity; the others are as they were. Without any, the zone waits again."""
+        self.waiting.pop(self.entities.pop(name).number, None)
+        for held in (self.quarantined, self.exclusions):
+            held.pop(name, None)
+        for names in (self.flagged, self.held, self.warming):
+            names.discard(name)
+        for key in (f"predictor:{name}", f"autoencoder:{self.zone.id}:{name}"):
+            self.deployed.pop(key, None)
+            self.updated.pop(key, None)
+        if name in self.columns:
+            self._remove_column(name)
+        self.removed = position
+        self.generation += 1
+
+    def _remove_column(self, name: str) -> None:
+        column = self.columns.index(name)
+        self.columns.remove(name)
+        if not self.columns:
+            self.models = self.rows = self.scaling = None
+            self.live, self.intervals = LiveForecasts(self.zone.id), ZoneIntervals(self.zone.step)
+            self.deployed, self.updated = {}, {}
+            return
+        assert self.models is not None
+        assert self.rows is not None
+        assert self.scaling is not None
+        self.models.leave(name)
+        self.rows.remove_column(column)
+        self.live.remove_column(column)
+        self.intervals.leave(column)
+        sizes = {other: size for other, size in self.scaling.power.items() if other != name}
+        self.scaling = replace(self.scaling, power=sizes)
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -146,6 +180,7 @@ class ZoneState:
             "zone": self.zone.id,
             "position": self.position,
             "generation": self.generation,
+            "removed": self.removed,
             "settings": self.settings.plain(),
             "columns": self.columns,
             "rows": rows and [rows.step, rows.start, rows.next, rows.watermark],
@@ -181,6 +216,7 @@ class ZoneState:
     def _restore(self, saved: SavedState) -> None:
         values, tensors = saved.values, saved.tensors
         self.position, self.generation = values["position"], values["generation"]
+        self.removed = values.get("removed", 0)
         self.settings = ZoneSettings.read(values["settings"])
         self.columns = list(values["columns"])
         self.weather.times = tensors["knots.times"].numpy()

@@ -1,0 +1,25 @@
+"""What is left of deleted zones and entities: files, checkpoints and readings.
+
+Everything is noted in the store before, so that a killed process leaves nothing behind for good.
+"""
+
+from __future__ import annotations
+
+from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.store import Store
+
+
+def remove_model_files(store: Store, files: ModelFiles) -> None:
+    """Delete the model files of deleted versions."""
+    paths = store.unused_files()
+    if paths:
+        files.remove(paths)
+        store.forget_files(paths)
+
+
+def remove_leftovers(store: Store, files: ModelFiles, checkpoints: Checkpoints) -> None:
+    """Delete the files of everything that was deleted; before any zone learns."""
+    remove_model_files(store, files)
+    checkpoints.remove_others(zone.id for zone in store.zones())
+    for zone, base in store.journal_bases().items():
+        checkpoints.remove(zone, before=base)
