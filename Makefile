@@ -49,8 +49,8 @@ BENCHMARKS := fleet stream naive memory simulate protocol service store
 bench: $(READY)  ## the benchmarks of speed and memory, one after the other; two hours
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 
-serve: $(READY)  ## the service, with a simulated grid played into it: 127.0.0.1:8000
-	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" bash scripts/serve
+serve: $(READY)  ## the service, with a simulated grid played into it: 127.0.0.1:8000; DIR=live: yours, empty at first
+	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" DIR="$(DIR)" bash scripts/serve
 
 clean:           ## remove what the targets above made
 	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

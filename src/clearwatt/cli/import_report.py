@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from clearwatt.imports.log import Question
 
 _COLUMNS = 7
-_ROWS = 4
 _NAMES = {
     ",": "comma",
     ";": "semicolon",
@@ -65,38 +64,14 @@ def export_document(
     export: Export, plan: ImportedFolder | None, *, written: bool
 ) -> dict[str, object]:
     """The same as plain values for JSON."""
-    entities = export.entities if plan is None else plan.entities
+    from clearwatt.imports.summary import export_summary
+
     return {
         "ok": export.complete,
         "written": written and export.complete,
-        "understood": [asdict(each) for each in export.log.decisions.values()],
-        "questions": [each.to_dict() for each in export.log.questions.values()],
-        "faults": [each.to_dict() for each in export.log.faults],
-        "readings": _span(export) if export.complete else None,
-        "first_rows": [list(row) for row in export.first_rows],
-        "first_readings": _power_rows(export) if export.complete else [],
-        "entities": [
-            {
-                "entity": e.name,
-                "kind": e.kind.value,
-                "capacity": e.capacity,
-                "zone": e.zone,
-                **e.extra,
-            }
-            for e in entities
-        ],
+        **export_summary(export, export.entities if plan is None else plan.entities),
         "zones_without_weather": [] if plan is None else list(plan.zones_without_weather),
         "recipe": {key: value for key, value in asdict(export.recipe).items() if value},
-    }
-
-
-def _span(export: Export) -> dict[str, object]:
-    times = export.power.index
-    return {
-        "start": times[0].isoformat(),
-        "end": times[-1].isoformat(),
-        "steps": len(times),
-        "values": int(export.power.notna().to_numpy().sum()),
     }
 
 
@@ -110,17 +85,10 @@ def _choices(question: Question) -> list[str]:
 
 
 def _power_table(export: Export) -> Table:
+    from clearwatt.imports.summary import first_readings
+
     columns = ["time", *map(str, export.power.columns)][:_COLUMNS]
-    return rows_table(columns, [row[:_COLUMNS] for row in _power_rows(export)])
-
-
-def _power_rows(export: Export) -> list[Sequence[object]]:
-    head = export.power.iloc[:_ROWS]
-    values = head.astype(object).where(head.notna(), None).to_numpy().tolist()
-    return [
-        [time.isoformat(), *(None if v is None else round(float(v), 4) for v in row)]
-        for time, row in zip(head.index, values, strict=True)
-    ]
+    return rows_table(columns, [row[:_COLUMNS] for row in first_readings(export)])
 
 
 def _entity_table(entities: Iterable[Entity]) -> Table:

@@ -17,6 +17,7 @@ from clearwatt.service.api.schemas.entities import KindName
 from clearwatt.service.api.schemas.fleet import FleetQuery
 from clearwatt.service.dashboard.drawing import bar, skill_words, sparkline, trend
 from clearwatt.service.dashboard.rendering import page
+from clearwatt.service.dashboard.start import start_page
 from clearwatt.service.views.overview import FleetState
 
 router = APIRouter(include_in_schema=False)
@@ -56,7 +57,9 @@ COLUMNS = (
 
 @router.get("/")
 def show_fleet(app: App, request: Request) -> HTMLResponse:
-    """The page of the fleet."""
+    """The page of the fleet; of a service without zones, what to do first."""
+    if not app.registry.snapshot.zones:
+        return start_page(app, request)
     query = _query(request)
     found = select(app.overview.members(app.learner.health), query)
     context = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearwatt.service.dashboard import assets, entity, events, fleet, health, login, manage
+from clearwatt.service.dashboard import assets, entity, events, fleet, health, login, manage, start
 
 ROUTERS = (
     assets.router,
@@ -12,4 +12,5 @@ ROUTERS = (
     events.router,
     health.router,
     manage.router,
+    start.router,
 )

@@ -1,0 +1,180 @@
+"""Uploaded exports: what is understood of a file, and its readings as those of entities."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from fastapi import Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clearwatt.errors import DataError
+from clearwatt.imports import Export, read_export
+from clearwatt.imports.local_time import calendar_zone
+from clearwatt.imports.recipe import SEPARATORS, recipe_from
+from clearwatt.service.api.context import AppContext
+from clearwatt.service.api.problems import describe_errors
+from clearwatt.service.api.routes.entities import register_entities
+from clearwatt.service.api.routes.zones import register_zone
+from clearwatt.service.api.schemas.entities import KindName, NewEntities, NewEntity
+from clearwatt.service.api.schemas.zones import NewZone
+from clearwatt.service.records import READING, Readings, Receipt, RegisteredEntity
+from clearwatt.service.times import EARLIEST, FUTURE, text
+
+AT_ONCE = 50_000
+"""Readings stored in one transaction."""
+UNIT_SIZES = {"W": 0.001, "kW": 1.0, "MW": 1000.0, "GW": 1_000_000.0}
+"""Units of entities in kW."""
+_LISTS = frozenset({"time_columns", "name_columns"})
+
+
+class EntityChoice(BaseModel):
+    """What a person says of an entity; None: as guessed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: KindName | None = None
+    capacity: float | None = Field(default=None, gt=0, le=1e12)
+
+
+class UploadForm(BaseModel):
+    """The fields of the form: the first line of the body; the file follows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(min_length=1, max_length=255)
+    answers: dict[str, str] = Field(default_factory=dict)
+    zone: str = "region"
+    variables: str = ""
+    entities: dict[str, EntityChoice] = Field(default_factory=dict)
+    send: bool = False
+
+
+@dataclass(frozen=True)
+class StoredExport:
+    """What was stored: zone, entities and counts."""
+
+    zone: str
+    entities: int
+    receipt: Receipt
+
+
+def split_body(body: bytes) -> tuple[UploadForm, bytes]:
+    """The form and the file."""
+    first, _, content = body.partition(b"\n")
+    try:
+        form = UploadForm.model_validate_json(first)
+    except ValidationError as error:
+        raise _refusal(error) from None
+    if not content:
+        raise DataError("the file is empty; choose another")
+    return form, content
+
+
+def read_upload(form: UploadForm, content: bytes) -> Export:
+    """Read a file with the answers of the form; nothing is stored."""
+    values: dict[str, Any] = {}
+    for key, answer in form.answers.items():
+        if answer.strip():
+            values[key] = [answer] if key in _LISTS else SEPARATORS.get(answer, answer)
+    recipe = recipe_from({**values, "zone": form.zone}, where="answers")
+    with TemporaryDirectory(prefix="clearwatt-upload-") as folder:
+        path = Path(folder) / (PurePosixPath(form.file.replace("\\", "/")).name or "file.csv")
+        path.write_bytes(content)
+        try:
+            return read_export([path], recipe)
+        except DataError as error:
+            raise DataError(str(error).replace(f"{folder}/", "")) from None
+
+
+def store_export(app: AppContext, form: UploadForm, export: Export) -> StoredExport:
+    """Register the zone and the entities of a complete export and store its readings."""
+    if not export.complete or export.step is None:
+        raise DataError("the file leaves something open; answer the questions first")
+    _check_times(export.power, app.clock())
+    known = app.registry.snapshot.zones.get(form.zone)
+    given = [name.strip() for name in form.variables.split(",") if name.strip()]
+    try:
+        zone = NewZone(
+            id=form.zone,
+            step=int(export.step.total_seconds()),
+            variables=given if known is None else list(known.variables),
+            timezone=calendar_zone(export.recipe.timezone) if known is None else known.timezone,
+        )
+        registered = app.registry.snapshot.entities
+        names = [str(name) for name in export.power.columns]
+        new = [_new_entity(form, export, name) for name in names if name not in registered]
+        units = [_unit_size(form, registered[name]) for name in names if name in registered]
+        register_zone(app, zone, Response())
+        if new:
+            register_entities(app, NewEntities(entities=new), Response())
+    except ValidationError as error:
+        raise _refusal(error) from None
+    entities = [app.registry.entity(name) for name in names]
+    sizes = [_unit_size(form, entity) for entity in entities] if units else 1.0
+    receipt = _store(app, readings_of(export.power / sizes, [each.number for each in entities]))
+    return StoredExport(form.zone, len(names), receipt)
+
+
+def readings_of(power: pd.DataFrame, numbers: list[int]) -> Readings:
+    """Readings of entities, one column each, in order of time; missing ones are NaN."""
+    readings = np.empty(power.size, READING)
+    times = pd.DatetimeIndex(power.index).as_unit("s").asi8
+    readings["time"] = np.repeat(times, len(numbers))
+    readings["entity"] = np.tile(np.array(numbers), len(times))
+    readings["value"] = power.to_numpy(np.float64).ravel()
+    return readings
+
+
+def _new_entity(form: UploadForm, export: Export, name: str) -> NewEntity:
+    (guess,) = (entity for entity in export.entities if entity.name == name)
+    told = form.entities.get(name) or EntityChoice()
+    extra: Mapping[str, str] = {key: value for key, value in guess.extra.items() if value}
+    return NewEntity(
+        id=name,
+        zone=form.zone,
+        kind=told.kind or guess.kind.value,
+        capacity=told.capacity or guess.capacity,
+        unit="kW",
+        name=extra.get("source", name),
+        extra=dict(extra),
+    )
+
+
+def _unit_size(form: UploadForm, entity: RegisteredEntity) -> float:
+    """The unit of an entity in kW; DataError if the readings cannot be its own."""
+    if entity.zone != form.zone:
+        raise DataError(f"{entity.id} belongs to zone {entity.zone!r}; name that one")
+    if entity.unit not in UNIT_SIZES:
+        raise DataError(
+            f"{entity.id} has the unit {entity.unit!r}, and the readings are in kW; send them to "
+            "/v1/measurements instead"
+        )
+    return UNIT_SIZES[entity.unit]
+
+
+def _store(app: AppContext, readings: Readings) -> Receipt:
+    parts = np.array_split(readings, -(-len(readings) // AT_ONCE))
+    receipts = [app.store.add_readings(part, at=app.clock()) for part in parts]
+    total = Receipt(*(sum(counts) for counts in zip(*receipts, strict=True)))
+    app.metrics.count_readings(total, rejected=0)
+    app.learner.wake()
+    return total
+
+
+def _check_times(power: pd.DataFrame, now: float) -> None:
+    first, last = (int(power.index[at].timestamp()) for at in (0, -1))
+    if first < EARLIEST or last > now + FUTURE:
+        wrong = text(first) if first < EARLIEST else text(last)
+        raise DataError(f"{wrong} is out of bounds; check the date order and the time zone")
+
+
+def _refusal(error: ValidationError) -> DataError:
+    (first, *_) = describe_errors(json.loads(error.json(include_url=False)), skip=0)
+    return DataError(f"{first['where']}: {first['reason']}")

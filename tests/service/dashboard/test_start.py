@@ -1,0 +1,110 @@
+"""The page of a service without data, and the upload of an export."""
+
+import json
+
+import pytest
+from tests.imports.exports import instants, number, power, rows, stamps, write_text
+from tests.service.application import Web
+
+from clearwatt.service.api.security.auth import create_token
+
+ZONE = "Europe/Warsaw"
+RAW = {"Content-Type": "application/octet-stream"}
+
+
+@pytest.fixture
+def web(tmp_path):
+    made = Web(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def export(tmp_path):
+    """A Polish export: semicolons, decimal commas, local time, kWh per quarter-hour."""
+    times = instants("2024-03-30", "2024-04-02", ZONE)
+    truth = power(times, "PV-1", "Hala-2")
+    lines = rows(stamps(times, ZONE, "%d.%m.%Y %H:%M"), truth / 4, number(",", digits=4))
+    lines[5][1] = ""
+    header = ["Data i godzina", "PV-1 [kWh]", "Hala-2 [kWh]"]
+    path = write_text(tmp_path / "pomiary.csv", [header, *lines], ";", encoding="cp1250")
+    return path.read_bytes(), truth
+
+
+def upload(web, content, **fields):
+    form = {"file": "C:\\dane\\pomiary.csv", "zone": "lodz", **fields}
+    body = json.dumps(form).encode() + b"\n" + content
+    return web.ask("POST", "/start/import", content=body, headers=RAW)
+
+
+def test_a_service_without_data_says_what_to_do_first(web):
+    page = web.ask("GET", "/").text
+    assert "What to do first" in page
+    assert 'id="upload"' in page
+    assert "curl http://127.0.0.1:8000/v1/measurements" in page
+    web.register("a")
+    assert "What to do first" not in web.ask("GET", "/").text
+    assert "Add readings" in web.ask("GET", "/start").text
+
+
+def test_what_is_open_is_asked_and_nothing_is_stored(web, export):
+    answer = upload(web, export[0])
+    assert answer.status_code == 200
+    assert 'data-answer="timezone"' in answer.text
+    assert 'data-answer="interval"' in answer.text
+    assert "data-send" not in answer.text
+    assert upload(web, export[0], send=True).status_code == 422
+    assert web.get("/v1/zones")["zones"] == []
+
+
+def test_an_export_is_shown_then_stored_as_the_truth(web, export):
+    content, truth = export
+    told = {"answers": {"timezone": ZONE, "interval": "start"}}
+    shown = upload(web, content, **told).text
+    assert "First rows in UTC and kW" in shown
+    assert "2024-03-29T23:00:00+00:00" in shown
+    assert web.get("/v1/zones")["zones"] == []
+    choice = {"PV-1": {"kind": "generator", "capacity": 5000}}
+    stored = upload(
+        web, content, **told, variables="wind_speed_10m, cloud_cover", entities=choice, send=True
+    )
+    assert "Stored:" in stored.text
+    zone = web.get("/v1/zones/lodz")
+    assert (zone["timezone"], zone["step"]) == (ZONE, 900)
+    entity = web.get("/v1/entities/PV-1")
+    assert (entity["kind"], entity["capacity"], entity["unit"]) == ("generator", 5000.0, "kW")
+    found = web.get("/v1/measurements", entity="Hala-2", start="2024-03-29T00:00:00Z")
+    assert found["values"][:3] == pytest.approx(truth["Hala-2"].iloc[:3].tolist(), rel=1e-4)
+    gap = web.get("/v1/measurements", entity="PV-1", start="2024-03-30T00:15:00Z")
+    assert gap["values"][0] is None
+    assert "known already" in upload(web, content, **told, send=True).text
+    assert web.learner.woken >= 2
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "why"),
+    [
+        (b"", {}, "The file is empty"),
+        (b"no table here", {}, "open</span>"),
+        (b"x", {"file": "a.xls"}, "save it as .xlsx"),
+        (b"x", {"answers": {"unit": "horses"}}, "unit is"),
+        (b"x", {"answers": {"colour": "red"}}, "unknown key"),
+        (b"x", {"nothing": 1}, "this field is unknown"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(web, content, fields, why):
+    answer = upload(web, content, **fields)
+    assert why in answer.text
+    assert "clearwatt-upload" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_only_who_operates_may_upload(web, export):
+    reader = create_token("reader", "read")
+    web.store.add_token(reader.token)
+    web.app.state.context.tokens.refresh()
+    mine = {**RAW, "Authorization": f"Bearer {reader.text}"}
+    assert web.ask("POST", "/start/import", content=b"{}", headers=mine).status_code == 403
+    page = web.ask("GET", "/", headers=mine).text
+    assert 'id="upload"' not in page
+    assert "clearwatt token create --role ingest" in page
