@@ -20,8 +20,14 @@ router = APIRouter(include_in_schema=False)
 
 VARIABLES = "temperature_2m, cloud_cover, wind_speed_10m, shortwave_radiation"
 """Weather variables that are suggested for a new zone."""
-FEEDS: tuple[tuple[str, str], ...] = ()
-"""Further ways to send readings: title and command."""
+FEEDS = (
+    (
+        "An MQTT broker",
+        "clearwatt feed mqtt --broker HOST --topic 'site/{entity}/power' --zone ZONE",
+    ),
+    ("Files that arrive in a folder", "clearwatt feed folder DIR --recipe recipe.toml"),
+)
+"""Further ways to send readings: title, and command without the address."""
 WEATHER: tuple[tuple[str, str], ...] = ()
 """Ways to get weather: title and command."""
 CHOICES = {
@@ -39,12 +45,13 @@ def show_start(app: App, request: Request) -> HTMLResponse:
 
 def start_page(app: AppContext, request: Request) -> HTMLResponse:
     """The page; the first page of a service without zones is the same."""
+    address = str(request.base_url).rstrip("/")
     context = {
         "zones": sorted(app.registry.snapshot.zones),
-        "address": str(request.base_url).rstrip("/"),
+        "address": address,
         "open": app.is_open,
         "variables": VARIABLES,
-        "feeds": FEEDS,
+        "feeds": [(title, f"{command} --url {address}") for title, command in FEEDS],
         "weather": WEATHER,
         "most": app.config.max_body,
     }
