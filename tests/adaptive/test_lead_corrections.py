@@ -36,7 +36,7 @@ def learn(errors, *, block=24):
 
 def after_an_error(corrections, error, leads):
     latest = LatestErrors(np.full((1, 1, 4), error), np.full((1, 1), error))
-    return corrections.solve().correct(np.zeros((len(leads), 1)), np.array(leads), latest)
+    return corrections.coefficients.correct(np.zeros((len(leads), 1)), np.array(leads), latest)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_errors_that_do_not_last_move_little():
 
 def test_the_spread_is_the_share_of_the_error_that_is_left():
     errors = lasting_errors(0.9)
-    coefficients = learn(errors).solve()
+    coefficients = learn(errors).coefficients
     history = ErrorHistory.of(AT, np.zeros_like(errors), errors, since=int(AT[0]), day=24)
     for lead in (1, 4):
         ahead = np.full(STEPS, lead)

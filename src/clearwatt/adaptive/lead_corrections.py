@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -171,8 +172,9 @@ class LeadCorrections:
         """Steps before a sample whose errors are needed to learn from it."""
         return max(self.leads, default=0) + self.clock.day
 
-    def solve(self) -> LeadCoefficients:
-        """Coefficients: those of the regressions, smaller as far as these have been wrong."""
+    @cached_property
+    def coefficients(self) -> LeadCoefficients:
+        """Those of the regressions, smaller as far as these have been wrong."""
         errors, both, own = np.moveaxis(self.squares, 2, 0)
         share = np.clip(both / (own + self.caution), 0.0, 1.0)
         left = np.maximum(errors - 2 * share * both + share**2 * own, 0.0)

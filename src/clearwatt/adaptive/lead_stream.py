@@ -33,7 +33,7 @@ def correct_stream(
         settings: How to learn; the defaults by default.
     """
     settings = settings or AdaptiveSettings()
-    lead, refresh = clock.delay, settings.schedule(clock.day, None).refresh
+    lead = clock.delay
     leads = LeadCorrections.empty(
         settings.leads,
         clock=Clock(clock.day, max(clock.day, lead + 1)),
@@ -41,24 +41,23 @@ def correct_stream(
         leads=[lead],
     )
     history = ErrorHistory.of(at, power, measured, since=int(at[0]), day=clock.day)
-    coefficients, corrected = leads.solve(), np.empty_like(power)
-    learned, before = 0, int(at[0])
-    for start, stop in pairwise(_period_starts(at, refresh)):
+    corrected, learned, before = np.empty_like(power), 0, int(at[0])
+    for start, stop in pairwise(_first_rows_of_days(at, clock.day)):
         now = int(at[start])
         new = slice(learned, min(clock.count_known(at, now), start))
         if new.stop > new.start:
             leads = leads.learn(
                 power[new], measured[new], at[new], history, now=now, passed=now - before
             )
-            coefficients, learned, before = leads.solve(), new.stop, now
+            learned, before = new.stop, now
         rows = slice(start, stop)
         latest = history.known_at(at[rows] - lead)
         ahead = np.full(stop - start, lead)
-        corrected[rows] = coefficients.correct(power[rows], ahead, latest).power
+        corrected[rows] = leads.coefficients.correct(power[rows], ahead, latest).power
     return corrected
 
 
-def _period_starts(at: Steps, refresh: int) -> list[int]:
-    """First rows of the periods, and the number of rows."""
-    changes: Int64Array = np.flatnonzero(np.diff(at // refresh)) + 1
+def _first_rows_of_days(at: Steps, day: int) -> list[int]:
+    """First rows of the days, and the number of rows."""
+    changes: Int64Array = np.flatnonzero(np.diff(at // day)) + 1
     return [0, *changes.tolist(), len(at)]

@@ -77,7 +77,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     return state._replace(
         corrections=state.corrections.learn(terms, residuals, ages=ages, passed=passed),
         trust=state.trust.learn(experts, measured, ages=ages, passed=passed),
-        leads=_learn_leads(state, rows, np.where(again, np.nan, measured), boundary),
+        leads=_learn_leads(state, boundary),
         limits=state.limits.widen(measured),
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
@@ -88,20 +88,24 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     )
 
 
-def _learn_leads(
-    state: LearnerState, rows: Int64Array, measured: Float64Array, boundary: int
-) -> LeadCorrections:
-    """Corrections by lead after the measurements, `n x e`, of some rows."""
-    recent, leads = state.recent, state.leads
-    at = recent.at[rows]
-    history = errors_since(state, int(at.min(initial=boundary)) - leads.reach)
+def _learn_leads(state: LearnerState, boundary: int) -> LeadCorrections:
+    """Corrections by lead after the days that have ended before a step, once for each day.
+
+    A measurement that arrives later is not learned from; there are enough others.
+    """
+    recent, leads, day = state.recent, state.leads, state.frame.schedule.clock.day
+    start, end = state.boundary // day * day, boundary // day * day
+    rows = slice(*recent.at.searchsorted([start, end]).tolist())
+    if rows.start == rows.stop:
+        return leads
+    history = errors_since(state, start - leads.reach)
     return leads.learn(
         recent.power[rows],
-        measured,
-        at,
+        state.limits.limit_outliers(recent.measured[rows]),
+        recent.at[rows],
         history,
-        now=boundary,
-        passed=boundary - state.boundary,
+        now=end,
+        passed=end - start,
     )
 
 

@@ -134,7 +134,7 @@ def in_service(state: LearnerState, *, since: int) -> LearnerState:
         state.corrections.solve(),
         weights_in_force(state),
         state.limits,
-        state.leads.solve(),
+        state.leads.coefficients,
     )
     past = [*(each for each in state.past if each.since < since), experts]
     while len(past) > 1 and past[1].since <= schedule.clock.cutoff(since - schedule.refresh):

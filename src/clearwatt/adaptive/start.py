@@ -150,7 +150,7 @@ def start_state(
                 corrections.solve(),
                 trust.weights,
                 limits,
-                leads.solve(),
+                leads.coefficients,
             ),
         ),
     )
