@@ -135,14 +135,6 @@ class Checkpoints:
         if before == math.inf:
             shutil.rmtree(self._zone_folder(zone), ignore_errors=True)
 
-    def remove_others(self, zones: Iterable[str]) -> None:
-        """Delete the folders of all zones but these."""
-        kept = {self._zone_folder(zone).name for zone in zones}
-        folder = self.root / "zones"
-        for other in folder.iterdir() if folder.is_dir() else ():
-            if other.name not in kept:
-                shutil.rmtree(other, ignore_errors=True)
-
     def set_aside(self, checkpoint: ZoneCheckpoint) -> Path:
         """Rename a damaged checkpoint to "damaged", replacing an earlier one, for inspection."""
         target = checkpoint.folder.with_name("damaged")

@@ -5,6 +5,8 @@ Everything is noted in the store before, so that a killed process leaves nothing
 
 from __future__ import annotations
 
+import math
+
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.store import Store
 
@@ -20,6 +22,6 @@ def remove_model_files(store: Store, files: ModelFiles) -> None:
 def remove_leftovers(store: Store, files: ModelFiles, checkpoints: Checkpoints) -> None:
     """Delete the files of everything that was deleted; before any zone learns."""
     remove_model_files(store, files)
-    checkpoints.remove_others(zone.id for zone in store.zones())
+    registered = {zone.id for zone in store.zones()}
     for zone, base in store.journal_bases().items():
-        checkpoints.remove(zone, before=base)
+        checkpoints.remove(zone, before=base if zone in registered else math.inf)
