@@ -11,7 +11,10 @@ from .stage import EVIL, SPIKES, Stage
 from .visit import Visits, barriers, log_in
 
 WINDOW = ("2024-01-03T00:00:00Z", "2024-01-04T00:00:00Z")
-PAGES = ("/", "/entities/farm", "/entities/evil", "/events", "/health")
+PAGES = (
+    *("/", "/entities/farm", "/entities/evil", "/events", "/health"),
+    *("/start", "/zones", "/zones/north", "/entities/evil/manage"),
+)
 
 
 def test_log_in_and_out(visits: Visits, stage: Stage):
