@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clearwatt.feeds.messages import MessageFormat
     from clearwatt.feeds.mqtt import FeedCounts, MqttFeed
     from clearwatt.feeds.stopping import StopRequest
-    from clearwatt.service.client.connection import RetryCallback
+    from clearwatt.http_retry import RetryCallback
 
 _UNITS = ("W", "kW", "MW", "GW", "Wh", "kWh", "MWh", "GWh")
 

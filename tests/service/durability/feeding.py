@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from tests.service.processes import until
 from tests.service.running import PATIENCE, settled
 
+from clearwatt.http_retry import TEMPORARY
 from clearwatt.service.client import Client, ServiceError, ServiceUnreachableError
-from clearwatt.service.client.connection import TEMPORARY
 
 from .delivery import Request
 

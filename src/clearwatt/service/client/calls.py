@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from clearwatt.errors import DataError
+from clearwatt.http_retry import RetryCallback
 from clearwatt.service.api.schemas.base import Accepted
 from clearwatt.service.api.schemas.commands import AcceptedList
 from clearwatt.service.api.schemas.entities import (
@@ -44,7 +45,6 @@ from clearwatt.service.client.connection import (
     Connection,
     JsonObject,
     QueryValues,
-    RetryCallback,
     ServiceError,
     ServiceUnreachableError,
 )
