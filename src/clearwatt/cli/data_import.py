@@ -221,7 +221,8 @@ def _closing_lines(options: argparse.Namespace, plan: ImportedFolder | None) -> 
         return [
             *lines,
             f"no weather yet for zone {zones}: benchmark, replay and forecasts need a file "
-            f"{options.out}/weather.csv or weather.parquet with columns {missing[0]}__<variable>",
+            f"{options.out}/weather.csv or weather.parquet with columns {missing[0]}__<variable>; "
+            f"'clearwatt weather fetch {options.out} --coordinates LAT,LON' gets one",
         ]
     return [*lines, f"next: clearwatt data check {options.out}"]
 

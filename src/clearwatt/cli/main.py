@@ -29,11 +29,12 @@ from clearwatt.cli import (
     serve,
     simulate,
     token,
+    weather,
 )
 from clearwatt.errors import ClearwattError
 
 COMMANDS = (
-    *(simulate, data, experiment, benchmark),
+    *(simulate, data, weather, experiment, benchmark),
     *(serve, token, feed, replay, forecast, events, models, rollback, registry),
     *(backup, doctor),
 )

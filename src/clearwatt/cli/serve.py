@@ -29,6 +29,11 @@ def register(commands: Commands) -> None:
     add_store_options(parser)
     _add_http_options(parser)
     _add_learner_options(parser)
+    parser.add_argument(
+        "--weather-url",
+        metavar="URL",
+        help="mirror of Open-Meteo for zones whose weather the service fetches",
+    )
     _add_import_options(parser)
     parser.set_defaults(run=run)
 
@@ -132,7 +137,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         ray_address=options.ray_address,
         log_level=options.log_level,
     )
-    return ServeOptions(web, learner, options.log_level)
+    return ServeOptions(web, learner, options.log_level, options.weather_url)
 
 
 def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:

@@ -93,9 +93,9 @@ def folder_contents(
     unit: str = "",
 ) -> Mapping[str, bytes]:
     """The content of each file of a data-set folder; the same data gives the same bytes."""
-    contents = {f"{POWER}.parquet": _parquet(power), ENTITIES: _entities_csv(entities)}
+    contents = {f"{POWER}.parquet": parquet_bytes(power), ENTITIES: _entities_csv(entities)}
     if weather:
-        contents[f"{WEATHER}.parquet"] = _parquet(joined_weather(weather))
+        contents[f"{WEATHER}.parquet"] = parquet_bytes(joined_weather(weather))
     if (timezone, unit) != ("UTC", ""):
         contents[CONVENTIONS] = _json({"timezone": timezone, "unit": unit})
     if drifts:
@@ -117,7 +117,8 @@ def joined_weather(weather: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(frames, axis=1)
 
 
-def _parquet(frame: pd.DataFrame) -> bytes:
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """A table with the index ``time`` as Parquet."""
     table = pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
     sink = io.BytesIO()
     # Without the pandas metadata, the bytes depend on the data alone. Readings rarely repeat, so

@@ -92,7 +92,8 @@ def table_file(path: Path, name: str) -> Path:
     if not found:
         wrong = f"no {name}.parquet or {name}.csv; add one of them"
         if name == folder.WEATHER:
-            wrong += ", with columns <zone>__<variable>, as forecasts are made from weather"
+            wrong += ", with columns <zone>__<variable>, as forecasts are made from weather; "
+            wrong += "'clearwatt weather fetch' gets one"
         raise DataFault(str(path), wrong).error()
     if len(found) > 1:
         wrong = f"both {name}.parquet and {name}.csv; keep one of them"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from clearwatt.feeds.readings import FeedReading
 from clearwatt.feeds.stopping import StopRequest
-from clearwatt.service.client import Client, Series, ServiceError
 from clearwatt.http_retry import RetryCallback
+from clearwatt.service.client import Client, Series, ServiceError
 from clearwatt.service.client.connection import LONGEST_WAIT
 from clearwatt.service.times import texts
 

@@ -46,6 +46,7 @@ from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
+from clearwatt.service.weather_pull import WeatherPull
 
 GRACE = 10
 """Seconds that open requests may take after the signal to stop."""
@@ -61,11 +62,13 @@ class ServeOptions:
         web: address and limits of the HTTP application.
         learner: data directory, database and training of the learner.
         log_level: lowest level that is logged.
+        weather_url: address of a mirror of Open-Meteo; None: Open-Meteo's.
     """
 
     web: ServiceConfig
     learner: LearnerConfig
     log_level: str = "info"
+    weather_url: str | None = None
 
     @property
     def data_dir(self) -> Path:
@@ -125,8 +128,20 @@ def _run(
         feed.announce(zone)
 
     supervisor = Supervisor(options.learner, changed=on_commit, record=store.add_event)
+
+    def on_weather(zone: str) -> None:
+        forecaster.forget_weather(zone)
+        metrics.count_weather(zone)
+        supervisor.wake()
+
+    weather = WeatherPull(store, registry, url=options.weather_url, stored=on_weather)
     metrics.collect_from(
-        StatusGauges(store, recorder=forecaster.recorder, health=lambda: supervisor.health)
+        StatusGauges(
+            store,
+            recorder=forecaster.recorder,
+            health=lambda: supervisor.health,
+            weather=lambda: weather.states,
+        )
     )
     app = create_app(
         options.web,
@@ -146,6 +161,7 @@ def _run(
         _record_event(store, "started", f"the service was started, release {__version__}")
         supervisor.start()
         stack.enter_context(IntegrityCheck(store))
+        stack.enter_context(weather)
         pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -15,8 +15,12 @@ from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import strategy_by_name
 from clearwatt.training.fleet import Training
+from clearwatt.weather import Coordinates
 
 ForecasterName = Literal["adaptive", "clear"]
+WeatherSource = Literal["open-meteo"]
+WEATHER = ("weather", "coordinates")
+"""Settings of the weather that the service fetches by itself."""
 
 CLEAR_ONLY = (
     "strategy",
@@ -37,6 +41,20 @@ ADAPTIVE_ONLY = ("delay", "memory", "novelty_days")
 """Settings of the forecaster "adaptive" only."""
 
 
+class Place(BaseModel):
+    """Where a zone is, in degrees; north and east are positive."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    latitude: float = Field(ge=-90, le=90)
+    longitude: float = Field(ge=-180, le=180)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """The place, as the weather loader takes it."""
+        return Coordinates(self.latitude, self.longitude)
+
+
 class ZoneSettings(BaseModel):
     """Settings of detection, learning and promotion; the defaults suit most grids.
 
@@ -47,7 +65,8 @@ class ZoneSettings(BaseModel):
     the number of seconds behind the newest reading of the zone after which a missing one is
     overdue. ``gate_margin`` None deploys every update, as in the paper; it defaults to 0.5 for
     "clear" and to None for "adaptive", which trusts a bad update less by itself. With ``approval``
-    a person must approve a version before it is deployed.
+    a person must approve a version before it is deployed. With ``weather`` the service fetches the
+    weather of the zone's ``coordinates`` by itself.
 
     For "adaptive": ``delay`` is how many seconds before its time a forecast is issued that live
     errors and intervals are about; ``memory`` is the maximum number of past samples held, by
@@ -80,6 +99,8 @@ class ZoneSettings(BaseModel):
     warm_up_patience: int | None = Field(default=10, ge=1, alias="warmup_patience")
     split: Literal["random", "temporal"] = "random"
     seed: int = Field(default=0, ge=0, lt=2**31)
+    weather: WeatherSource | None = None
+    coordinates: Annotated[Place | None, Field(strict=False)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -95,6 +116,15 @@ class ZoneSettings(BaseModel):
                 raise ValueError(f"{name} is no setting of the forecaster {forecaster!r}")
         gate = {"gate_margin": None} if forecaster == "adaptive" else {}
         return {"forecaster": forecaster, **gate, **values}
+
+    @model_validator(mode="after")
+    def _require_place(self) -> Self:
+        if self.weather is not None and self.coordinates is None:
+            raise ValueError(
+                f"weather is {self.weather!r}, but coordinates are missing; give them as "
+                '{"latitude": 52.23, "longitude": 21.01}'
+            )
+        return self
 
     @classmethod
     def read(cls, values: object) -> ZoneSettings:

@@ -80,9 +80,11 @@ def check_idempotence(open_store: Opener) -> None:
     with closing(open_store()) as store:
         zone, entities = register(store)
         numbers = [entity.number for entity in entities]
+        assert store.first_reading(zone.id) is None, "a zone without readings has a first one"
         batch = readings(numbers * 3, times=[0, 0, 1, 1, 2, 2], values=[1, 2, 3, np.nan, 5, -0.0])
         assert store.add_readings(batch, at=1.0) == Receipt(6, 0, 0), "a new reading is not new"
         assert store.add_readings(batch[::-1], at=2.0) == Receipt(0, 6, 0), "known ones are new"
+        assert store.first_reading(zone.id) == START, "another reading is the first"
         assert store.heads()[zone.id] == 1, "readings that were there are in the journal again"
         twice = readings(numbers[:1] * 3, times=[2, 3, 3], values=[5, 7, 8])
         assert store.add_readings(twice, at=3.0) == Receipt(1, 2, 0), "repeats count as new"
@@ -164,6 +166,12 @@ def check_weather(open_store: Opener) -> None:
         assert [e.kind for e in store.events(zone=zone.id)] == ["correction"], "no event of it"
         bad = replace(first, values=first.values[:, :1])
         _check_raises(lambda: store.add_weather(bad, at=1.0), DataError, "a missing variable")
+        spans = {(int(issue.times[0]), int(issue.times[-1])) for issue in (first, later)}
+        assert set(store.weather_spans(zone.id)) == spans, "the spans of issues are others"
+        last = int(later.times[-1])
+        newest = store.newest_issue(zone.id, reaching=last)
+        assert newest == later.issued_at, "another issue is the newest"
+        assert store.newest_issue(zone.id, reaching=last + 1) is None, "an issue reaches too far"
 
 
 def check_commit(open_store: Opener) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clearwatt.clock import SECONDS_PER_DAY
+from clearwatt.errors import ConfigurationError
 from clearwatt.weather.coordinates import Coordinates
 from clearwatt.weather.open_meteo import OpenMeteo
 from clearwatt.weather.variables import HOUR
@@ -67,6 +68,8 @@ def day_ahead_issues(
     Previous runs are kept since 2024. A day on which a variable has no value there is taken from
     the archive of first hours, if ``archive``. A day without any value is left out.
     """
+    if last < first:
+        raise ConfigurationError(f"the last day, {last}, is before the first, {first}")
     start = first
     while start <= last:
         end = min(last, start + timedelta(days=DAYS_PER_REQUEST - 1))

@@ -155,8 +155,6 @@ class OpenMeteo:
         """
         if not 0 <= days_ahead <= MOST_DAYS_AHEAD:
             raise ConfigurationError(f"days ahead are {days_ahead}; give 0 to {MOST_DAYS_AHEAD}")
-        if last < first:
-            raise ConfigurationError(f"the last day, {last}, is before the first, {first}")
         # The midnight after the last day, and the hour after that, are on the next day.
         until = last + timedelta(days=1)
         now = self._clock()

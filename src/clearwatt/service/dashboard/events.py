@@ -32,7 +32,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("worse than persistence", "better than persistence"),
         *("coverage low", "coverage restored"),
     ),
-    "Readings": ("quarantine", "correction"),
+    "Readings and weather": ("quarantine", "correction", "weather stale", "weather restored"),
     "The service itself": (
         *("started", "stopped", "learner restarted", "degraded", "damaged"),
         *("fallback", "full", "unavailable"),
@@ -43,7 +43,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 TONES: Mapping[str, str] = {
     **dict.fromkeys(("refused", "awaiting", "quarantine", "fallback", "command refused"), "warn"),
     **dict.fromkeys(("damaged", "degraded", "full", "unavailable", "learner restarted"), "bad"),
-    **dict.fromkeys(("worse than persistence", "coverage low"), "warn"),
+    **dict.fromkeys(("worse than persistence", "coverage low", "weather stale"), "warn"),
     "training failed": "bad",
 }
 

@@ -150,6 +150,21 @@ class Store(RegistryStore):
         with self.read_session() as session:
             return journal.weather(session, zone, start=start, end=end, until=until)
 
+    def weather_spans(self, zone: str) -> list[tuple[int, int]]:
+        """First and last time of each weather issue of a zone."""
+        with self.read_session() as session:
+            return journal.weather_spans(session, zone)
+
+    def newest_issue(self, zone: str, *, reaching: int) -> int | None:
+        """Issue time of the newest weather issue with values at a time or later; None: no such."""
+        with self.read_session() as session:
+            return journal.newest_issue(session, zone, reaching=reaching)
+
+    def first_reading(self, zone: str) -> int | None:
+        """The time of the earliest reading of a zone; None if it has none."""
+        with self.read_session() as session:
+            return readings.first_of_zone(session, zone)
+
     def quarantine(
         self, *, entity: int | None = None, limit: int = 1000, offset: int = 0
     ) -> list[StoredReading]:

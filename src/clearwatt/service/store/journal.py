@@ -160,6 +160,21 @@ def weather(
     ]
 
 
+def weather_spans(session: Session, zone: str) -> list[tuple[int, int]]:
+    """First and last time of each issue."""
+    rows = session.rows("SELECT first, last FROM weather WHERE zone = ?", zone)
+    return [(first, last) for first, last in rows]
+
+
+def newest_issue(session: Session, zone: str, *, reaching: int) -> int | None:
+    """Issue time of the newest issue that has values at a time or later."""
+    found = session.rows(
+        "SELECT MAX(issued_at) FROM weather WHERE zone = ? AND last >= ?", zone, reaching
+    )
+    newest: int | None = found[0][0]
+    return newest
+
+
 def _entry(zone: str, row: Row) -> Entry:
     seq, kind, content, issued_at, steps, weather_content, at = row
     if kind == "readings":

@@ -209,6 +209,18 @@ def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
     )
 
 
+def first_of_zone(session: Session, zone: str) -> int | None:
+    """The time of the earliest reading of a zone's entities."""
+    members = "JOIN entities ON entities.number = {}.entity WHERE entities.zone = ?"
+    sql = f"SELECT MIN(extents.first) FROM extents {members.format('extents')}"
+    ((chunk,),) = session.rows(sql, zone)
+    if chunk is None:
+        return None
+    sql = f"SELECT MIN(readings.time) FROM readings {members.format('readings')} AND chunk = ?"
+    ((first,),) = session.rows(sql, zone, chunk)
+    return int(first)
+
+
 def quarantine(
     session: Session, entity: int | None, *, limit: int, offset: int
 ) -> list[StoredReading]:

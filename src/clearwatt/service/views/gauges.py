@@ -13,6 +13,7 @@ from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
+from clearwatt.service.weather_pull import PullState
 
 _PAGE = 1000
 _log = logging.getLogger(__name__)
@@ -63,6 +64,10 @@ _GAUGES: Mapping[str, str] = {
         "1 if forecasts were worse than repeating the last known day, over two full weeks."
     ),
     "clearwatt_quarantined_readings": "Readings in quarantine.",
+    "clearwatt_weather_issued_timestamp_seconds": (
+        "Issue time of the newest weather that the service fetched by itself."
+    ),
+    "clearwatt_weather_stale": "1 if the service could not fetch newer weather for 13 hours.",
 }
 _COUNTERS: Mapping[str, str] = {
     "clearwatt_learner_restarts_total": "Times the learner was started again.",
@@ -72,6 +77,7 @@ _COUNTERS: Mapping[str, str] = {
     "clearwatt_promotions_refused_total": (
         "Updates the gate kept from service since the service was started."
     ),
+    "clearwatt_weather_failures_total": "Failed attempts to fetch weather.",
     "clearwatt_updates_total": "Updates trained since the warm-up.",
     "clearwatt_judged_readings_total": "Readings judged since the warm-up.",
 }
@@ -89,6 +95,7 @@ class StatusGauges:
         store: The store of the service.
         recorder: The recorder of issued forecasts, if it is to be counted.
         health: Returns the health of the learner, if it is to be reported.
+        weather: Returns the state of the weather that the service fetches, if it is to be reported.
     """
 
     def __init__(
@@ -97,8 +104,10 @@ class StatusGauges:
         *,
         recorder: Recorder | None = None,
         health: Callable[[], Health] | None = None,
+        weather: Callable[[], Sequence[PullState]] = tuple,
     ) -> None:
         self._store, self._recorder, self._health = store, recorder, health
+        self._weather = weather
         self._reading = Lock()
         self._events: Tally[str] = Tally()
         self._refused: Tally[str] = Tally()
@@ -128,6 +137,11 @@ class StatusGauges:
             samples.add("clearwatt_learner_up", int(health.alive))
             samples.add("clearwatt_learner_restarts_total", health.restarts)
             samples.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
+        for state in self._weather():
+            zone = _label("zone", state.zone)
+            samples.add("clearwatt_weather_issued_timestamp_seconds", state.issued_at, zone)
+            samples.add("clearwatt_weather_stale", int(state.stale), zone)
+            samples.add("clearwatt_weather_failures_total", state.failures, zone)
 
     def _read_store(self, samples: _Samples) -> None:
         samples.add("clearwatt_store_bytes", self._store.size())

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
+from clearwatt.data.inputs import is_neighbour
+from clearwatt.errors import DataError
 from clearwatt.service.api.commands import command_zone
 from clearwatt.service.api.context import App, AppContext, RequestCaller
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import Accepted, Id
 from clearwatt.service.api.schemas.zones import NewZone, SomeSettings, ZoneAnswer, ZoneList
 from clearwatt.service.records import Zone
-from clearwatt.service.settings import ZoneSettings
+from clearwatt.service.settings import WEATHER, ZoneSettings
 from clearwatt.service.status import ZoneStatus
+from clearwatt.weather import default_variables, require_known
 
 router = APIRouter(tags=["zones"])
 
@@ -65,7 +69,11 @@ def change_settings(
     app: App, caller: RequestCaller, zone: Id, settings: Annotated[SomeSettings, Body()]
 ) -> Accepted:
     """Change settings of a zone; those not given stay as they are."""
-    ZoneSettings.read(settings)
+    registered = app.registry.zone(zone)
+    before = app.store.status(zone).settings or registered.settings
+    # Weather needs coordinates, and one of them may be known.
+    known = {name: before[name] for name in WEATHER if before.get(name) is not None}
+    _check_weather(ZoneSettings.read({**known, **settings}), registered.variables)
     return command_zone(app, caller, "settings", zone=zone, arguments=settings)
 
 
@@ -74,15 +82,26 @@ def _zone(app: AppContext, new: NewZone) -> Zone:
     registered = app.registry.snapshot.zones.get(new.id)
     basis = app.config.zone_defaults if registered is None else registered.settings
     settings = {**basis, **new.settings}
-    ZoneSettings.read(settings)
+    checked = ZoneSettings.read(settings)
+    variables = tuple(new.variables)
+    if checked.weather is not None and not variables:
+        variables = registered.variables if registered else default_variables((), step=new.step)
+    if not variables:
+        raise DataError("variables: none is given; name the weather variables that you will send")
+    _check_weather(checked, variables)
     return Zone(
         id=new.id,
         step=new.step,
-        variables=tuple(new.variables),
+        variables=variables,
         timezone=new.timezone,
         name=new.name,
         settings=settings,
     )
+
+
+def _check_weather(settings: ZoneSettings, variables: Sequence[str]) -> None:
+    if settings.weather is not None:
+        require_known([name for name in variables if not is_neighbour(name)])
 
 
 def _answer(app: AppContext, zone: Zone) -> ZoneAnswer:

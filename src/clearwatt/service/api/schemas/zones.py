@@ -55,7 +55,12 @@ class NewZone(Incoming):
         Field(description="Seconds between two readings; a divisor of a day")
     )
     variables: list[Id] = Field(
-        min_length=1, max_length=100, description="Weather variables; each issue has all of them"
+        default_factory=list,
+        max_length=100,
+        description=(
+            "Weather variables; each issue has all of them. May be left out if the settings name "
+            "a source of weather: then its usual ones"
+        ),
     )
     timezone: Annotated[str, Field(max_length=100), AfterValidator(_check_timezone)] = "UTC"
     name: DisplayName = ""
