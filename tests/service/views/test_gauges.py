@@ -9,9 +9,12 @@ import pytest
 from tests.service.plant import HOUR, NOW, Plant
 from tests.service.scraping import scraped, watched
 
+from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Outcome, ServiceEvent, Zone
 from clearwatt.service.status import EntityStatus, ForecastSkill, IntervalQuality
 from clearwatt.service.store import StoreUnavailableError
+from clearwatt.service.views.gauges import StatusGauges
+from clearwatt.service.weather_pull import PullState
 
 
 @pytest.fixture
@@ -37,6 +40,21 @@ def test_zones_and_entities_stand_as_their_status_says(plant):
     assert ("clearwatt_live_mae_power", "e1", "week", "north") not in found
     assert found["clearwatt_quarantined_readings", "e1", "north"] == 4
     assert found["clearwatt_updates_total", "predictor", "e1", "north"] == 2
+
+
+def test_weather_that_the_service_fetches_is_a_metric(plant):
+    states = (
+        PullState("north", NOW, stale=False, failures=2, error=None),
+        PullState("south", None, stale=True, failures=9, error="no answer"),
+    )
+    metrics = Metrics()
+    metrics.collect_from(StatusGauges(plant.store, weather=lambda: states))
+    found = scraped(metrics)
+    assert found["clearwatt_weather_issued_timestamp_seconds", "north"] == NOW
+    assert ("clearwatt_weather_issued_timestamp_seconds", "south") not in found
+    assert found["clearwatt_weather_stale", "north"] == 0
+    assert found["clearwatt_weather_stale", "south"] == 1
+    assert found["clearwatt_weather_failures_total", "south"] == 9
 
 
 def test_skill_and_coverage_are_metrics(plant):

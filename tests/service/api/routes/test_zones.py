@@ -55,3 +55,46 @@ def test_zones_learn_as_the_service_was_started_unless_they_say_otherwise(tmp_pa
     )
     assert web.ask("POST", "/v1/zones", json=ZONE).json()["settings"]["gate_margin"] is None
     web.close()
+
+
+PLACE = {"latitude": 52.23, "longitude": 21.01}
+FETCHING = {"weather": "open-meteo", "coordinates": PLACE}
+
+
+def test_a_zone_whose_weather_is_fetched_needs_no_variables(web):
+    zone = {"id": "north", "step": 900, "settings": FETCHING}
+    answer = web.post("/v1/zones", zone)
+    assert answer["settings"]["coordinates"] == PLACE
+    assert {"wind_speed_80m", "shortwave_radiation_instant"} <= set(answer["variables"])
+    assert web.ask("POST", "/v1/zones", json=zone).status_code == 200
+    own = web.post("/v1/zones", {**zone, "id": "south", "variables": ["temperature_2m"]})
+    assert own["variables"] == ["temperature_2m"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"weather": "open-meteo"}, "coordinates are missing"),
+        ({**FETCHING, "weather": "crystal ball"}, "open-meteo"),
+        ({"coordinates": {"latitude": 90.5, "longitude": 0}}, "given 90.5"),
+        ({"coordinates": {"latitude": 0, "longitude": -180.5}}, "coordinates.longitude"),
+        ({"coordinates": {"latitude": 1}}, "coordinates.longitude"),
+        ({"coordinates": {**PLACE, "altitude": 3}}, "coordinates.altitude"),
+        ({"coordinates": [52.23, 21.01]}, "coordinates"),
+        (FETCHING, "'wind' is no weather variable"),
+    ],
+)
+def test_weather_that_cannot_be_fetched_is_refused_with_the_reason(web, settings, why):
+    assert why in web.refused(422, "POST", "/v1/zones", json={**ZONE, "settings": settings})
+    web.post("/v1/zones", ZONE)
+    assert why in web.refused(422, "PUT", "/v1/zones/north/settings", json=settings)
+
+
+def test_a_source_of_weather_may_be_set_for_known_coordinates(web):
+    zone = {**ZONE, "variables": ["temperature_2m"], "settings": {"coordinates": PLACE}}
+    web.post("/v1/zones", zone)
+    web.put("/v1/zones/north/settings", {"weather": "open-meteo"})
+    said = web.refused(
+        422, "PUT", "/v1/zones/north/settings", json={"weather": "open-meteo", "coordinates": None}
+    )
+    assert "coordinates are missing" in said
