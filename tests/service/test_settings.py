@@ -69,3 +69,14 @@ def test_another_forecaster_brings_its_own_settings():
 def test_every_later_entity_gets_another_seed():
     settings = ZoneSettings.read({"seed": 4})
     assert [settings.warm_up(offset).seed for offset in (0, 3)] == [4, 7]
+
+
+def test_a_place_is_read_and_written_as_it_was_given():
+    place = {"latitude": -33.93, "longitude": 18}
+    settings = ZoneSettings.read({"weather": "open-meteo", "coordinates": place})
+    assert settings.plain()["coordinates"] == place
+    assert ZoneSettings.read(settings.plain()) == settings
+    assert settings.with_values({"forecaster": "clear"}).weather == "open-meteo"
+    with pytest.raises(ConfigurationError, match="coordinates are missing"):
+        settings.with_values({"coordinates": None})
+    assert "$ref" not in str(ZoneSettings.model_json_schema())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from clearwatt.adaptive import AdaptiveSettings
 from clearwatt.adaptive.settings import NoveltySettings
@@ -55,6 +55,10 @@ class Place(BaseModel):
         return Coordinates(self.latitude, self.longitude)
 
 
+# In place, because a reference cannot be resolved in the description of the API.
+_PLACE_SCHEMA = {"anyOf": [Place.model_json_schema(), {"type": "null"}]}
+
+
 class ZoneSettings(BaseModel):
     """Settings of detection, learning and promotion; the defaults suit most grids.
 
@@ -100,7 +104,7 @@ class ZoneSettings(BaseModel):
     split: Literal["random", "temporal"] = "random"
     seed: int = Field(default=0, ge=0, lt=2**31)
     weather: WeatherSource | None = None
-    coordinates: Annotated[Place | None, Field(strict=False)] = None
+    coordinates: Annotated[Place | None, Field(strict=False), WithJsonSchema(_PLACE_SCHEMA)] = None
 
     @model_validator(mode="before")
     @classmethod
