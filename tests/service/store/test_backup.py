@@ -36,7 +36,7 @@ def batch(number, first):
 
 
 def fill(store):
-    """Something in every table."""
+    """Something in every table but those of what was deleted."""
     store.add_zone(Zone("north", 900, ("wind", "sun"), settings={"alpha": 1.5}))
     (farm,) = store.add_entities([RegisteredEntity("farm", "north", "generator", 12.5)])
     store.add_readings(batch(farm.number, 0), at=1.0)
@@ -62,6 +62,19 @@ def fill(store):
     return farm
 
 
+def remove_others(store):
+    """A zone with a model, and an entity, that were deleted."""
+    (roof,) = store.add_entities([RegisteredEntity("roof", "north", "generator")])
+    store.remove_entity(roof, actor="Ada", at=3.0)
+    gone = Zone("gone", 900, ("wind",))
+    store.add_zone(gone)
+    version = StoredVersion(
+        "predictor:old:0", "predictor", "gone", None, 0, "deployed", 1.0, 3, 0.5, "models/old"
+    )
+    store.commit(Outcome(ZoneStatus("gone", 1, 1), versions=(version,)))
+    store.remove_zone(gone, actor="Ada", at=3.0)
+
+
 def content(address):
     with closing(open_store(address)) as store, store.read_session() as session:
         return {
@@ -81,6 +94,7 @@ def restored(request, tmp_path):
 def test_a_backup_restores_everything_and_work_goes_on(address, restored, tmp_path):
     with closing(open_store(address)) as store:
         farm = fill(store)
+        remove_others(store)
         store.backup(tmp_path / "backup")
     restore_store(tmp_path / "backup", restored)
     assert content(restored) == content(address)
@@ -88,8 +102,8 @@ def test_a_backup_restores_everything_and_work_goes_on(address, restored, tmp_pa
     with closing(open_store(restored)) as store:
         assert store.add_readings(batch(farm.number, 0), at=5.0).duplicates == 10
         store.add_readings(batch(farm.number, 10), at=5.0)
-        assert store.heads() == {"north": 3}
-        assert store.add_entities([RegisteredEntity("new", "north", "consumer")])[0].number == 1
+        assert store.heads() == {"north": 4}
+        assert store.add_entities([RegisteredEntity("new", "north", "consumer")])[0].number == 2
 
 
 def test_a_backup_under_load_is_one_moment(address, tmp_path):

@@ -10,6 +10,7 @@ from clearwatt.errors import StateError
 from clearwatt.service.records import RegisteredEntity, Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import open_store
+from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.schema import MIGRATIONS, TABLES
 
@@ -23,10 +24,18 @@ def first_schema(address, monkeypatch):
             name, lambda session, types: migrate(session, types, migrations=MIGRATIONS[:1])
         )
     with closing(open_store(address)) as store:
-        store.add_zone(Zone("north", 900, ("wind",)))
+        write_zone(store, "north", 900, "{}")
         store.add_entities([RegisteredEntity("farm", "north", "generator")])
     monkeypatch.undo()
     return address
+
+
+def write_zone(store, name, step, settings):
+    """A zone as an earlier release has written it."""
+    with store.write_session() as session:
+        row = (name, step, '["wind"]', "UTC", "", settings)
+        session.run("INSERT INTO zones VALUES (?, ?, ?, ?, ?, ?)", *row)
+        session.run("INSERT INTO journals VALUES (?, 0, 0, 0)", name)
 
 
 def version(store):
@@ -50,7 +59,7 @@ def test_zones_of_earlier_releases_keep_their_forecaster(settings, address, monk
             lambda session, types: migrate(session, types, migrations=MIGRATIONS[:3]),
         )
     with closing(open_store(address)) as store:
-        store.add_zone(Zone("old", 3600, ("wind",), settings=settings))
+        write_zone(store, "old", 3600, dump_json(settings))
     monkeypatch.undo()
     with closing(open_store(address)) as store:
         store.add_zone(Zone("new", 3600, ("wind",), settings=settings))
