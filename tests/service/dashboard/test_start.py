@@ -81,6 +81,16 @@ def test_an_export_is_shown_then_stored_as_the_truth(web, export):
     assert web.learner.woken >= 2
 
 
+def test_a_zone_with_a_place_gets_its_weather_by_itself(web, export):
+    told = {"answers": {"timezone": ZONE, "interval": "start"}, "send": True}
+    assert "is not a place" in upload(web, export[0], **told, coordinates="Łódź").text
+    assert "Stored:" in upload(web, export[0], **told, coordinates="51.77, 19.46").text
+    zone = web.get("/v1/zones/lodz")
+    assert zone["settings"]["weather"] == "open-meteo"
+    assert zone["settings"]["coordinates"] == {"latitude": 51.77, "longitude": 19.46}
+    assert "temperature_2m" in zone["variables"]
+
+
 @pytest.mark.parametrize(
     ("content", "fields", "why"),
     [

@@ -28,8 +28,13 @@ FEEDS = (
     ("Files that arrive in a folder", "clearwatt feed folder DIR --recipe recipe.toml"),
 )
 """Further ways to send readings: title, and command without the address."""
-WEATHER: tuple[tuple[str, str], ...] = ()
-"""Ways to get weather: title and command."""
+WEATHER = (
+    (
+        "Open-Meteo, which needs no key",
+        "clearwatt weather feed --zone ZONE --coordinates 52.23,21.01 --start 2024-01-01",
+    ),
+)
+"""Ways to get weather: title, and command without the address."""
 CHOICES = {
     "timezone": ("Europe/Berlin", "Europe/Warsaw", "Europe/Paris", "America/New_York", "UTC"),
     "unit": ("kWh", "kW", "MW", "W", "MWh"),
@@ -52,7 +57,7 @@ def start_page(app: AppContext, request: Request) -> HTMLResponse:
         "open": app.is_open,
         "variables": VARIABLES,
         "feeds": [(title, f"{command} --url {address}") for title, command in FEEDS],
-        "weather": WEATHER,
+        "weather": [(title, f"{command} --url {address}") for title, command in WEATHER],
         "most": app.config.max_body,
     }
     return page(request, "start.html", context)

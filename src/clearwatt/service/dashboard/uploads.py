@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +26,8 @@ from clearwatt.service.api.schemas.entities import KindName, NewEntities, NewEnt
 from clearwatt.service.api.schemas.zones import NewZone
 from clearwatt.service.records import READING, Readings, Receipt, RegisteredEntity
 from clearwatt.service.times import EARLIEST, FUTURE, text
+from clearwatt.weather import Coordinates
+from clearwatt.weather.variables import variables_of
 
 AT_ONCE = 50_000
 """Readings stored in one transaction."""
@@ -52,6 +54,7 @@ class UploadForm(BaseModel):
     answers: dict[str, str] = Field(default_factory=dict)
     zone: str = "region"
     variables: str = ""
+    coordinates: str = ""
     entities: dict[str, EntityChoice] = Field(default_factory=dict)
     send: bool = False
 
@@ -100,12 +103,16 @@ def store_export(app: AppContext, form: UploadForm, export: Export) -> StoredExp
     _check_times(export.power, app.clock())
     known = app.registry.snapshot.zones.get(form.zone)
     given = [name.strip() for name in form.variables.split(",") if name.strip()]
+    settings = _weather_settings(form.coordinates)
+    if settings:  # those of Open-Meteo for entities of these kinds
+        given = list(variables_of(export.entities, step=int(export.step.total_seconds())))
     try:
         zone = NewZone(
             id=form.zone,
             step=int(export.step.total_seconds()),
             variables=given if known is None else list(known.variables),
             timezone=calendar_zone(export.recipe.timezone) if known is None else known.timezone,
+            settings=settings if known is None else {},
         )
         registered = app.registry.snapshot.entities
         names = [str(name) for name in export.power.columns]
@@ -157,6 +164,13 @@ def _unit_size(form: UploadForm, entity: RegisteredEntity) -> float:
             "/v1/measurements instead"
         )
     return UNIT_SIZES[entity.unit]
+
+
+def _weather_settings(place: str) -> dict[str, Any]:
+    """Settings of a zone whose weather the service fetches; empty without a place."""
+    if not place.strip():
+        return {}
+    return {"weather": "open-meteo", "coordinates": asdict(Coordinates.parse(place))}
 
 
 def _store(app: AppContext, readings: Readings) -> Receipt:

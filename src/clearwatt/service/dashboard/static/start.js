@@ -11,7 +11,7 @@ function body(store) {
   const file = form.elements.file.files[0];
   const fields = {
     file: file.name, answers, zone: form.elements.zone.value.trim(),
-    variables: form.elements.variables.value, entities: store ? entities() : {}, send: store,
+    variables: form.elements.variables.value, coordinates: form.elements.coordinates.value, entities: store ? entities() : {}, send: store,
   };
   return new Blob([JSON.stringify(fields), "\n", file]);
 }
