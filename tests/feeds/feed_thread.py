@@ -27,6 +27,10 @@ class FeedThread:
         """Whether the broker keeps for it what is published from now on."""
         return any("receiving" in notice for notice in self.notices) or self._error is not None
 
+    def ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return not self._thread.is_alive()
+
     def __enter__(self) -> FeedThread:
         self._thread.start()
         return self

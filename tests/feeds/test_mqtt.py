@@ -14,6 +14,7 @@ from tests.service.application import NOW, STEP
 from tests.service.processes import until
 
 from clearwatt.cli import main
+from clearwatt.errors import ConfigurationError
 from clearwatt.feeds.broker import BrokerError
 from clearwatt.feeds.spool import Spool
 from clearwatt.service.times import text
@@ -159,6 +160,14 @@ def test_another_topic_replaces_the_one_of_the_session(line):
         until(lambda: stored(line.web))
     assert stored(line.web) == [(1, 2.0)]
     assert feed.counts.received == 1
+
+
+def test_a_zone_that_the_service_does_not_have_ends_the_feed(line):
+    with (
+        pytest.raises(ConfigurationError, match="zone 'nroth' is not registered"),
+        line.feed(*TOPIC, "--zone", "nroth") as feed,
+    ):
+        until(feed.ended)
 
 
 def test_a_second_feed_with_the_same_state_is_refused(line, capsys):

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from clearwatt.errors import DataError
+from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.feeds.stopping import StopRequest
 from clearwatt.imports.units import UNITS, kilowatts_per
 from clearwatt.service.client import Client, ServiceError
 
 _PAGE = 1_000
 _PAUSE = 1.0
+_UNKNOWN = (404, 422)
+"""Statuses for a zone that does not exist, or whose name is not possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,18 @@ class EntityDirectory:
         """Let the next entity that is unknown be asked for again."""
         self._current.clear()
 
+    def require_zone(self, zone: str) -> None:
+        """Raise a ConfigurationError if the service has no such zone."""
+        try:
+            self._client.zone(zone)
+        except ServiceError as error:
+            if error.status not in _UNKNOWN:
+                raise
+            raise ConfigurationError(
+                f"zone {zone!r} is not registered at {self._client.url}; register it, or correct "
+                "--zone"
+            ) from error
+
     def find(self, entity: str, zone: str | None = None) -> KnownEntity:
         """The entity of a zone, or of any; DataError if it is not registered there."""
         known = self._entities.get(entity)
@@ -72,7 +86,7 @@ class EntityDirectory:
         try:
             zones = self._client.zones().zones if zone is None else [self._client.zone(zone)]
         except ServiceError as error:
-            if error.status not in (404, 422):  # unknown, or not a possible name
+            if error.status not in _UNKNOWN:
                 raise
             return
         steps = {each.id: each.step for each in zones}

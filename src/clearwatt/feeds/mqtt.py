@@ -75,13 +75,15 @@ class MqttFeed:
         self._broker, self._spool = broker, spool
         self._delivery, self._letters, self._stop = delivery, letters, stop
         self._directory = EntityDirectory(delivery.client, stop)
-        self._reader = MessageReader(form, self._directory)
+        self._reader, self._zone = MessageReader(form, self._directory), form.zone
         self._counts = FeedCounts()
 
     def run(self) -> Iterator[FeedCounts]:
         """Run until the stop is asked for; yields the counts after each batch and when idle."""
         self._broker.start()
         try:
+            if self._zone is not None:
+                self._directory.require_zone(self._zone)
             while not self._stop.is_set():
                 self._broker.check()
                 yield self._update_counts()
