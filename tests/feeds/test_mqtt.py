@@ -148,6 +148,31 @@ def test_a_feed_without_arrival_times_gives_plain_numbers_up(line, capsys):
     assert letters(line.state, capsys) == []
 
 
+def test_readings_within_a_step_are_averaged_once_it_has_ended(line, capsys):
+    line.web.now = time.time()
+    step = int(line.web.now - NOW) // STEP - 2
+    first, options = NOW + STEP * step, (*TOPIC, "--average", "--unit", "W")
+    with line.feed(*options) as feed:
+        until(feed.receives)
+        line.publisher.send_and_wait(
+            *[
+                ("site/park/power", {"time": first + 10 * number, "value": 1000 * number})
+                for number in (1, 2, 6)
+            ],
+            ("site/park/power", {"time": first + 3 * STEP, "value": 1}),
+            ("site/park/power", {"time": first - 3 * 86400, "value": 1}),
+        )
+        until(lambda: stored(line.web) == [(step, 3.0)])
+        until(lambda: feed.counts.dead_letters == 1)
+    with line.feed(*options) as feed:  # a late reading, after a restart
+        until(feed.receives)
+        line.publisher.send_and_wait(("site/park/power", {"time": first + 1, "value": 7000}))
+        until(lambda: stored(line.web) == [(step, 4.0)])
+    assert (feed.counts.new, feed.counts.corrections) == (0, 1)
+    (letter,) = letters(line.state, capsys)
+    assert "too late for an average" in letter["reason"]
+
+
 def test_another_topic_replaces_the_one_of_the_session(line):
     with line.feed("--topic", "old/{entity}") as feed:
         until(feed.receives)
@@ -269,6 +294,8 @@ def test_the_older_protocol_keeps_its_session_too(line):
         (["--broker", "host", "--topic", "a/{meter}"], "{meter}"),
         (["--broker", "host", "--topic", "a/#/b"], "a/#/b"),
         (["--broker", "host", *TOPIC, "--timezone", "Mars"], "Mars"),
+        (["--broker", "host", *TOPIC, "--average", "--unit", "kWh"], "not averaged"),
+        (["--broker", "host", *TOPIC, "--average", "--interval", "end"], "exclude each other"),
         (["--broker", "host", *TOPIC, "--password-file", "missing"], "missing"),
         (["--broker", "host", *TOPIC, "--key-file", "missing"], "missing"),
     ],

@@ -70,6 +70,9 @@ def _add_format_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--align", action="store_true", help="round times down to the step of the zone"
     )
+    parser.add_argument(
+        "--average", action="store_true", help="send the mean of each step, once it has ended"
+    )
 
 
 def _add_login_options(parser: argparse.ArgumentParser) -> None:
@@ -157,7 +160,12 @@ def _message_format(options: argparse.Namespace) -> MessageFormat:
     )
     topics = [TopicPattern(text) for text in dict.fromkeys(options.topic)]
     return MessageFormat(
-        topics, options.zone, payload, interval=options.interval, align=options.align
+        topics,
+        options.zone,
+        payload,
+        interval=options.interval,
+        align=options.align,
+        average=options.average,
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.feeds.averages import StepAverage
 from clearwatt.feeds.directory import EntityDirectory, KnownEntity
-from clearwatt.feeds.payloads import PayloadFormat, PayloadItem
+from clearwatt.feeds.payloads import UNIT_KEY, PayloadFormat, PayloadItem
 from clearwatt.feeds.readings import FeedReading
 from clearwatt.feeds.spool import Message
 from clearwatt.feeds.topics import TopicPattern, match_first
+from clearwatt.imports.units import UNITS, is_energy
+from clearwatt.service.times import text
 
 _NO_TIME = (
     "there is no time in it; send it, or use the time of arrival with --time arrival if the feed "
@@ -29,6 +33,7 @@ class MessageFormat:
         payload: the format of payloads.
         interval: which end of its interval a time marks.
         align: whether times are rounded down to the zone's step.
+        average: whether the readings of a step are averaged.
     """
 
     topics: Sequence[TopicPattern]
@@ -36,8 +41,19 @@ class MessageFormat:
     payload: PayloadFormat = field(default_factory=PayloadFormat)
     interval: Literal["start", "end"] = "start"
     align: bool = False
+    average: bool = False
 
     def __post_init__(self) -> None:
+        if self.average and self.interval == "end":
+            raise ConfigurationError(
+                "--average and --interval end exclude each other; an average is over the step in "
+                "which its readings were measured"
+            )
+        if self.average and self.payload.unit is not None and is_energy(self.payload.unit):
+            raise ConfigurationError(
+                f"--average and --unit {self.payload.unit} exclude each other; energy per step is "
+                "not averaged"
+            )
         for topic in self.topics:
             if self.zone is None and "zone" not in topic.names():
                 raise ConfigurationError(
@@ -70,9 +86,21 @@ class MessageReader:
             if message.retained:
                 return None  # published at any time before
         value = item.value
+        if self._form.average and item.unit is not None and is_energy(item.unit):
+            raise DataError(f"unit: {item.unit} is energy per step, which --average cannot use")
         if value is not None and item.unit is not None:
             value *= entity.factor_from(item.unit)
         return FeedReading(entity.id, self._time(message, item, entity.step), value)
+
+    def payload(self, average: StepAverage, unit: str) -> str:
+        """An average as a payload that the feed reads."""
+        form = self._form.payload
+        values = {
+            form.entity_key: average.entity,
+            form.time_key: text(average.time),
+            form.value_key: average.value,
+        }
+        return json.dumps({**values, **({UNIT_KEY: unit} if unit in UNITS else {})})
 
     def _entity(self, names: Mapping[str, str], item: PayloadItem) -> KnownEntity:
         zone = names.get("zone", self._form.zone)
@@ -89,7 +117,7 @@ class MessageReader:
         """The start of the interval; the service refuses times that are not on the clock."""
         moment = message.arrived if item.time is None else item.time
         second = int(moment // 1)
-        if item.time is None or self._form.align:
+        if item.time is None or self._form.align or self._form.average:
             second = second // step * step
         elif moment != second:
             raise DataError(

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearwatt.errors import DataError
+from clearwatt.feeds.averages import KEPT, Sample, StepAverage, StepAverages
 from clearwatt.feeds.broker import Broker
 from clearwatt.feeds.dead_letters import DeadLetter, DeadLetterFile
-from clearwatt.feeds.delivery import Delivery
+from clearwatt.feeds.delivery import READINGS_PER_REQUEST, Delivery
 from clearwatt.feeds.directory import EntityDirectory
 from clearwatt.feeds.messages import MessageFormat, MessageReader
 from clearwatt.feeds.payloads import PayloadItem
 from clearwatt.feeds.readings import FeedReading
 from clearwatt.feeds.spool import Message, Spool
 from clearwatt.feeds.stopping import FeedStoppedError, StopRequest
+from clearwatt.service.times import text
 
 MESSAGES_PER_BATCH = 2_000
 COLLECT_SECONDS = 0.2
@@ -76,6 +78,7 @@ class MqttFeed:
         self._delivery, self._letters, self._stop = delivery, letters, stop
         self._directory = EntityDirectory(delivery.client, stop)
         self._reader, self._zone = MessageReader(form, self._directory), form.zone
+        self._averages = StepAverages(spool) if form.average else None
         self._counts = FeedCounts()
 
     def run(self) -> Iterator[FeedCounts]:
@@ -90,6 +93,8 @@ class MqttFeed:
                 messages = self._collect()
                 if messages:
                     self._deliver(messages)
+                if self._averages is not None:
+                    self._send_averages(self._averages)
         except FeedStoppedError:
             pass
         finally:
@@ -115,19 +120,62 @@ class MqttFeed:
                 place = _Place(message, number, item)
                 try:
                     reading = self._reader.reading(message, item)
+                    if reading is not None and self._averages is not None:
+                        _require_recent(reading)
                 except DataError as error:
                     letters.append(place.letter(str(error)))
                     continue
                 if reading is not None:
                     places.append(place)
                     readings.append(reading)
+        last = messages[-1].id
+        if self._averages is None:
+            refused = self._send(readings)
+            letters += [places[at].letter(reason) for at, reason in refused.items()]
+            self._give_up(letters)
+            self._spool.remove_through(last)
+        else:
+            self._give_up(letters)
+            self._averages.add(self._samples(readings, places), through=last)
+
+    def _send(self, readings: Sequence[FeedReading]) -> dict[int, str]:
+        """Send readings and count them; returns the reasons of those refused, by position."""
+        refused: dict[int, str] = {}
         for receipt in self._delivery.send(readings):
             self._counts.new += receipt.new
             self._counts.duplicates += receipt.duplicates
             self._counts.corrections += receipt.corrections
-            letters += [places[at].letter(reason) for at, reason in receipt.refused.items()]
+            refused.update(receipt.refused)
+        return refused
+
+    def _give_up(self, letters: Sequence[DeadLetter]) -> None:
         self._counts.dead_letters += self._letters.append(letters)
-        self._spool.remove_through(messages[-1].id)
+
+    def _samples(
+        self, readings: Sequence[FeedReading], places: Sequence[_Place]
+    ) -> Iterator[Sample]:
+        for (entity, moment, value), place in zip(readings, places, strict=True):
+            if value is not None:
+                step = self._directory.find(entity).step
+                yield Sample(entity, moment, step, value, place.message.topic)
+
+    def _send_averages(self, averages: StepAverages) -> None:
+        """Send the averages of the steps that have ended."""
+        now = time.time()
+        due = averages.due(now, READINGS_PER_REQUEST)
+        if not due:
+            return
+        refused = self._send([FeedReading(each.entity, each.time, each.value) for each in due])
+        self._give_up([self._average_letter(due[at], why) for at, why in refused.items()])
+        averages.mark_sent(due, now)
+
+    def _average_letter(self, average: StepAverage, reason: str) -> DeadLetter:
+        """The letter of an average; sent again, it counts as one more reading of its step."""
+        unit = self._directory.find(average.entity).unit
+        payload = self._reader.payload(average, unit).encode()
+        message = Message(average.topic, payload, time.time())
+        identity = f"average.{average.entity}.{average.time}.{average.value!r}"
+        return DeadLetter(identity, message.arrived, reason, message)
 
     def _update_counts(self) -> FeedCounts:
         counts, intake = self._counts, self._broker.intake
@@ -135,3 +183,12 @@ class MqttFeed:
         counts.received, counts.repeated = intake.received, intake.repeated
         counts.dropped, counts.waiting = intake.dropped, self._spool.count()
         return counts
+
+
+def _require_recent(reading: FeedReading) -> None:
+    """Raise a DataError for a reading whose step may have been forgotten."""
+    if reading.time < time.time() - KEPT:
+        raise DataError(
+            f"time: {text(reading.time)} is more than two days ago, too late for an average; send "
+            "history to a feed without --average"
+        )

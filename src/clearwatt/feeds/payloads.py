@@ -15,7 +15,7 @@ from clearwatt.imports.units import UNITS
 from clearwatt.service.times import seconds
 
 _LIST_KEYS = ("readings", "measurements")
-_UNIT_KEY = "unit"
+UNIT_KEY = "unit"
 _MILLISECONDS_FROM = 10**11
 """Numbers from here on are milliseconds; as seconds they would be after the year 5000."""
 _MISSING = object()
@@ -106,7 +106,7 @@ class PayloadFormat:
             entity=entity if isinstance(entity, str) else None,
             time=None if time is _MISSING else self._time(time),
             value=_number(value),
-            unit=_unit(content.get(_UNIT_KEY)) or self.unit,
+            unit=_unit(content.get(UNIT_KEY)) or self.unit,
         )
 
     def _time(self, given: object) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class FeedReading:
+class FeedReading(NamedTuple):
     """A reading as the service takes it: seconds since 1970 on the zone's clock, entity's unit.
 
     A value of None says that there is no reading at this time.

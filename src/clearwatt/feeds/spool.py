@@ -11,7 +11,8 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,8 +134,19 @@ class Spool:
 
     def remove_through(self, last: int) -> None:
         """Remove the messages up to this id."""
+        with self.transaction() as database:
+            self.remove_in(database, last)
+
+    @staticmethod
+    def remove_in(database: sqlite3.Connection, last: int) -> None:
+        """Remove the messages up to this id, as a part of a transaction."""
+        database.execute("DELETE FROM messages WHERE id <= ?", (last,))
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The database, for one transaction."""
         with self._lock, self._database:
-            self._database.execute("DELETE FROM messages WHERE id <= ?", (last,))
+            yield self._database
 
     def count(self) -> int:
         """The number of messages; they leave in order, so their ids have no gaps."""
