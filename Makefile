@@ -4,9 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 OUT    ?= demo
+DIST   ?= dist
 PORT   ?= 8000
 
-.PHONY: help setup demo grid test test-slow check format bench serve clean
+.PHONY: help setup demo grid test test-slow check format bench serve wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -52,5 +53,13 @@ bench: $(READY)  ## the benchmarks of speed and memory, one after the other; two
 serve: $(READY)  ## the service, with a simulated grid played into it: 127.0.0.1:8000; DIR=live: yours, empty at first
 	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" DIR="$(DIR)" bash scripts/serve
 
+# Without an earlier build folder, whose files setuptools would put into the wheel, too.
+wheel: $(READY)  ## a wheel and the pinned versions of its dependencies, to install anywhere: dist/
+	rm -rf $(DIST) build
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir $(DIST) .
+	cp constraints.txt $(DIST)/
+	rm -rf build
+	@ls $(DIST)
+
 clean:           ## remove what the targets above made
-	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(OUT) $(DIST) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
