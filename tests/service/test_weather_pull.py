@@ -13,7 +13,7 @@ from clearwatt.service.records import READING, Outcome, RegisteredEntity, Servic
 from clearwatt.service.registry import Registry
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import open_store
+from clearwatt.service.store import StoreFullError, open_store
 from clearwatt.service.weather_gaps import missing_days
 from clearwatt.service.weather_pull import STALE, WeatherPull
 
@@ -41,11 +41,11 @@ class Bench:
         variables = ("wind_speed_10m", "shortwave_radiation", "neighbour.other.wind_speed_10m")
         self.store.add_zone(Zone(name, 3600, variables, settings=found))
 
-    def started(self):
+    def started(self, registry=None):
         """As after a start of the process: nothing is known but the store."""
         return WeatherPull(
             self.store,
-            Registry(self.store),
+            registry or Registry(self.store),
             url=self.server.url,
             stored=self.stored.append,
             clock=lambda: self.now,
@@ -216,6 +216,41 @@ def test_settings_that_change_while_it_runs(bench):
     bench.store.commit(Outcome(ZoneStatus("west", position=2, settings=off), events=(event,)))
     assert "west" not in bench.round(6 * HOUR)
     assert len(bench.issues("west")) == 1
+
+
+def test_a_deleted_zone_is_forgotten_and_its_id_may_be_used_again(bench):
+    registry = Registry(bench.store)
+    bench.pull = bench.started(registry)
+    bench.readings(seconds_of(2024, 5, 18))
+    assert set(bench.round()) == {"north", "south"}
+    registry.remove_zone("north", actor="tests", at=bench.now)
+    asked = len(bench.server.queries)
+    assert set(bench.round(10)) == {"south"}
+    assert len(bench.server.queries) == asked
+    PLACES["north"] = (60.0, 10.0)
+    try:
+        bench.add_zone("north")
+    finally:
+        PLACES["north"] = (54.35, 18.65)
+    registry.refresh()
+    assert bench.round(10)["north"].issued_at == NOW + 20
+    assert bench.server.queries[-1]["latitude"] == "60.0000"
+
+
+def test_a_store_that_fails_keeps_no_other_zone_from_its_weather(bench, monkeypatch):
+    keep = bench.store.add_weather
+
+    def add(issue, *, at):
+        if issue.zone == "north":
+            raise StoreFullError("no space left")
+        return keep(issue, at=at)
+
+    monkeypatch.setattr(bench.store, "add_weather", add)
+    states = bench.round()
+    assert "no space left" in states["north"].error
+    assert states["south"].issued_at == NOW
+    monkeypatch.undo()
+    assert bench.round(60)["north"].issued_at == NOW + 60
 
 
 def test_missing_days_are_those_with_an_uncovered_hour():

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -21,7 +21,7 @@ import pandas as pd
 
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.inputs import is_neighbour
-from clearwatt.errors import ClearwattError
+from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.service.records import ServiceEvent, WeatherIssue, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.settings import ZoneSettings
@@ -120,7 +120,7 @@ class WeatherPull:
         self._store, self._registry, self._stored, self._clock = store, registry, stored, clock
         self._source = OpenMeteo(url, patience=0.0, clock=clock)
         self._stopped = threading.Event()
-        self._places: dict[str, Coordinates | None] = {}
+        self._places: dict[str, tuple[Zone, Coordinates | None]] = {}
         self._troubles: dict[str, _Trouble] = {}
         self._complete: dict[str, tuple[object, object]] = {}
         self._last_event: int | None = None
@@ -177,13 +177,22 @@ class WeatherPull:
             for event in self._store.events(kinds=["settings"], after=after, limit=1000):
                 self._places.pop(event.zone or "", None)
         zones = self._registry.snapshot.zones
-        for name in zones.keys() - self._places.keys():
-            self._places[name] = self._place(zones[name])
+        self._forget_deleted(zones)
+        for name, zone in zones.items():
+            if name not in self._places or self._places[name][0] != zone:
+                self._places[name] = zone, self._place(zone)
         return [
             _PullZone(zone, place)
-            for name, zone in sorted(zones.items())
-            if (place := self._places[name]) is not None
+            for _, (zone, place) in sorted(self._places.items())
+            if place is not None
         ]
+
+    def _forget_deleted(self, zones: Mapping[str, Zone]) -> None:
+        """Forget zones that are deleted; another zone may get the id."""
+        for name in self._places.keys() - zones.keys():
+            self._stale.discard(name)
+            for known in (self._places, self._troubles, self._complete):
+                known.pop(name, None)
 
     def _newest_event(self) -> int:
         newest = self._store.events(kinds=["settings"], limit=1)
@@ -191,7 +200,11 @@ class WeatherPull:
 
     def _place(self, zone: Zone) -> Coordinates | None:
         current = self._store.status(zone.id).settings or zone.settings
-        settings = ZoneSettings.read(dict(current))
+        try:
+            settings = ZoneSettings.read(dict(current))
+        except ConfigurationError as error:
+            _LOG.warning("settings not read", extra={"zone": zone.id, "reason": str(error)})
+            return None
         if settings.weather is None or settings.coordinates is None:
             return None
         return settings.coordinates.coordinates
@@ -212,8 +225,8 @@ class WeatherPull:
             found = self._source.forecast(
                 [zone.place for zone in zones], zones[0].variables, days=FORECAST_DAYS
             )
-        except WeatherError as error:
-            if len(zones) > 1 and not error.temporary:
+        except ClearwattError as error:
+            if len(zones) > 1 and not _is_temporary(error):
                 for zone in zones:  # one place may be the reason
                     self._pull_forecasts([zone])
                 return
@@ -224,8 +237,14 @@ class WeatherPull:
             if frame.empty:
                 self._fail(zone, WeatherError("the forecast has no values"))
             else:
-                self._keep(zone, int(found.fetched_at), frame)
-                self._trouble(zone).succeed()
+                self._keep_forecast(zone, int(found.fetched_at), frame)
+
+    def _keep_forecast(self, zone: _PullZone, issued_at: int, frame: pd.DataFrame) -> None:
+        try:
+            self._keep(zone, issued_at, frame)
+            self._trouble(zone).succeed()
+        except ClearwattError as error:  # the zone may be deleted, or the disk full
+            self._fail(zone, error)
 
     def _pull_history(self, zone: _PullZone) -> None:
         """Fetch the weather of past days that have readings and no weather."""
@@ -247,9 +266,9 @@ class WeatherPull:
                         self._keep(zone, issue.issued_at, issue.weather)
                     if self._stopped.is_set():
                         return
-        except WeatherError as error:
+        except ClearwattError as error:
             self._fail(zone, error)
-            if error.temporary:
+            if _is_temporary(error):
                 return
         # Days without any value are asked for again tomorrow.
         self._complete[zone.id] = (first, today)
@@ -291,3 +310,8 @@ class WeatherPull:
             message = f"the weather of zone {state.zone} is up to date again, it {newest}"
         key = f"{kind}:{state.zone}:{state.issued_at or 0}"
         self._store.add_event(ServiceEvent(key, kind, message, now, zone=state.zone))
+
+
+def _is_temporary(error: ClearwattError) -> bool:
+    """Whether another try makes sense; errors of the store end by themselves."""
+    return error.temporary if isinstance(error, WeatherError) else True
