@@ -23,7 +23,9 @@ def operations(tmp_path):
 
 def documented():
     """Method, path and role of each row of the table."""
-    for row in re.finditer(r"^\| (GET|POST|PUT|DELETE) (.*?) \| .* \| (\w+) \|$", PAGE, re.MULTILINE):
+    for row in re.finditer(
+        r"^\| (GET|POST|PUT|DELETE) (.*?) \| .* \| (\w+) \|$", PAGE, re.MULTILINE
+    ):
         for path in re.findall(r"`(/[^`]*)`", row[2]):
             yield row[1], path, row[3]
 
