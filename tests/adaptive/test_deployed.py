@@ -50,3 +50,15 @@ def test_what_has_just_been_measured_moves_the_next_hours_but_not_tomorrow(small
     assert (high.spread[0] < high.spread[11]).all()
     assert (high.spread[small.DAY - 1 :] == 1).all()
     np.testing.assert_array_equal(high.power[small.DAY - 1 :], high.day_ahead[small.DAY - 1 :])
+
+
+def test_steps_that_have_passed_are_forecast_as_a_day_ahead(small):
+    x, y, at = small.stream(50)
+    forecaster = small.started(x, y, at)
+    known = slice(small.WARMUP, 45 * small.DAY)
+    y[44 * small.DAY :] += 1.0
+    forecaster.observe(x[known], y[known], at[known])
+    past = slice(43 * small.DAY, 45 * small.DAY)
+    forecast = forecaster.deployed.forecast(x[past], at[past])
+    np.testing.assert_array_equal(forecast.power, forecast.day_ahead)
+    assert (forecast.spread == 1).all()

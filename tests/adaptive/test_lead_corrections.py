@@ -35,7 +35,9 @@ def learn(errors, *, block=24):
 
 
 def after_an_error(corrections, error, leads):
-    latest = LatestErrors(np.full((1, 1, 4), error), np.full((1, 1), error))
+    latest = LatestErrors(
+        np.full((1, 1, 4), error), np.full((1, 1), error), np.zeros((1, 1), np.int64)
+    )
     return corrections.coefficients.correct(np.zeros((len(leads), 1)), np.array(leads), latest)
 
 
@@ -77,7 +79,7 @@ def test_the_spread_is_the_share_of_the_error_that_is_left():
         ahead = np.full(STEPS, lead)
         corrected = coefficients.correct(0 * errors, ahead, history.known_at(AT - lead))
         left = np.sqrt(np.mean((errors - corrected.power)[100:] ** 2) / np.mean(errors[100:] ** 2))
-        assert corrected.spread[0, 0] == pytest.approx(left, rel=0.15)
+        assert corrected.spread[-1, 0] == pytest.approx(left, rel=0.15)
 
 
 def test_without_leads_nothing_is_corrected():
@@ -89,3 +91,27 @@ def test_without_leads_nothing_is_corrected():
     moved = after_an_error(corrections, 1.0, [1, 2])
     assert (moved.power == 0).all()
     assert (moved.spread == 1).all()
+
+
+def test_an_error_that_is_older_than_the_issue_is_worth_what_it_is_worth_that_long_ahead():
+    coefficients = learn(lasting_errors(0.9)).coefficients
+    errors, measured = np.ones((1, 1, 4)), np.ones((1, 1))
+    fresh, old, none = (LatestErrors(errors, measured, np.array([[age]])) for age in (0, 5, 2**40))
+    zero = np.zeros((1, 1))
+    ahead = coefficients.correct(zero, np.array([7]), fresh)
+    late = coefficients.correct(zero, np.array([2]), old)
+    assert late.power == ahead.power
+    assert late.spread == ahead.spread
+    silent = coefficients.correct(zero, np.array([1]), none)
+    assert silent.power == 0
+    assert silent.spread == 1
+
+
+def test_measurements_that_are_missing_at_the_issue_teach_nothing():
+    errors = lasting_errors(0.9)
+    odd = AT % 2 == 1
+    errors[odd] = np.nan
+    corrections = learn(errors)
+    moments = corrections.regressions.moments[:, 0, 0, 0]
+    for lead, moment in zip(corrections.leads, moments, strict=True):
+        assert (moment > 0) == (lead % 2 == 0)

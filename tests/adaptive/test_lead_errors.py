@@ -49,3 +49,13 @@ def test_before_the_first_row_nothing_is_known():
     latest = history(since=90, at=AT).known_at(np.array([95, 80]))
     assert (latest.errors == 0).all()
     assert np.isnan(latest.measured).all()
+
+
+def test_an_entity_that_reports_late_is_known_as_of_its_newest_error():
+    holes = MEASURED.copy()
+    holes[40:, 0] = np.nan
+    each, then = history(holes).known_of_each(147), history(holes).known_at(np.array([139, 147]))
+    assert each.ages.tolist() == [8, 0]
+    assert (each.errors[0] == then.errors[0, 0]).all()
+    assert (each.errors[1] == then.errors[1, 1]).all()
+    assert each.measured.tolist() == [39, 2]

@@ -67,7 +67,7 @@ class AdaptiveDeployed(Deployed):
 
     def _correct(self, power: Float64Array, steps: Steps) -> CorrectedForecast:
         """Forecasts of the next hours, moved by what has just been measured."""
-        near = steps < self.known + self.frame.schedule.clock.delay
+        near = (steps > self.known) & (steps < self.known + self.frame.schedule.clock.delay)
         leads, spread = self.experts.leads, np.ones_like(power)
         if self.latest is None or leads is None or not near.any():
             return CorrectedForecast(power, spread)

@@ -72,13 +72,15 @@ class LeadCoefficients:
 
         Args:
             power: Forecasts, `n x e`.
-            leads: Steps from the last known measurement, `n`.
+            leads: Steps since the issue, `n`.
             latest: What is known then, at `n` issues or at one.
         """
-        shares = self._shares(leads)
-        coefficients = np.tensordot(shares, self.coefficients, axes=1)
+        # Errors of an entity that are older than the issue tell less: its lead is longer.
+        ahead, where = np.unique(leads[:, None] + latest.ages, return_inverse=True)
+        shares = self._shares(ahead)[where.reshape(power.shape)]
+        coefficients = np.einsum("neb,bep->nep", shares, self.coefficients)
         moved = (lead_terms(power, latest) * coefficients).sum(axis=2)
-        spread = 1.0 + shares @ (self.spread - 1.0)
+        spread = 1.0 + np.einsum("neb,be->ne", shares, self.spread - 1.0)
         return CorrectedForecast(power + moved, spread)
 
     def _shares(self, leads: Steps) -> Float64Array:
@@ -149,20 +151,20 @@ class LeadCorrections:
         """
         if not self.leads:
             return self
+        latest = history.known_at(at - np.array(self.leads)[:, None])
         errors = (measured - power).T
-        known = np.isfinite(errors)
+        # What was measured at the issue itself tells what it is worth this long ahead.
+        known = np.isfinite(errors) & (latest.ages == 0).swapaxes(1, 2)
         errors = np.where(known, errors, 0.0)
-        seen = lead_terms(power, history.known_at(at - np.array(self.leads)[:, None]))
-        terms = np.where(known[..., None], seen.swapaxes(1, 2), 0.0)
+        terms = np.where(known[..., None], lead_terms(power, latest).swapaxes(1, 2), 0.0)
         # As far as the regressions did not know these samples, so far they can be trusted.
         forecast = (terms @ self.regressions.solve()[..., None])[..., 0]
-        repeated = np.broadcast_to(errors, forecast.shape)
-        pairs = [repeated * repeated, repeated * forecast, forecast * forecast]
+        pairs = [errors * errors, errors * forecast, forecast * forecast]
         ages = (now - at).astype(np.float64)
         weights = self.regressions.fade(ages)
         return replace(
             self,
-            regressions=self.regressions.learn(terms, repeated, ages=ages, passed=passed),
+            regressions=self.regressions.learn(terms, errors, ages=ages, passed=passed),
             squares=self.regressions.fade(passed) * self.squares
             + np.stack([pair @ weights for pair in pairs], axis=2),
         )

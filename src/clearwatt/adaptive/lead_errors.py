@@ -16,8 +16,8 @@ MEAN_HOURS = (3, 6, 24)
 """Lengths of the means of the last errors."""
 ERROR_TERMS = 1 + len(MEAN_HOURS)
 """Number `q` of terms: the newest error, and the means."""
-LONG_AGO = -(2**60)
-"""A row before all others."""
+LONG = 2**40
+"""More steps than any clock has."""
 
 
 class LatestErrors(NamedTuple):
@@ -27,11 +27,13 @@ class LatestErrors(NamedTuple):
     """The newest error, and means of the last hours, `... x e x q`; 0 where there is none."""
     measured: Float64Array
     """The newest measurement, `... x e`; NaN where there is none within a day."""
+    ages: Int64Array
+    """Steps from the newest error to the issue, `... x e`; `LONG` where there is none."""
 
     def select(self, places: Sequence[int]) -> LatestErrors:
         """Of the entities at some places."""
         own = list(places)
-        return LatestErrors(self.errors[..., own, :], self.measured[..., own])
+        return LatestErrors(self.errors[..., own, :], self.measured[..., own], self.ages[..., own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class ErrorHistory:
         first: The first step.
         sums: Sums of the errors of all steps before a row, `n + 1 x e`.
         counts: Numbers of these errors, `n + 1 x e`.
-        newest: Row of the newest error before each row, `n + 1 x e`; `LONG_AGO`: there is none.
+        newest: Row of the newest error before each row, `n + 1 x e`; `-LONG`: there is none.
         errors: Errors, `n x e`; NaN where there is none.
         measured: Measurements, `n x e`.
         day: Steps per day.
@@ -75,7 +77,7 @@ class ErrorHistory:
         values[at - since] = measured
         there = np.isfinite(errors)
         none = np.zeros((1, entities))
-        newest = np.full((rows + 1, entities), LONG_AGO)
+        newest = np.full((rows + 1, entities), -LONG)
         np.copyto(newest[1:], np.arange(rows)[:, None], where=there)
         return cls(
             first=since,
@@ -92,11 +94,14 @@ class ErrorHistory:
         rows, entities = self.errors.shape
         shape = (*issued.shape, entities)
         if not rows:
-            return LatestErrors(np.zeros((*shape, ERROR_TERMS)), nan_array(*shape))
+            return LatestErrors(
+                np.zeros((*shape, ERROR_TERMS)), nan_array(*shape), np.full(shape, LONG)
+            )
         steps = issued - self.first
         places = np.minimum(np.maximum(steps, -1), rows - 1)
         newest = self.newest[places + 1]
-        found = newest > (steps - self.day)[..., None]
+        ages = steps[..., None] - newest
+        found = ages < self.day
         errors = np.empty((*shape, ERROR_TERMS))
         held = np.maximum(newest, 0), np.arange(entities)
         errors[..., 0] = np.where(found, self.errors[held], 0.0)
@@ -106,4 +111,19 @@ class ErrorHistory:
             begin = np.minimum(np.maximum(steps + 1 - hours * hour, 0), places + 1)
             count = counts - self.counts[begin]
             errors[..., place] = (sums - self.sums[begin]) / np.maximum(count, 1)
-        return LatestErrors(errors, np.where(found, self.measured[held], np.nan))
+        return LatestErrors(
+            errors,
+            np.where(found, self.measured[held], np.nan),
+            np.where(found, ages, LONG),
+        )
+
+    def known_of_each(self, issued: int) -> LatestErrors:
+        """What the newest errors up to a step told when they became known, entity by entity.
+
+        An entity that reports late is forecast from its own newest error, and from further ahead.
+        """
+        ages = self.known_at(np.array([issued])).ages[0]
+        own = np.where(ages < LONG, issued - ages, issued)
+        moments, places = np.unique(own, return_inverse=True)
+        found, entities = self.known_at(moments), np.arange(len(own))
+        return LatestErrors(found.errors[places, entities], found.measured[places, entities], ages)

@@ -120,8 +120,8 @@ def errors_since(state: LearnerState, since: int) -> ErrorHistory:
 
 def latest_errors(state: LearnerState) -> LatestErrors:
     """What the last measurements tell now."""
-    history = errors_since(state, state.known - state.frame.schedule.clock.day)
-    return history.known_at(np.array([state.known]))
+    history = errors_since(state, state.known - 2 * state.frame.schedule.clock.day)
+    return history.known_of_each(state.known)
 
 
 def _novel(state: LearnerState, residuals: Float64Array) -> BoolArray:
