@@ -180,3 +180,36 @@ def test_the_adaptive_forecaster_is_in_every_picture_of_what_it_has(write_run, t
     drawn = [trace for trace in figures["state-0"]["data"] if trace["name"] == "CLeaR_A"]
     assert len(drawn) == 3  # threshold and both buffers of its networks, none of an autoencoder
     assert {trace["line"]["color"] for trace in drawn} == {"var(--ada)"}
+
+
+def test_the_page_begins_with_a_title_a_sentence_a_picture_and_what_the_letters_mean(report, page):
+    assert "<title>What continual learning changes: grid" in page
+    order = [
+        page.index("<h1>What continual learning changes"),
+        page.index(report.learning),
+        page.index("What learning bought"),
+        page.index("fitting error: RMSE"),
+        page.index("prediction error: RMSE"),
+        page.index("forgetting ratio: relative"),
+        page.index('<section id="findings">'),
+    ]
+    assert order == sorted(order)
+    body = page.split("</header>")[1]
+    assert all(
+        body.index(f"<dt>{term}</dt>") == body.index(f">{term}<") - 3 for term in ("FE", "PE")
+    )
+    first = next(iter(figures_of(page).values()))
+    assert [line["name"] for line in first["data"]] == [
+        "never updated (Baseline_L)",
+        "learning (CLeaR_E)",
+    ]
+    assert first["data"][0]["y"][2] == pytest.approx(
+        (sum((0.1 + day / 100) ** 2 for day in (1, 2, 3)) / 3) ** 0.5, abs=1e-4
+    )
+
+
+def test_a_run_without_series_has_no_first_picture(write_run, tmp_path):
+    folder = write_run(run_document(), name="bare")
+    for file in (folder / "series").iterdir():
+        file.unlink()
+    assert "What learning bought" not in page_of(Report.of(folder), tmp_path)

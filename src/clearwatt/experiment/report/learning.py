@@ -21,13 +21,11 @@ def describe_learning(results: RunRecords) -> str:
         for each in results.baselines
         if each.baseline == "L"
     )
-    errors = {
-        row: fmean(trial.live.rmse for trial in results.trials_of(row)) for row in results.instances
-    }
-    if not frozen.mean or not errors:
+    errors = _live_errors(results)
+    row = compared_row(results)
+    if not frozen.mean or row is None:
         return ""
     others = sorted(errors.keys() - {ADAPTIVE}, key=lambda row: (errors[row], row))
-    row = ADAPTIVE if ADAPTIVE in errors else others[0]
     who = f"{row_name(row)}, our adaptive forecaster," if row == ADAPTIVE else row_name(row)
     figures = f"RMSE {errors[row]:.3f} of {who} against {frozen.mean:.3f} of {row_name('L')}"
     if row == ADAPTIVE:
@@ -36,6 +34,21 @@ def describe_learning(results: RunRecords) -> str:
         f"Learning from the stream {_effect(errors[row] / frozen.mean, frozen.count)} the models "
         f"frozen after the warm-up ({figures})."
     )
+
+
+def compared_row(results: RunRecords) -> str | None:
+    """The row that shows what learning changed: the adaptive forecaster's, or the best."""
+    errors = _live_errors(results)
+    if ADAPTIVE in errors:
+        return ADAPTIVE
+    return min(errors, key=lambda row: (errors[row], row), default=None)
+
+
+def _live_errors(results: RunRecords) -> dict[str, float]:
+    """Live RMSE of each row, mean over its entities."""
+    return {
+        row: fmean(trial.live.rmse for trial in results.trials_of(row)) for row in results.instances
+    }
 
 
 def _effect(ratio: float, entities: int) -> str:

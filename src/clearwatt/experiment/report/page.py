@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clearwatt.experiment.report.findings import FindingVerdict
 from clearwatt.experiment.report.formats import cell, text_table
+from clearwatt.experiment.report.learning_plot import learning_panels
 from clearwatt.experiment.report.paper import TABLES
 from clearwatt.experiment.report.plots import cost_panels, kind_panels, stability_panels
 from clearwatt.experiment.report.report import Report
@@ -47,8 +48,10 @@ def write_experiment_page(report: Report, path: str | Path, *, entity: str | Non
     tables = kind_tables(results)
     counts = Counter(member.kind for member in results.entities)
     content = {
-        "name": results.name,
+        "name": f"What continual learning changes: {results.data.name}",
+        "run": results.name,
         "lead": report.learning or _LEAD,
+        "learning": learning_panels(results),
         "links": tuple(_SECTIONS.items()),
         "titles": _SECTIONS,
         "marks": _MARKS,
