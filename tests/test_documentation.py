@@ -14,6 +14,7 @@ from clearwatt.data import simulate_grid
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 QUICK = (
+    "clearwatt data import readings.csv --timezone",
     "clearwatt data check my-grid",
     "clearwatt data describe my-grid",
     "clearwatt experiment report",
@@ -87,9 +88,13 @@ def test_quick_commands_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     simulate_grid(entities=5, steps=2000).save("my-grid")
     write_run_folder(tmp_path / "my-run", run_document())
+    hours = "".join(f"2024-01-0{1 + at // 24} {at % 24:02}:00,{at / 4}\n" for at in range(96))
+    (tmp_path / "readings.csv").write_text(f"time,farm [kW]\n{hours}")
     for command in commands(page):
         if command.startswith(QUICK):
             here = re.sub(r" /(?:var/lib|backups)\b", f" {tmp_path}", command)
+            if "import" in here:  # the data set of that name is there already
+                here = here.replace("--out my-grid", "--out imported --overwrite")
             words = shlex.split(re.split(r" [<>] ?", here)[0])
             assert main(words[1:]) == 0, f"{command}: {capsys.readouterr().err}"
 
