@@ -200,6 +200,29 @@ def test_versions_that_are_not_in_service_can_be_activated(web, plant):
     assert "of every entity of zone north" in page(web)
 
 
+def in_service(shown):
+    """The version that the card and the one that the table names."""
+    card = re.findall(r"<dt>in service</dt><dd><code>(predictor:[^<]+)</code>", shown)
+    rows = re.findall(
+        r'<code>(predictor:[^<]+)</code></th>\s*<td data-label="State"><span class="state good">in '
+        r"service",
+        shown,
+    )
+    return card, rows
+
+
+def test_the_page_names_the_version_that_forecasts_are_made_with(web, plant):
+    plant.deploy("predictor:e0")
+    assert in_service(page(web)) == (["predictor:e0:1"], ["predictor:e0:1"])
+    plant.deploy("predictor:e0")
+    plant.damage("predictor:e0:2")
+    web.forecaster.reload("north")
+    shown = page(web)
+    assert in_service(shown) == (["predictor:e0:1"], ["predictor:e0:1"])
+    answer = web.get("/v1/forecasts", entity="e0", start=text(NOW), end=text(NOW + STEP))
+    assert answer["forecasts"][0]["predictor"] in ("predictor:e0:1", None)
+
+
 def test_an_update_is_explained(web, plant):
     gate = Comparison(0.5, BufferErrors(samples=30, deployed=6.0, candidate=2.0), None)
     number = update(plant, held_back=gate)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from clearwatt.arrays import Float64Array
-from clearwatt.service.dashboard.rendering import percent, power
+from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.service.dashboard.rendering import figures, percent, power
+from clearwatt.service.views.evidence import DayForecasts
 from clearwatt.service.views.signals import Signals
 
 WIDTH, HEIGHT, MARGIN = 84.0, 24.0, 3.0
@@ -76,6 +77,50 @@ def bar(part: float, whole: float | None) -> Markup:
     ).format(width)
 
 
+DAY_WIDTH, DAY_HEIGHT, SCALE = 480.0, 150.0, 52.0
+"""Size of the picture of a day, and of the room for its scale."""
+
+
+def day_picture(day: DayForecasts, unit: str, names: tuple[str, str]) -> Markup:
+    """A day as two versions forecast it, and as it was measured, as far as it was."""
+    lines = (("before", day.before), ("after", day.after), ("measured", day.measured))
+    shown = np.concatenate([values[np.isfinite(values)] for _, values in lines])
+    low, high = float(shown.min()), float(shown.max())
+    first, last = int(day.times[0]), int(day.times[-1])
+    drawn = Markup("").join(
+        Markup("<polyline class='{}' points='{}'/>").format(name, points)
+        for name, values in lines
+        for points in _day_pieces(day, values, (low, high), (first, last))
+    )
+    label = (
+        f"Forecasts of the day by {names[0]} and {names[1]}, from {power(low, unit)} to "
+        f"{power(high, unit)}"
+    )
+    return Markup(
+        "<svg class='day' viewBox='0 0 {0} {1}' role='img' aria-label='{2}'>"
+        "<text x='{3}' y='14'>{4}</text><text x='{3}' y='{5}'>{6}</text>{7}</svg>"
+    ).format(
+        f"{DAY_WIDTH:g}",
+        f"{DAY_HEIGHT:g}",
+        label,
+        f"{SCALE - 6:g}",
+        figures(high),
+        f"{DAY_HEIGHT - 4:g}",
+        figures(low),
+        drawn,
+    )
+
+
+def _day_pieces(
+    day: DayForecasts, values: Float64Array, limits: tuple[float, float], span: tuple[int, int]
+) -> Iterator[str]:
+    """Points of each line between two gaps, within the picture of a day."""
+    (low, high), (first, last) = limits, span
+    across = SCALE + (DAY_WIDTH - SCALE - 4) * (day.times - first) / max(last - first, 1)
+    down = 6 + (DAY_HEIGHT - 12) * (high - values) / max(high - low, 1e-12)
+    yield from _lines(across, down, np.isfinite(values))
+
+
 def preview(signals: Signals, *, start: int, end: int) -> Markup:
     """Measurements and forecasts with start <= time < end, shown until the plot is loaded."""
     label = "Measurements and forecasts of the last days; the interactive plot is loading"
@@ -92,13 +137,17 @@ def preview(signals: Signals, *, start: int, end: int) -> Markup:
 
 def _pieces(signals: Signals, values: Float64Array, *, start: int, end: int) -> Iterator[str]:
     """Points of each line between two gaps, in thousandths of width and height."""
-    finite = np.isfinite(values)
     shown = np.concatenate([each[np.isfinite(each)] for each in signals.columns[:2]])
     low, high = shown.min(initial=np.inf), shown.max(initial=-np.inf)
     across = 1000 * (signals.times - start) / (end - start)
     down = 1000 * (high - values) / max(high - low, 1e-12)
+    yield from _lines(across, down, np.isfinite(values))
+
+
+def _lines(across: Float64Array, down: Float64Array, finite: BoolArray) -> Iterator[str]:
+    """Points of each line between two gaps."""
     cuts = np.flatnonzero(np.diff(finite.astype(np.int8))) + 1
-    for piece in np.split(np.arange(len(values)), cuts):
+    for piece in np.split(np.arange(len(finite)), cuts):
         if len(piece) and finite[piece[0]]:
             yield " ".join(
                 f"{x:.1f},{y:.1f}" for x, y in zip(across[piece], down[piece], strict=True)

@@ -13,6 +13,7 @@ from clearwatt.service.api.schemas.base import Id
 from clearwatt.service.api.schemas.entities import EntityAnswer
 from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
 from clearwatt.service.dashboard.drawing import preview
+from clearwatt.service.dashboard.evidence import event_evidence, in_service
 from clearwatt.service.dashboard.rendering import page
 from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.registry import UnknownIdError
@@ -49,7 +50,13 @@ def show_event(app: App, request: Request, entity: Id, number: int) -> HTMLRespo
     if not found or found[0].seq != number:
         raise UnknownIdError(f"{record.id} has no event {number}; its page lists its events")
     event = EventAnswer.of(found[0])
-    context = {"entity": record, "event": event, "trained": event.kind in TRAINED}
+    context = {
+        "entity": record,
+        "event": event,
+        "trained": event.kind in TRAINED,
+        "in_service": in_service(app, record),
+        **event_evidence(app, record, found[0]),
+    }
     return page(request, "entity_event.html", context)
 
 
@@ -59,6 +66,7 @@ def _context(app: AppContext, entity: RegisteredEntity) -> dict[str, Any]:
     return {
         "entity": EntityAnswer.of(entity, status.entity(entity.id)),
         "warnings": list(accuracy_warnings(status.entity(entity.id))),
+        "in_service": in_service(app, entity),
         "zone": zone,
         "status": status,
         "shared": status.reconstruction,

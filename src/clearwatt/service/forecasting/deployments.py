@@ -37,7 +37,7 @@ class Deployments:
         self, store: Store, files: Files, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._store = store
-        self._library = Library(store, files, clock=clock)
+        self.library = Library(store, files, clock=clock)
         self._current: dict[str, DeployedZone] = {}
         self._due: dict[str, float] = {}
         self._locks: dict[str, Lock] = {}
@@ -104,7 +104,7 @@ class Deployments:
         previous = known if isinstance(known, ClearForecasts) else None
         if previous is not None and not changed:
             return previous
-        return ClearForecasts.assemble(status, scaling, self._library.find, previous=previous)
+        return ClearForecasts.assemble(status, scaling, self.library.find, previous=previous)
 
     def _adaptive(self, status: ZoneStatus, known: ZoneForecasts | None) -> ZoneForecasts:
         """What the learner has published last; as it is known if nothing has changed."""
@@ -114,7 +114,7 @@ class Deployments:
         snapshot = self._store.deployed(status.zone)
         if snapshot is None:
             raise StateError(f"zone {status.zone} has published nothing to forecast with")
-        return AdaptiveForecasts.assemble(snapshot, self._library.find_networks, previous=previous)
+        return AdaptiveForecasts.assemble(snapshot, self.library.find_networks, previous=previous)
 
     def _with_intervals(
         self, deployed: DeployedZone, previous: DeployedZone | None, status: ZoneStatus

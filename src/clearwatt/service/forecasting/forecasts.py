@@ -9,13 +9,19 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.errors import DataError
+from clearwatt.errors import DataError, StateError
 from clearwatt.service.forecasting.answers import Cause, EntityForecast, ZoneRequest
 from clearwatt.service.forecasting.coverage import Coverage
 from clearwatt.service.forecasting.deployed import DeployedZone
 from clearwatt.service.forecasting.deployments import Deployments
-from clearwatt.service.forecasting.library import Files
+from clearwatt.service.forecasting.library import Files, Versions
 from clearwatt.service.forecasting.recorder import Recorder
+from clearwatt.service.forecasting.version_forecasts import (
+    VersionForecast,
+    forecast_inputs,
+    reach_of,
+    restore_weather,
+)
 from clearwatt.service.records import RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import Store
@@ -79,6 +85,34 @@ class ForecastService:
         if self._metrics is not None:
             self._metrics.count_forecasts(found.values(), seconds=time.perf_counter() - began)
         return [found[name] for name in entities]
+
+    def forecast_by(
+        self, versions: Versions, *, entity: str, start: int, end: int
+    ) -> VersionForecast:
+        """Forecast an entity by chosen versions for start <= time < end; nothing is recorded.
+
+        Raises:
+            UnknownIdError: the entity is not registered.
+            StateError: there is no model, or a version cannot be read.
+        """
+        zone = self._registry.zone(self._registry.entity(entity).zone)
+        deployed = self._deployments.of(zone.id)
+        scaling = deployed.scaling
+        if scaling is None or deployed.versions(entity) is None:
+            raise StateError(deployed.reason_without_model(entity))
+        times, before = _steps(zone, start, end), reach_of(deployed)
+        whole = np.arange(times[0] - before * zone.step, times[-1] + 1, zone.step)
+        inputs = self._coverage.inputs(zone, scaling, whole)
+        scaled = forecast_inputs(
+            deployed,
+            self._deployments.library,
+            versions,
+            entity=entity,
+            inputs=inputs,
+            step=zone.step,
+        )
+        weather = restore_weather(scaling, zone.id, inputs.x)
+        return VersionForecast(times, scaled[before:] * scaling.power[entity], weather[before:])
 
     def reload(self, zone: str, *, generation: int | None = None) -> None:
         """Put the committed models of a zone into service, unless they are already."""

@@ -32,9 +32,10 @@ export async function catchUp(entity) {
   events.forEach(hear);
 }
 
-/** Asks in a dialog; resolves to whether the answer was yes. */
-export function confirmed(text) {
+/** Asks in a dialog, below evidence if there is some; resolves to whether the answer was yes. */
+export function confirmed(text, evidence = null) {
   const dialog = document.getElementById("confirm");
+  document.getElementById("confirm-evidence").replaceChildren(...(evidence ? [evidence] : []));
   document.getElementById("confirm-text").textContent = text;
   dialog.returnValue = "no";
   dialog.showModal();

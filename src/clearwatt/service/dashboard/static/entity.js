@@ -230,9 +230,20 @@ async function judge(form, button) {
   await command(what, button.dataset.url, { body: { items: times.map((time) => ({ entity, time })) } });
 }
 
+/** The comparison of two versions; without it, why it could not be loaded. */
+async function evidenceAt(address) {
+  try {
+    return await partOf(address, "evidence");
+  } catch (error) {
+    const line = document.createElement("p");
+    line.textContent = `The comparison could not be loaded: ${error.message}`;
+    return line;
+  }
+}
+
 async function order(button) {
-  const { url, method = "POST", body, what, confirm } = button.dataset;
-  if (confirm && !(await confirmed(confirm))) return;
+  const { url, method = "POST", body, what, confirm, evidence } = button.dataset;
+  if (confirm && !(await confirmed(confirm, evidence ? await evidenceAt(evidence) : null))) return;
   await command(what, url, { method, body: body ? JSON.parse(body) : null });
 }
 
