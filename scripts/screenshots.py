@@ -1,5 +1,7 @@
 """Take screenshots of every page of the dashboard, with a simulated grid replayed to a service.
 
+Every page is taken at two widths and in both themes.
+
 python scripts/screenshots.py        # a few minutes; writes docs/images/dashboard-*.png
 """
 
@@ -11,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,15 +28,17 @@ from clearwatt.service.store import open_store
 from clearwatt.service.times import seconds, text
 
 ROOT = Path(__file__).parents[1]
-WARMUP, STEPS = 2880, 12_000
-"""A month of warm-up and three months of operation, in quarter-hours."""
+WARMUP, STEPS = 1920, 6000
+"""Three weeks of warm-up and six weeks of operation, in quarter-hours."""
 AHEAD = 3 * 96
-SETTINGS = {"novelty_capacity": 400, "epochs": 15, "warmup_epochs": 25, "lateness": 3600}
+SETTINGS = {"novelty_capacity": 300, "epochs": 15, "warmup_epochs": 25, "lateness": 3600}
 SHOWN = "household_block_01"
 APPROVED = "office_01"
 DAY = 86_400
 LARGEST = 200_000
 """Bytes of a picture."""
+SIZES = {"1440": (1440, 1000), "390": (390, 844)}
+"""Width and height of a screen, by name."""
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
@@ -52,12 +57,14 @@ def _photograph(folder: Path, token: str, out: Path) -> None:
     with _service(folder) as url, Client(url, token) as client:
         _replay(client)
         with _chromium() as browser:
-            for name, path, height, dark, prepare in PICTURES:
-                page = _open(browser, url, height=height, dark=dark)
-                page.goto(path)
-                _log_in(page, token)
-                prepare(page)
-                _save(browser, page, out / f"dashboard-{name}.png")
+            for (size, screen), dark in product(SIZES.items(), (False, True)):
+                page = _open(browser, url, screen=screen, dark=dark)
+                for name, path, prepare in PICTURES:
+                    page.goto(path)
+                    prepare(page, token)
+                    theme = "-dark" if dark else ""
+                    _save(browser, page, out / f"dashboard-{name}-{size}{theme}.png")
+                page.close()
 
 
 def _token(folder: Path) -> str:
@@ -94,7 +101,7 @@ def _replay(client: Client) -> None:
     for progress in Replay(client, grid, plan).run():
         share = (progress.time - progress.start) / (progress.end - progress.start)
         print(f"\r{progress.stage}: {text(progress.time)} ({share:.0%})", end="", flush=True)
-        if progress.stage == "live" and share > 0.6 and not commanded:
+        if progress.stage == "live" and share > 0.5 and not commanded:
             commanded = True
             client.approval(required=True, entity=APPROVED)
             client.hold(entity="wind_01")
@@ -112,7 +119,7 @@ def _replay(client: Client) -> None:
 
 def _entities() -> list[str]:
     kinds = ("pv", "wind", "household_block", "office", "residential", "rural")
-    return [f"{kind}_{number:02}" for kind in kinds for number in (1, 2)]
+    return [f"{kind}_01" for kind in kinds]
 
 
 def _wait_for_learner(client: Client) -> None:
@@ -131,23 +138,17 @@ def _chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def _open(browser: Browser, url: str, *, height: int, dark: bool) -> Page:
+def _open(browser: Browser, url: str, *, screen: tuple[int, int], dark: bool) -> Page:
     return browser.new_page(
         base_url=url,
-        viewport={"width": 1280, "height": height},
+        viewport={"width": screen[0], "height": screen[1]},
         color_scheme="dark" if dark else "light",
         locale="en-GB",
         timezone_id="Europe/Berlin",
     )
 
 
-def _log_in(page: Page, token: str) -> None:
-    page.get_by_label("Token").fill(token)
-    page.get_by_role("button", name="Log in").click()
-
-
 def _save(browser: Browser, page: Page, path: Path) -> None:
-    page.locator("#live").wait_for()
     few_colours.write(browser, page.screenshot(), path)
     size = path.stat().st_size
     print(f"{path.name}: {size / 1000:.0f} kB")
@@ -155,30 +156,72 @@ def _save(browser: Browser, page: Page, path: Path) -> None:
         raise SystemExit(f"{path} has {size} bytes; show less, so that it has {LARGEST} at most")
 
 
-def _wait_for_heading(page: Page) -> None:
+def _wait_for_form(page: Page, _: str) -> None:
+    page.get_by_label("Token").wait_for()
+
+
+def _wait_for_fleet(page: Page, token: str) -> None:
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    _wait_for_heading(page, token)
+
+
+def _wait_for_heading(page: Page, _: str) -> None:
     page.get_by_role("heading", level=1).wait_for()
+    page.locator("#live").wait_for()
 
 
-def _wait_for_plot(page: Page) -> None:
+def _wait_for_plot(page: Page, _: str) -> None:
     page.locator("#plot-hint", has_text="Drag to zoom").wait_for()
 
 
-def _open_explanation(page: Page) -> None:
-    _wait_for_plot(page)
+def _show_plot(page: Page, token: str) -> None:
+    _wait_for_plot(page, token)
+    page.locator("#signals-title").scroll_into_view_if_needed()
+    page.locator("#plot-hint").evaluate("(each) => each.scrollIntoView({ block: 'start' })")
+
+
+def _open_explanation(page: Page, token: str) -> None:
+    _wait_for_plot(page, token)
     page.locator("[data-part=happened] a", has_text="update of the predictor").first.click()
     page.get_by_role("dialog").wait_for()
 
 
-Prepare = Callable[[Page], None]
-PICTURES: tuple[tuple[str, str, int, bool, Prepare], ...] = (
-    ("fleet", "/", 780, False, _wait_for_heading),
-    ("fleet-dark", "/", 780, True, _wait_for_heading),
-    ("entity", f"/entities/{SHOWN}", 1130, False, _wait_for_plot),
-    ("why", f"/entities/{SHOWN}", 900, False, _open_explanation),
-    ("events", "/events", 780, False, _wait_for_heading),
-    ("health", "/health", 780, False, _wait_for_heading),
+def _ask_for_approval(page: Page, token: str) -> None:
+    _wait_for_plot(page, token)
+    page.get_by_role("button", name="Approve", exact=True).first.click()
+    page.get_by_role("dialog").wait_for()
+
+
+def _show_exclusions(page: Page, token: str) -> None:
+    _wait_for_plot(page, token)
+    title = page.locator("#exclusions-title")
+    title.evaluate("(each) => each.scrollIntoView({ block: 'start' })")
+
+
+def _open_zone(page: Page, token: str) -> None:
+    page.locator("main a[href^='/zones/']").first.click()
+    page.wait_for_url("**/zones/*")
+    _wait_for_heading(page, token)
+
+
+Prepare = Callable[[Page, str], None]
+PICTURES: tuple[tuple[str, str, Prepare], ...] = (
+    ("login", "/login", _wait_for_form),
+    ("fleet", "/", _wait_for_fleet),
+    ("entity", f"/entities/{SHOWN}", _wait_for_plot),
+    ("plot", f"/entities/{SHOWN}", _show_plot),
+    ("exclusions", f"/entities/{SHOWN}", _show_exclusions),
+    ("why", f"/entities/{SHOWN}", _open_explanation),
+    ("approve", f"/entities/{APPROVED}", _ask_for_approval),
+    ("events", "/events", _wait_for_heading),
+    ("health", "/health", _wait_for_heading),
+    ("start", "/start", _wait_for_heading),
+    ("zones", "/zones", _wait_for_heading),
+    ("zone", "/zones", _open_zone),
+    ("manage", f"/entities/{SHOWN}/manage", _wait_for_heading),
 )
-"""Name, address, height, dark theme, and what to do before taking the picture."""
+"""Name, address, and what to do before taking the picture, given the token."""
 
 
 if __name__ == "__main__":

@@ -1,16 +1,20 @@
 """The pages in a real browser, with a real service that learns while they are open."""
 
 import re
+from itertools import combinations
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.service.processes import until
 from tests.service.running import PATIENCE
 
+from .colours import difference
 from .stage import EVIL, SPIKES, Stage
-from .visit import Visits, barriers, log_in
+from .visit import Visits, barriers, log_in, overlaps, swatches
 
 WINDOW = ("2024-01-03T00:00:00Z", "2024-01-04T00:00:00Z")
+APART = 20.0
+"""Smallest difference of two colours; 2.3 is just noticeable, in a thin line more is needed."""
 PAGES = (
     *("/", "/entities/farm", "/entities/evil", "/events", "/health"),
     *("/start", "/zones", "/zones/north", "/entities/evil/manage"),
@@ -43,12 +47,29 @@ def test_every_page_is_without_barriers(visits: Visits, stage: Stage, dark: bool
     assert {path: each for path, each in found.items() if each} == {}
 
 
-def test_every_page_fits_a_phone(visits: Visits, stage: Stage):
-    page = visits.open("/login", token=stage.operator, size=(360, 740))
-    for path in PAGES:
+@pytest.mark.parametrize("width", [360, 390])
+def test_every_page_fits_a_phone(visits: Visits, stage: Stage, width: int):
+    page = visits.open("/login", token=stage.operator, size=(width, 844))
+    for path in (*PAGES, "/entities/farm/versions/predictor:farm:0"):
         page.goto(path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        if path == "/entities/farm":
+            expect(page.locator("#plot-hint")).to_contain_text("Drag to zoom")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert overlaps(page) == [], path
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_colours_of_the_legend_can_be_told_apart(visits: Visits, stage: Stage, dark: bool):
+    page = visits.open("/login", token=stage.reader, dark=dark)
+    page.goto("/entities/farm")
+    expect(page.locator("#plot-hint")).to_contain_text("Drag to zoom")
+    shown = swatches(page)
+    assert {"Measured", "Forecast", "Threshold"} <= shown.keys()
+    ground = "rgb(17, 22, 31)" if dark else "rgb(255, 255, 255)"
+    for (one, first), (other, second) in combinations(shown.items(), 2):
+        apart = difference(first, second, ground=ground)
+        assert apart > APART, f"{one} ({first}) and {other} ({second}): {apart:.0f}"
 
 
 def test_names_stay_text_wherever_they_are_shown(visits: Visits, stage: Stage):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
-SERIOUS = frozenset({"serious", "critical"})
-
 
 class Visits:
     """Opens pages and notes every error of theirs in ``complaints``."""
@@ -54,6 +52,60 @@ class Visits:
             self.complaints.append(f"{message.location.get('url')}: {message.text}")
 
 
+OVERLAPS = """() => {
+  const texts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || !parent.checkVisibility({ visibilityProperty: true })) continue;
+    if (parent.closest("script, style, title, .skip, option")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      let { left, top, right, bottom } = box;
+      for (let up = parent; up; up = up.parentElement) {
+        if (getComputedStyle(up).overflow === "visible" || up instanceof SVGElement) continue;
+        const limit = up.getBoundingClientRect();
+        left = Math.max(left, limit.left); right = Math.min(right, limit.right);
+        top = Math.max(top, limit.top); bottom = Math.min(bottom, limit.bottom);
+      }
+      if (right - left > 2 && bottom - top > 2) texts.push({ node, left, top, right, bottom });
+    }
+  }
+  const found = [];
+  texts.forEach((a, k) => texts.slice(k + 1).forEach((b) => {
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const both = [a, b].map(({ node }) => node.data.trim()).join(" / ");
+    if (a.node !== b.node && wide > 3 && high > 5) found.push(both);
+  }));
+  return found;
+}"""
+"""Pairs of texts that are drawn over each other; what is clipped or hidden does not count."""
+
+
+def overlaps(page: Page) -> list[str]:
+    """Texts of a page that overlap."""
+    found: list[str] = page.evaluate(OVERLAPS)
+    return found
+
+
+SWATCHES = """() => {
+  const colour = (trace) => {
+    if (trace.fill === "tonexty") return trace.fillcolor;
+    return trace.mode === "markers" ? [trace.marker.color].flat().at(-1) : trace.line.color;
+  };
+  return document.getElementById("plot")._fullData
+    .filter((trace) => trace.showlegend && trace.visible === true)
+    .map((trace) => [trace.name, colour(trace)]);
+}"""
+
+
+def swatches(page: Page) -> dict[str, str]:
+    """The colour of each entry of the plot's legend."""
+    return dict(page.evaluate(SWATCHES))
+
+
 def log_in(page: Page, token: str) -> None:
     """Fill the form in and send it."""
     page.get_by_label("Token").fill(token)
@@ -65,5 +117,4 @@ def barriers(page: Page) -> list[str]:
     return [
         f"{found['id']} ({found['impact']}): {[node['target'] for node in found['nodes']]}"
         for found in Axe().run(page).response["violations"]
-        if found["impact"] in SERIOUS
     ]

@@ -33,10 +33,14 @@ function colours() {
     faint: dark ? "#a9b4c4" : "#505b6b",
     grid: dark ? "#2b3545" : "#e1e5ec",
     measured: dark ? "#e8ecf3" : "#1a2230",
-    forecast: dark ? "#7fbcf5" : "#0b5fa5",
-    band: dark ? "rgba(127, 188, 245, 0.16)" : "rgba(11, 95, 165, 0.13)",
+    forecast: dark ? "#4d9dff" : "#0b5fa5",
+    ahead: dark ? "#2fd6b5" : "#007a63",
+    // The widest first; a narrower band lies on it.
+    bands: dark ? ["rgba(47, 214, 181, 0.2)", "rgba(47, 214, 181, 0.5)"] : ["rgba(0, 122, 99, 0.15)", "rgba(0, 122, 99, 0.45)"],
+    fallback: dark ? "#d58bff" : "#8e24aa",
     novel: dark ? "#f3a74a" : "#b25e00",
-    bad: dark ? "#ff9c9c" : "#a81c1c",
+    bad: dark ? "#ff6b81" : "#c4143c",
+    suspect: dark ? "#ffe066" : "#6f7d00",
     ground: dark ? "#1b2330" : "#f3f5f8",
     font: style.fontFamily,
   };
@@ -83,12 +87,12 @@ function bands(forecast, times, colour, unit) {
   if (!forecast.sources.includes("model")) return []; // a fallback has no quantiles
   const count = forecast.levels.length;
   const pairs = forecast.levels.slice(0, count >> 1).map((level, k) => [k, count - 1 - k, 1 - 2 * level]);
-  return pairs.flatMap(([low, high, share]) => {
+  return pairs.flatMap(([low, high, share], place) => {
     const name = `${Math.round(100 * share)} % interval`;
     const edge = { mode: "lines", line: { width: 0 }, hovertemplate: hover(unit), legendgroup: name };
     return [
       line(times, forecast.quantiles[low], { ...edge, name: `${name}, low`, showlegend: false }),
-      line(times, forecast.quantiles[high], { ...edge, name, fill: "tonexty", fillcolor: colour.band }),
+      line(times, forecast.quantiles[high], { ...edge, name, fill: "tonexty", fillcolor: colour.bands[Math.min(place, colour.bands.length - 1)] }),
     ];
   });
 }
@@ -100,11 +104,11 @@ function ahead(forecast, colour, unit) {
   const common = { hovertemplate: hover(unit) };
   const traces = bands(forecast, times, colour, unit);
   if (forecast.sources.includes("model")) {
-    traces.push(line(times, of(true), { ...common, name: "Forecast to come", line: { color: colour.forecast, width: 2.5 } }));
+    traces.push(line(times, of(true), { ...common, name: "Forecast to come", line: { color: colour.ahead, width: 2.5 } }));
   }
   if (forecast.fallback) {
     const name = `Fallback (${[...new Set(forecast.sources)].filter((each) => each !== "model").join(", ")})`;
-    traces.push(line(times, of(false), { ...common, name, line: { color: colour.novel, dash: "dot" } }));
+    traces.push(line(times, of(false), { ...common, name, line: { color: colour.fallback, dash: "dot" } }));
   }
   return traces;
 }
@@ -148,7 +152,7 @@ function suspects(quarantined, signals, colour) {
       mode: "markers",
       text: shown.map(({ value }) => `${value} ${signals.unit}`),
       hovertemplate: "%{text} <i>(%{customdata})</i>",
-      marker: { symbol: "x-thin", size: 8, line: { color: colour.bad, width: 2 } },
+      marker: { symbol: "x-thin", size: 8, color: colour.suspect, line: { color: colour.suspect, width: 2 } },
     },
   );
 }
@@ -184,18 +188,20 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
     const at = wall(Date.parse(event.time ?? event.at));
     return { type: "line", xref: "x", yref: "paper", x0: at, x1: at, y0: 0, y1: 0.955, line: { color: colour.novel, width: 1, dash: "dot" } };
   });
+  const { titles, annotations } = panelTitles(signals.unit, narrow);
   return {
+    annotations,
     uirevision: "kept",
     font: { color: colour.ink, family: colour.font, size: narrow ? 11 : 13 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    margin: { l: 60, r: 10, t: 10, b: 40 },
+    margin: { l: narrow ? 40 : 60, r: 10, t: 10, b: 40 },
     hovermode: "closest",
     hoverlabel: { bgcolor: colour.ground, font: { color: colour.ink } },
     dragmode: excluding ? "select" : "zoom",
     selectdirection: "h",
     showlegend: true,
-    legend: { orientation: "h", y: -0.08, yanchor: "top" },
+    legend: { orientation: "h", y: narrow ? -0.12 : -0.08, yanchor: "top", font: { size: narrow ? 10 : 12 } },
     shapes: [
       ...lines,
       ...exclusions.map((window) => shade(window, colour)),
@@ -203,9 +209,22 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
     ],
     xaxis: { type: "date", range: [wall(view.start), wall(view.end)], gridcolor: colour.grid, anchor: "y3", uirevision: `${view.start}` },
     yaxis4: { domain: [0.955, 1], range: [0, 1], visible: false, fixedrange: true },
-    yaxis: { ...axis, domain: [0.5, 0.95], title: { text: `Power (${signals.unit})` } },
-    yaxis2: { ...axis, domain: [0.25, 0.46], rangemode: "tozero", title: { text: `Error (${signals.unit})` } },
-    yaxis3: { ...axis, domain: [0, 0.21], rangemode: "tozero", title: { text: "Reconstruction error", font: { size: 11 } } },
+    yaxis: { ...axis, domain: narrow ? [0.54, 0.94] : [0.5, 0.95], title: titles[0] },
+    yaxis2: { ...axis, domain: narrow ? [0.27, 0.44] : [0.25, 0.46], rangemode: "tozero", title: titles[1] },
+    yaxis3: { ...axis, domain: narrow ? [0, 0.18] : [0, 0.21], rangemode: "tozero", title: titles[2] && { ...titles[2], font: { size: 11 } } },
+  };
+}
+
+/** Titles of the three panels: beside the axes, or on a narrow screen above, where they fit. */
+function panelTitles(unit, narrow) {
+  const words = [`Power (${unit})`, `Error (${unit})`, "Reconstruction error"];
+  if (!narrow) return { titles: words.map((text) => ({ text })), annotations: [] };
+  const tops = [0.95, 0.45, 0.19];
+  return {
+    titles: words.map(() => undefined),
+    annotations: words.map((text, place) => ({
+      text, xref: "paper", yref: "paper", x: 0, y: tops[place], xanchor: "left", yanchor: "bottom", showarrow: false,
+    })),
   };
 }
 
