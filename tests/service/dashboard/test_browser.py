@@ -129,9 +129,11 @@ def test_why_an_update_happened_and_what_it_changed(visits: Visits, stage: Stage
 def test_roll_a_model_back(visits: Visits, stage: Stage):
     page = visits.open("/login", token=stage.operator)
     page.goto("/entities/farm")
-    first = page.locator("tr").filter(has=page.get_by_text("predictor:farm:0", exact=True))
+    rows = page.locator("[data-part=versions] tr")
+    first = rows.filter(has=page.get_by_text("predictor:farm:0", exact=True))
     expect(first).to_contain_text("superseded")
     first.get_by_role("button", name="Activate").click()
+    expect(page.get_by_role("dialog")).to_contain_text("readings of these two weeks")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(page.locator("#outcomes")).to_be_empty()
     first.get_by_role("button", name="Activate").click()

@@ -39,8 +39,12 @@ export function confirmed(text, evidence = null) {
   document.getElementById("confirm-text").textContent = text;
   dialog.returnValue = "no";
   dialog.showModal();
+  dialog.scrollTop = 0; // the focus is on a button below the evidence
   return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+    dialog.addEventListener("close", () => {
+      document.getElementById("confirm-evidence").replaceChildren();
+      resolve(dialog.returnValue === "yes");
+    }, { once: true });
   });
 }
 

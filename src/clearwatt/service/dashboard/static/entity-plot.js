@@ -42,6 +42,7 @@ function colours() {
     bad: dark ? "#ff6b81" : "#c4143c",
     suspect: dark ? "#ffe066" : "#6f7d00",
     ground: dark ? "#1b2330" : "#f3f5f8",
+    page: dark ? "#11161f" : "#ffffff",
     font: style.fontFamily,
   };
 }
@@ -188,7 +189,7 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
     const at = wall(Date.parse(event.time ?? event.at));
     return { type: "line", xref: "x", yref: "paper", x0: at, x1: at, y0: 0, y1: 0.955, line: { color: colour.novel, width: 1, dash: "dot" } };
   });
-  const { titles, annotations } = panelTitles(signals.unit, narrow);
+  const { titles, annotations } = panelTitles(signals.unit, narrow, colour);
   return {
     annotations,
     uirevision: "kept",
@@ -209,21 +210,21 @@ function layout({ signals, events, exclusions, chosen, view, excluding }, colour
     ],
     xaxis: { type: "date", range: [wall(view.start), wall(view.end)], gridcolor: colour.grid, anchor: "y3", uirevision: `${view.start}` },
     yaxis4: { domain: [0.955, 1], range: [0, 1], visible: false, fixedrange: true },
-    yaxis: { ...axis, domain: narrow ? [0.54, 0.94] : [0.5, 0.95], title: titles[0] },
+    yaxis: { ...axis, domain: narrow ? [0.54, 0.88] : [0.5, 0.95], title: titles[0] },
     yaxis2: { ...axis, domain: narrow ? [0.27, 0.44] : [0.25, 0.46], rangemode: "tozero", title: titles[1] },
     yaxis3: { ...axis, domain: narrow ? [0, 0.18] : [0, 0.21], rangemode: "tozero", title: titles[2] && { ...titles[2], font: { size: 11 } } },
   };
 }
 
 /** Titles of the three panels: beside the axes, or on a narrow screen above, where they fit. */
-function panelTitles(unit, narrow) {
+function panelTitles(unit, narrow, colour) {
   const words = [`Power (${unit})`, `Error (${unit})`, "Reconstruction error"];
   if (!narrow) return { titles: words.map((text) => ({ text })), annotations: [] };
-  const tops = [0.95, 0.45, 0.19];
+  const tops = [0.89, 0.45, 0.19];
   return {
     titles: words.map(() => undefined),
     annotations: words.map((text, place) => ({
-      text, xref: "paper", yref: "paper", x: 0, y: tops[place], xanchor: "left", yanchor: "bottom", showarrow: false,
+      text, xref: "paper", yref: "paper", x: 0, y: tops[place], xanchor: "left", yanchor: "bottom", showarrow: false, bgcolor: colour.page,
     })),
   };
 }

@@ -180,6 +180,7 @@ async function explain(number) {
   const why = await partOf(`/entities/${encodeURIComponent(entity)}/events/${number}`, "why");
   document.getElementById("why-content").replaceChildren(why);
   dialog.showModal();
+  dialog.scrollTop = 0;
 }
 
 // Windows to forget.
