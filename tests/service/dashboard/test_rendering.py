@@ -2,7 +2,15 @@
 
 import pytest
 
-from clearwatt.service.dashboard.rendering import figures, moment, power, size, span
+from clearwatt.service.dashboard.rendering import (
+    figures,
+    moment,
+    percent,
+    power,
+    share,
+    size,
+    span,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +33,12 @@ def test_numbers_are_short(value, shown):
 def test_a_power_has_its_unit_and_none_is_a_dash():
     assert power(1.5, "MW") == "1.50 MW"
     assert power(None, "MW") == "–"
+
+
+def test_shares_are_of_capacity():
+    assert [percent(each) for each in (0.042, 0.0999, 0.5)] == ["4.2 %", "10 %", "50 %"]
+    assert share(6.0, 40.0) == "15 % of capacity"
+    assert share(None, 40.0) == share(6.0, None) == ""
 
 
 def test_sizes_and_spans_choose_their_unit():
