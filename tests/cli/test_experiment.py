@@ -164,6 +164,7 @@ def test_killed_in_the_middle_and_started_again_gives_the_same_results(arguments
     assert numbers(out) == numbers(whole)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_one_sentence_and_can_be_gone_on_with(start, tmp_path):
     out = tmp_path / "run"
     # An interrupt may leave a file for the garbage collector to close: no warning about that.

@@ -45,6 +45,7 @@ def original(tmp_path_factory):
         yield folder, standing(client), forecasts(client, LATE)
 
 
+@pytest.mark.slow
 def test_a_restored_service_goes_on_to_the_same_end(original, tmp_path):
     folder, end, said = original
     assert main(["restore", str(folder / "saved"), "--data-dir", str(tmp_path / "data")]) == 0

@@ -58,9 +58,9 @@ COLUMNS = (
 @router.get("/")
 def show_fleet(app: App, request: Request) -> HTMLResponse:
     """The page of the fleet; of a service without zones, what to do first."""
+    query = _query(request)
     if not app.registry.snapshot.zones:
         return start_page(app, request)
-    query = _query(request)
     found = select(app.overview.members(app.learner.health), query)
     context = {
         "query": query,
