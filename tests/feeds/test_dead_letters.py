@@ -46,6 +46,15 @@ def test_letters_are_taken_only_if_the_block_succeeds(tmp_path):
         pass
 
 
+def test_line_breaks_of_unicode_in_a_payload_leave_the_file_readable(tmp_path):
+    payload = "a\u2028b\u0085c".encode()
+    DeadLetterFile(tmp_path).append([letter(1, payload), letter(2)])
+    with DeadLetterFile(tmp_path).take(["2.0"]):
+        pass
+    (found,) = DeadLetterFile(tmp_path).read()
+    assert found.message.payload == payload
+
+
 def test_a_payload_can_be_corrected_in_the_file(tmp_path):
     file = DeadLetterFile(tmp_path)
     file.append([letter(1, b'{"value": "12,5"}')])

@@ -76,6 +76,28 @@ def test_every_kind_of_payload_is_stored_and_the_rest_is_readable(line, capsys):
     assert any("zone's clock of 900 s" in reason for reason in reasons.values())
 
 
+def test_a_strange_message_is_given_up_and_the_next_one_is_stored(line, capsys):
+    strange = [
+        ("grid/north/park", {"time": 1e300, "value": 1}),
+        ("grid/north/park", {"time": 10**400, "value": 1}),
+        ("grid/north/park", {"time": "0001-01-01T00:00:00", "value": 1}),
+        ("grid/north/park", {"time": at(0), "value": 1e305, "unit": "GW"}),
+        ("grid/north/park", [{"entity": "\ud800", "time": at(0), "value": 1}]),
+        ("grid/north/park", '{"entity": "a\u2028b\u0085c", "time": 0, "value": 1}'),
+        ("grid//park", {"time": at(0), "value": 1}),
+        ("grid/./park", {"time": at(0), "value": 1}),
+        ("grid/../park", {"time": at(0), "value": 1}),
+    ]
+    options = ("--topic", "grid/{zone}/{entity}", "--timezone", "Europe/Berlin")
+    with line.feed(*options) as feed:
+        until(feed.receives)
+        for message in [*strange, ("grid/north/park", {"time": at(0), "value": 1})]:
+            line.publisher.send_and_wait(message)
+        until(lambda: stored(line.web) == [(0, 1.0)] or feed.ended())
+        until(lambda: feed.counts.waiting == 0 or feed.ended())
+    assert len(letters(line.state, capsys)) == len(strange)
+
+
 def test_sigterm_ends_a_feed_in_order_with_its_counts(line, capsys):
     def publish_then_stop() -> None:
         until(lambda: "as clearwatt-" in line.broker.log())

@@ -77,7 +77,7 @@ class DeadLetterFile:
             if self._earlier is None:
                 self._earlier = {letter.id for letter in self._read(whole=False)}
             new = [letter for letter in letters if letter.id not in self._earlier]
-            lines = [json.dumps(letter.to_dict(), ensure_ascii=False) + "\n" for letter in new]
+            lines = [_line(letter) for letter in new]
             _finish_last_line(self.path)
             with self.path.open("a", encoding="utf-8") as file:
                 file.writelines(lines)
@@ -100,13 +100,12 @@ class DeadLetterFile:
             taken = [letter for letter in letters if ids is None or letter.id in ids]
             yield taken
             rest = [letter for letter in letters if letter not in taken]
-            lines = [json.dumps(letter.to_dict(), ensure_ascii=False) + "\n" for letter in rest]
-            write_text_atomically(self.path, "".join(lines))
+            write_text_atomically(self.path, "".join(map(_line, rest)))
 
     def _read(self, *, whole: bool) -> Iterator[DeadLetter]:
         if not self.path.is_file():
             return
-        lines = self.path.read_text(encoding="utf-8").splitlines()
+        lines = self.path.read_text(encoding="utf-8").split("\n")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -126,6 +125,11 @@ class DeadLetterFile:
         with self.path.with_suffix(".lock").open("w") as lock:
             wait_for_lock(lock)
             yield
+
+
+def _line(letter: DeadLetter) -> str:
+    """A line in ASCII: a payload may have half of a character, or what editors take for a break."""
+    return json.dumps(letter.to_dict()) + "\n"
 
 
 def _finish_last_line(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ import pandas as pd
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.feeds.stopping import StopRequest
 from clearwatt.imports.units import UNITS, kilowatts_per
+from clearwatt.service.api.schemas.base import ID_PATTERN
+from clearwatt.service.api.schemas.zones import ZoneAnswer
 from clearwatt.service.client import Client, ServiceError
 
 _PAGE = 1_000
@@ -54,15 +57,11 @@ class EntityDirectory:
 
     def require_zone(self, zone: str) -> None:
         """Raise a ConfigurationError if the service has no such zone."""
-        try:
-            self._client.zone(zone)
-        except ServiceError as error:
-            if error.status not in _UNKNOWN:
-                raise
+        if not self._zones(zone):
             raise ConfigurationError(
                 f"zone {zone!r} is not registered at {self._client.url}; register it, or correct "
                 "--zone"
-            ) from error
+            )
 
     def find(self, entity: str, zone: str | None = None) -> KnownEntity:
         """The entity of a zone, or of any; DataError if it is not registered there."""
@@ -83,11 +82,8 @@ class EntityDirectory:
         self._stop.pause(max(0.0, _PAUSE - since))
         self._loaded_at[zone] = time.monotonic()
         self._current.add(zone)
-        try:
-            zones = self._client.zones().zones if zone is None else [self._client.zone(zone)]
-        except ServiceError as error:
-            if error.status not in _UNKNOWN:
-                raise
+        zones = self._client.zones().zones if zone is None else self._zones(zone)
+        if not zones:
             return
         steps = {each.id: each.step for each in zones}
         offset, total = 0, 1
@@ -98,6 +94,17 @@ class EntityDirectory:
                 if step is not None:  # a zone registered just now is asked for the next time
                     self._entities[each.id] = KnownEntity(each.id, each.zone, step, each.unit)
             offset, total = offset + _PAGE, page.total
+
+    def _zones(self, zone: str) -> list[ZoneAnswer]:
+        """The zone of this name, or none; no request for a name that would change the address."""
+        if not re.fullmatch(ID_PATTERN, zone):
+            return []
+        try:
+            return [self._client.zone(zone)]
+        except ServiceError as error:
+            if error.status not in _UNKNOWN:
+                raise
+            return []
 
 
 def _is_in(entity: KnownEntity | None, zone: str | None) -> bool:

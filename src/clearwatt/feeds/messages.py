@@ -15,6 +15,7 @@ from clearwatt.feeds.readings import FeedReading
 from clearwatt.feeds.spool import Message
 from clearwatt.feeds.topics import TopicPattern, match_first
 from clearwatt.imports.units import UNITS, is_energy
+from clearwatt.service.api.schemas.base import LARGEST
 from clearwatt.service.times import text
 
 _NO_TIME = (
@@ -70,7 +71,10 @@ class MessageReader:
 
     def items(self, message: Message) -> list[PayloadItem]:
         """The items of a message's payload."""
-        return self._form.payload.read(message.payload)
+        try:
+            return self._form.payload.read(message.payload)
+        except Exception as error:  # one strange message must not stop those after it
+            return [PayloadItem("", fault=_fault(error))]
 
     def reading(self, message: Message, item: PayloadItem) -> FeedReading | None:
         """The reading of an item; None for an old one without time; DataError if it is unusable."""
@@ -85,11 +89,25 @@ class MessageReader:
                 raise DataError(_NO_TIME)
             if message.retained:
                 return None  # published at any time before
+        try:
+            return self._convert(message, item, entity)
+        except DataError:
+            raise
+        except Exception as error:  # as above; errors of the service are not among these
+            raise DataError(_fault(error)) from error
+
+    def _convert(self, message: Message, item: PayloadItem, entity: KnownEntity) -> FeedReading:
+        """The reading in the entity's unit, at the start of its interval."""
         value = item.value
         if self._form.average and item.unit is not None and is_energy(item.unit):
             raise DataError(f"unit: {item.unit} is energy per step, which --average cannot use")
         if value is not None and item.unit is not None:
             value *= entity.factor_from(item.unit)
+        if value is not None and abs(value) > LARGEST:
+            raise DataError(
+                f"value: {item.value:g} {item.unit or entity.unit} is more than {LARGEST:g} "
+                f"{entity.unit}; correct the value or its unit"
+            )
         return FeedReading(entity.id, self._time(message, item, entity.step), value)
 
     def payload(self, average: StepAverage, unit: str) -> str:
@@ -124,3 +142,7 @@ class MessageReader:
                 "time: it has fractions of a second; send whole steps, or round down with --align"
             )
         return second - step if self._form.interval == "end" else second
+
+
+def _fault(error: Exception) -> str:
+    return f"it cannot be read ({type(error).__name__}: {error})"

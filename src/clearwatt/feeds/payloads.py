@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.imports.local_time import zone_of
 from clearwatt.imports.units import UNITS
-from clearwatt.service.times import seconds
+from clearwatt.service.times import EARLIEST, LATEST, seconds
 
 _LIST_KEYS = ("readings", "measurements")
 UNIT_KEY = "unit"
@@ -83,7 +83,7 @@ class PayloadFormat:
             yield self._item(content, text)
             return
         for each in content:
-            yield self._item(each, json.dumps(each, ensure_ascii=False))
+            yield self._item(each, json.dumps(each))
 
     def _item(self, content: object, text: str) -> PayloadItem:
         try:
@@ -110,7 +110,20 @@ class PayloadFormat:
         )
 
     def _time(self, given: object) -> float:
-        if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
+        try:
+            moment = self._moment(given)
+        except OverflowError:
+            moment = math.inf
+        if not EARLIEST <= moment < LATEST:
+            raise DataError(
+                f"time: {_shown(given)} is not between 1990 and 2199; send seconds or milliseconds "
+                "since 1970, or text such as 2024-05-01T12:15:00Z"
+            )
+        return moment
+
+    def _moment(self, given: object) -> float:
+        """Seconds since 1970; OverflowError far outside of the calendar."""
+        if isinstance(given, int | float) and not isinstance(given, bool):
             return given / 1000 if abs(given) >= _MILLISECONDS_FROM else float(given)
         if isinstance(given, str) and self.timezone is not None:
             try:
