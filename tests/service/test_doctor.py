@@ -9,10 +9,11 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+import torch
 
 from clearwatt.cli import main
 from clearwatt.files import MANIFEST, save_state
-from clearwatt.service.files import Checkpoints
+from clearwatt.service.files import Checkpoints, ModelFiles, entity_owner
 from clearwatt.service.records import READING
 from clearwatt.service.store import StoreDamagedError, open_store
 
@@ -79,6 +80,18 @@ def test_a_damaged_model_is_learned_again_from_the_journal(data_dir, capsys):
     assert found["what"] == "model predictor:e1:0"
     assert examine(data_dir, capsys, "--mend")[0] == 0
     assert list(Checkpoints(data_dir).newest("north")) == []
+
+
+def test_a_mended_model_of_an_earlier_release_is_looked_for_where_it_is_learned(data_dir, capsys):
+    next((data_dir / "models").glob("predictor*e1*/*.safetensors")).write_bytes(b"rot")
+    assert examine(data_dir, capsys, "--mend")[0] == 0
+    with closing(open_store(data_dir / "clearwatt.db")) as store:
+        (entity,) = (each for each in store.entities() if each.id == "e1")
+        version = store.version("predictor:e1:0")
+        content = {"w": torch.ones(2)}
+        owner = entity_owner(entity.number)
+        files = ModelFiles(data_dir)
+        assert version.path == files.write(version.id, {}, content, owner=owner)
 
 
 def test_an_index_is_built_again(data_dir, capsys):

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.files import MANIFEST, load_state
-from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
+from clearwatt.service.files import (
+    Checkpoints,
+    ModelFiles,
+    ZoneCheckpoint,
+    entity_owner,
+    model_path,
+)
 from clearwatt.service.permissions import OPEN_DIRECTORY, is_open_to_others, make_private
 from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import Store, StoreDamagedError, open_store
@@ -113,7 +119,15 @@ def _check_models(
         if version.status in ("deployed", "awaiting") and (reason := _model_damage(files, version))
     ]
     if damaged and mend:
-        # Learning from the start of the journal writes every version again.
+        # Learning from the start of the journal writes every version again, where releases before
+        # owners were part of the path did not.
+        numbers = {entity.id: entity.number for entity in store.entities(zone)}
+        for version, _ in damaged:
+            if version.entity in numbers:
+                path = model_path(version.id, entity_owner(numbers[version.entity]))
+                if path != version.path:
+                    store.move_version(version.id, path)
+                    files.remove([version.path])
         for checkpoint in reversed(list(checkpoints.newest(zone))):
             checkpoints.set_aside(checkpoint)
     for version, reason in damaged:

@@ -32,13 +32,14 @@ KEPT_VERSIONS = 20
 KEPT_CHECKPOINTS = 2
 """The newest, and one more in case that is damaged."""
 
+_MODELS = "models"
 _LONGEST_NAME = 200
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class ModelFiles:
-    """The folders of model versions, `models/<id>/` below a data directory.
+    """The folders of model versions, `models/<id>@<owner>/` below a data directory.
 
     Args:
         root: The data directory.
@@ -48,10 +49,15 @@ class ModelFiles:
         self.root = Path(root)
 
     def write(
-        self, version: str, values: Mapping[str, object], tensors: Mapping[str, Tensor]
+        self,
+        version: str,
+        values: Mapping[str, object],
+        tensors: Mapping[str, Tensor],
+        *,
+        owner: str = "",
     ) -> str:
-        """Write a version durably and return its path below the data directory."""
-        path = f"models/{_file_name(version)}"
+        """Write a version durably and return its path; see `model_path`."""
+        path = model_path(version, owner)
         folder = self.root / path
         with _translate_full_disk(folder):
             save_state(folder, values, tensors)
@@ -149,6 +155,20 @@ class Checkpoints:
 
     def _zone_folder(self, zone: str) -> Path:
         return self.root / "zones" / _file_name(zone)
+
+
+def model_path(version: str, owner: str) -> str:
+    """Path of a version below the data directory.
+
+    The owner tells apart versions with the same id: those of an entity or zone that was deleted,
+    and those of another that was registered with its id.
+    """
+    return f"{_MODELS}/{_file_name(version)}{f'@{owner}' if owner else ''}"
+
+
+def entity_owner(number: int) -> str:
+    """The owner of the models of an entity, by its number in the store."""
+    return f"e{number}"
 
 
 def _file_name(identity: str) -> str:

@@ -241,6 +241,11 @@ class Store(RegistryStore):
         with self.write_session() as session:
             outcomes.mark_version(session, version, status)
 
+    def move_version(self, version: str, path: str) -> None:
+        """Change the path of a version's files, below the data directory."""
+        with self.write_session() as session:
+            outcomes.move_version(session, version, path)
+
     def add_vintages(self, vintages: Sequence[Vintage]) -> None:
         """Store forecasts as answered."""
         with self.write_session() as session:

@@ -43,8 +43,7 @@ def commit(session: Session, outcome: Outcome, *, content: str) -> None:
     for entity in outcome.removed:
         removal.finish_entity(session, status.zone, entity, position=status.position)
     session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
-    for version in outcome.versions:
-        _put_version(session, version)
+    _put_versions(session, status.zone, outcome.versions)
     readings.flag(session, outcome.verdicts)
     for day in outcome.signals:
         session.insert_rows(PUT_SIGNALS, [PUT_SIGNALS.row(day)])
@@ -150,6 +149,27 @@ def mark_version(session: Session, identity: str, status: VersionStatus) -> None
     """Change a version's status."""
     if not session.run("UPDATE versions SET status = ? WHERE id = ?", status, identity):
         raise DataError(f"there is no version {identity!r}")
+
+
+def move_version(session: Session, identity: str, path: str) -> None:
+    """Change the path of a version's files."""
+    if not session.run("UPDATE versions SET path = ? WHERE id = ?", path, identity):
+        raise DataError(f"there is no version {identity!r}")
+
+
+def _put_versions(session: Session, zone: str, versions: Sequence[StoredVersion]) -> None:
+    """Store versions; of an entity that was deleted meanwhile, only that its files are unused.
+
+    Its id may belong to an entity of another zone by now, and so may the ids of its versions.
+    """
+    if not versions:
+        return
+    members = {row[0] for row in session.rows("SELECT id FROM entities WHERE zone = ?", zone)}
+    for version in versions:
+        if version.entity is None or version.entity in members:
+            _put_version(session, version)
+        else:
+            removal.note_files(session, [version.path])
 
 
 def _put_version(session: Session, version: StoredVersion) -> None:

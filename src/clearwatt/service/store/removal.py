@@ -115,6 +115,16 @@ def unused_files(session: Session) -> list[str]:
     return [row[0] for row in rows]
 
 
+def note_files(session: Session, paths: Sequence[str]) -> None:
+    """Note files that no version needs, so that they are deleted."""
+    given = session.value_table(texts={"path": paths})
+    session.run(
+        f"INSERT INTO removed_files SELECT given.path FROM {given.sql} WHERE true "
+        "ON CONFLICT DO NOTHING",
+        *given.values,
+    )
+
+
 def forget_files(session: Session, paths: Sequence[str]) -> None:
     """Note that files are deleted, and that others are in use again."""
     given = session.value_table(texts={"path": paths})

@@ -154,8 +154,8 @@ def _activate(context: CommandContext) -> CommandResult:
     identity = context.argument("version", str)
     state, (models, key) = context.state, _models_of(context.state, identity)
     version = context.store.version(identity)
-    if version is None:
-        raise DataError(f"there is no model {identity!r}")
+    if version is None or version.zone != state.zone.id:
+        raise DataError(f"there is no model {identity!r} of zone {state.zone.id}")
     candidate = models.candidate(key)
     models.activate(key, context.builder.files.read(version.path), state.intervals)
     if identity == f"{key}:{candidate}":
@@ -173,7 +173,11 @@ def _reject(context: CommandContext) -> CommandResult:
     identity = context.argument("version", str)
     models, key = _models_of(context.state, identity)
     version = context.store.version(identity)
-    if version is None or identity != f"{key}:{models.candidate(key)}":
+    if (
+        version is None
+        or version.zone != context.state.zone.id
+        or identity != f"{key}:{models.candidate(key)}"
+    ):
         raise DataError(f"model {identity!r} does not await approval")
     models.drop_candidate(key)
     context.builder.versions.append(replace(version, status="refused"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from clearwatt.service.files import ModelFiles
+from clearwatt.service.files import ModelFiles, entity_owner
 from clearwatt.service.learner.apply.status import zone_status
 from clearwatt.service.learner.apply.zone_models import ModelChange, TrainedVersion
 from clearwatt.service.learner.apply.zone_state import ZoneState
@@ -121,7 +121,7 @@ class OutcomeBuilder:
     def _write(
         self, version: TrainedVersion, status: VersionStatus, *, time: int | None, event: str | None
     ) -> None:
-        path = self.files.write(version.id, *version.content)
+        path = self.files.write(version.id, *version.content, owner=self._owner(version.entity))
         self.versions.append(
             StoredVersion(
                 id=version.id,
@@ -137,6 +137,12 @@ class OutcomeBuilder:
                 event=event,
             )
         )
+
+    def _owner(self, entity: str | None) -> str:
+        """Owner of a version; a replay of the journal leads to the same."""
+        if entity is not None:
+            return entity_owner(self.state.entities[entity].number)
+        return f"z{self.state.removed}" if self.state.removed else ""
 
     def _snapshot(self) -> DeployedSnapshot | None:
         found = None if self.state.models is None else self.state.models.new_snapshot()

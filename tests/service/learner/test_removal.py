@@ -1,0 +1,98 @@
+"""Files of deleted entities are deleted, and never those of others with the same id."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.service.journals import SETTINGS, Service, World
+
+from clearwatt.service.learner.apply.zone_learning import ZoneLearning
+from clearwatt.service.learner.removal import remove_model_files
+from clearwatt.service.records import Command, Outcome
+from clearwatt.training.fleet import train
+from clearwatt.training.streams import Stream
+
+HISTORY = 300
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    """A zone of two entities, with a history and the command to learn from it."""
+    made = Service(tmp_path, World.of(hours=HISTORY + 24, entities=2, base=SETTINGS))
+    made.history(HISTORY)
+    return made
+
+
+def delete(service: Service, entity: str) -> None:
+    (found,) = (each for each in service.store.entities("north") if each.id == entity)
+    service.store.remove_entity(found, actor="Ada", at=1.0)
+
+
+def register_in_south(service: Service) -> ZoneLearning:
+    """Register e1 in another zone, with its history and the command to learn from it."""
+    world, store = service.world, service.store
+    zone = replace(world.zone, id="south")
+    store.add_zone(zone)
+    (entity,) = store.add_entities([replace(world.entities[1], zone="south")])
+    store.add_weather(replace(world.issue(0, HISTORY + 24), zone="south"), at=0.0)
+    readings = world.readings(0, HISTORY, service.numbers)
+    readings = readings[readings["entity"] == service.numbers[1]]
+    readings["entity"] = entity.number
+    store.add_readings(readings, at=0.0)
+    arguments = {"end": int(world.times[HISTORY - 1])}
+    store.add_command(Command("warmup", "south", None, arguments, "test", 0.0))
+    return ZoneLearning(zone, store=store, files=service.files)
+
+
+def begin(service: Service, learning: ZoneLearning) -> Stream[Outcome]:
+    """The entries to apply, with the entities of now."""
+    store, zone = service.store, learning.state.zone.id
+    entities = [*store.removed_entities(zone), *store.entities(zone)]
+    return learning.apply(store.journal(zone, after=learning.position), entities)
+
+
+def run(stream: Stream[Outcome]) -> Outcome:
+    try:
+        jobs = next(stream)
+        while True:
+            jobs = stream.send(train(jobs))
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        return outcome
+
+
+def assert_south_is_readable(service: Service) -> None:
+    version = service.store.version("predictor:e1:0")
+    assert version is not None, "the other zone's version is gone"
+    assert (version.zone, version.status) == ("south", "deployed")
+    assert service.files.read(version.path).tensors
+
+
+def test_a_deletion_spares_the_files_of_the_same_id_in_another_zone(service):
+    service.catch_up()
+    delete(service, "e1")
+    south = register_in_south(service)
+    outcome = run(begin(service, south))  # written, but not committed yet
+    service.catch_up()
+    remove_model_files(service.store, service.files)
+    service.store.commit(outcome)
+    assert_south_is_readable(service)
+
+
+@pytest.mark.slow
+def test_a_training_that_outlasts_the_deletion_spares_the_same_id_in_another_zone(service):
+    north = begin(service, service.learning)
+    jobs = next(north)
+    delete(service, "e1")
+    service.store.commit(run(begin(service, register_in_south(service))))
+    trained = train(jobs)
+    with pytest.raises(StopIteration) as stop:
+        while True:
+            trained = train(north.send(trained))
+    service.store.commit(stop.value.value)
+    assert_south_is_readable(service)
+    service.catch_up()
+    remove_model_files(service.store, service.files)
+    assert_south_is_readable(service)
+    stored = {version.path for version in service.store.versions()}
+    assert {f"models/{each.name}" for each in (service.files.root / "models").iterdir()} == stored
