@@ -76,7 +76,7 @@ def test_an_export_is_shown_then_stored_as_the_truth(web, export):
     found = web.get("/v1/measurements", entity="Hala-2", start="2024-03-29T00:00:00Z")
     assert found["values"][:3] == pytest.approx(truth["Hala-2"].iloc[:3].tolist(), rel=1e-4)
     gap = web.get("/v1/measurements", entity="PV-1", start="2024-03-30T00:15:00Z")
-    assert gap["values"][0] is None
+    assert gap["times"][0] == "2024-03-30T00:30:00Z"
     assert "known already" in upload(web, content, **told, send=True).text
     assert web.learner.woken >= 2
 
@@ -89,6 +89,31 @@ def test_a_zone_with_a_place_gets_its_weather_by_itself(web, export):
     assert zone["settings"]["weather"] == "open-meteo"
     assert zone["settings"]["coordinates"] == {"latitude": 51.77, "longitude": 19.46}
     assert "temperature_2m" in zone["variables"]
+
+
+def hourly(*cells):
+    """An hourly export of M1 and M2 in kW; cells of M2 as given."""
+    lines = [f"2024-03-01 {hour:02}:00;{hour}.5;{m2}" for hour, m2 in enumerate(cells)]
+    return "\n".join(["start UTC;M1 [kW];M2 [kW]", *lines]).encode()
+
+
+def values_of(web, entity):
+    found = web.get("/v1/measurements", entity=entity, start="2024-03-01T00:00:00Z")
+    return found["values"]
+
+
+def test_a_gap_in_a_file_leaves_stored_readings_as_they_are(web):
+    told = {"variables": "temperature_2m", "send": True}
+    assert "Stored:" in upload(web, hourly("1", "2", "3", "4"), **told).text
+    assert "Stored:" in upload(web, hourly("1", "", "", "4", "5"), **told).text
+    assert values_of(web, "M2") == [1, 2, 3, 4, 5]
+
+
+def test_a_file_of_empty_cells_is_refused(web):
+    empty = b"start UTC;M1 [kW]\n2024-03-01 00:00;\n2024-03-01 01:00;\n2024-03-01 02:00;"
+    answer = upload(web, empty, send=True)
+    assert answer.status_code == 422
+    assert web.get("/v1/zones")["zones"] == []
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def store_export(app: AppContext, form: UploadForm, export: Export) -> StoredExp
     """Register the zone and the entities of a complete export and store its readings."""
     if not export.complete or export.step is None:
         raise DataError("the file leaves something open; answer the questions first")
+    if not export.power.notna().to_numpy().any():
+        raise DataError("the file has no readings, only empty cells; check its column of values")
     _check_times(export.power, app.clock())
     known = app.registry.snapshot.zones.get(form.zone)
     given = [name.strip() for name in form.variables.split(",") if name.strip()]
@@ -130,13 +132,17 @@ def store_export(app: AppContext, form: UploadForm, export: Export) -> StoredExp
 
 
 def readings_of(power: pd.DataFrame, numbers: list[int]) -> Readings:
-    """Readings of entities, one column each, in order of time; missing ones are NaN."""
+    """Readings of entities, one column each, in order of time, without the empty cells.
+
+    A stored NaN corrects a reading to none, and a gap in a file is no correction.
+    """
     readings = np.empty(power.size, READING)
     times = pd.DatetimeIndex(power.index).as_unit("s").asi8
     readings["time"] = np.repeat(times, len(numbers))
     readings["entity"] = np.tile(np.array(numbers), len(times))
     readings["value"] = power.to_numpy(np.float64).ravel()
-    return readings
+    filled: Readings = readings[~np.isnan(readings["value"])]
+    return filled
 
 
 def _new_entity(form: UploadForm, export: Export, name: str) -> NewEntity:
@@ -174,7 +180,7 @@ def _weather_settings(place: str) -> dict[str, Any]:
 
 
 def _store(app: AppContext, readings: Readings) -> Receipt:
-    parts = np.array_split(readings, -(-len(readings) // AT_ONCE))
+    parts = np.array_split(readings, max(1, -(-len(readings) // AT_ONCE)))
     receipts = [app.store.add_readings(part, at=app.clock()) for part in parts]
     total = Receipt(*(sum(counts) for counts in zip(*receipts, strict=True)))
     app.metrics.count_readings(total, rejected=0)
