@@ -109,6 +109,24 @@ def test_a_gap_in_a_file_leaves_stored_readings_as_they_are(web):
     assert values_of(web, "M2") == [1, 2, 3, 4, 5]
 
 
+def test_readings_beside_the_clock_are_asked_about_as_the_api_rejects_them(web):
+    told = {"variables": "temperature_2m", "send": True}
+    beside = hourly("1", "2", "3", "4").replace(b":00;", b":07;")
+    assert 'data-answer="step"' in upload(web, beside).text
+    assert upload(web, beside, **told).status_code == 422
+    assert web.get("/v1/zones")["zones"] == []
+    assert "Stored:" in upload(web, beside, **told, answers={"step": "60"}).text
+    found = web.get("/v1/measurements", entity="M2", start="2024-03-01T00:00:00Z")
+    assert found["times"][:2] == ["2024-03-01T00:00:00Z", "2024-03-01T01:00:00Z"]
+
+
+def test_values_that_the_api_rejects_are_not_stored(web):
+    huge = hourly("1", "1e20", "3", "4")
+    answer = upload(web, huge, variables="temperature_2m", send=True)
+    assert answer.status_code == 422
+    assert "M2 has values above" in answer.text
+
+
 def test_a_file_of_empty_cells_is_refused(web):
     empty = b"start UTC;M1 [kW]\n2024-03-01 00:00;\n2024-03-01 01:00;\n2024-03-01 02:00;"
     answer = upload(web, empty, send=True)

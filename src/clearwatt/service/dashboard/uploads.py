@@ -22,6 +22,7 @@ from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.problems import describe_errors
 from clearwatt.service.api.routes.entities import register_entities
 from clearwatt.service.api.routes.zones import register_zone
+from clearwatt.service.api.schemas.base import LARGEST
 from clearwatt.service.api.schemas.entities import KindName, NewEntities, NewEntity
 from clearwatt.service.api.schemas.zones import NewZone
 from clearwatt.service.records import READING, Readings, Receipt, RegisteredEntity
@@ -91,9 +92,12 @@ def read_upload(form: UploadForm, content: bytes) -> Export:
         path = Path(folder) / (PurePosixPath(form.file.replace("\\", "/")).name or "file.csv")
         path.write_bytes(content)
         try:
-            return read_export([path], recipe)
+            export = read_export([path], recipe)
         except DataError as error:
             raise DataError(str(error).replace(f"{folder}/", "")) from None
+    if export.complete:
+        _ask_for_clock(export)
+    return export
 
 
 def store_export(app: AppContext, form: UploadForm, export: Export) -> StoredExport:
@@ -103,6 +107,7 @@ def store_export(app: AppContext, form: UploadForm, export: Export) -> StoredExp
     if not export.power.notna().to_numpy().any():
         raise DataError("the file has no readings, only empty cells; check its column of values")
     _check_times(export.power, app.clock())
+    _check_values(export.power)
     known = app.registry.snapshot.zones.get(form.zone)
     given = [name.strip() for name in form.variables.split(",") if name.strip()]
     settings = _weather_settings(form.coordinates)
@@ -193,6 +198,29 @@ def _check_times(power: pd.DataFrame, now: float) -> None:
     if first < EARLIEST or last > now + FUTURE:
         wrong = text(first) if first < EARLIEST else text(last)
         raise DataError(f"{wrong} is out of bounds; check the date order and the time zone")
+
+
+def _ask_for_clock(export: Export) -> None:
+    """Ask for the step if the times are not on a zone's clock, which is that of the API."""
+    step = export.step or pd.Timedelta(0)
+    first = int(export.power.index[0].timestamp())  # the others lie whole steps later
+    if not step or first % step.total_seconds() == 0:
+        return
+    minutes = step / pd.Timedelta(minutes=1)
+    choices = {f"{minutes:g}": "move each reading to the nearest"} if 1440 % minutes == 0 else {}
+    export.log.ask(
+        "step",
+        f"{text(first)} is not on the clock of a zone, which has a whole step of {minutes:g} min "
+        "from midnight UTC; give the minutes of a step to move or average the readings to",
+        choices,
+    )
+
+
+def _check_values(power: pd.DataFrame) -> None:
+    for name in power.columns[(power.abs() > LARGEST).any()]:
+        raise DataError(
+            f"{name} has values above {LARGEST:g} kW; check the unit and the decimal mark"
+        )
 
 
 def _refusal(error: ValidationError) -> DataError:
