@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import re
 import sys
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -196,6 +198,40 @@ def test_a_quotation_mark_without_end(tmp_path, refuse_import):
 def test_a_damaged_file_is_refused(tmp_path, refuse_import, suffix):
     (tmp_path / f"x.{suffix}").write_bytes(b"not this")
     assert "not a readable" in refuse_import(tmp_path / f"x.{suffix}")
+
+
+def test_a_cell_far_away_is_refused_at_once(tmp_path, refuse_import):
+    """A few kilobytes that stand for 17 billion cells."""
+    lines = [["start UTC", "m [kW]"], *([f"2024-01-01 0{hour}:00", 1.5] for hour in range(9))]
+    file = write_workbook(tmp_path / "x.xlsx", {"a": lines})
+    far = tmp_path / "far.xlsx"
+    cell = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(far, "w") as target:
+        for name in source.namelist():
+            part = source.read(name)
+            if name == "xl/worksheets/sheet1.xml":
+                part = part.replace(b"</sheetData>", cell)
+                part = re.sub(rb'ref="A1:[^"]*"', b'ref="A1:XFD1048576"', part)
+            target.writestr(name, part)
+    error = refuse_import(far)
+    assert "1048576 rows x 16384 columns" in error
+    assert "split the file" in error
+
+
+def test_a_workbook_is_measured_before_it_is_unpacked(tmp_path, refuse_import):
+    file = write_workbook(tmp_path / "x.xlsx", {"a": [["x"]]})
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as book, book.open("b", "w") as part:
+        for _ in range(51):
+            part.write(bytes(10_000_000))
+    assert file.stat().st_size < 1_000_000
+    assert "MB unpacked" in refuse_import(file)
+
+
+def test_parquet_is_measured_before_it_is_read(tmp_path, refuse_import):
+    file = tmp_path / "x.parquet"
+    flags = np.zeros(10_000_001, np.bool_)
+    pd.DataFrame({"a": flags, "b": flags}).to_parquet(file, index=False)
+    assert "10000001 rows x 2 columns" in refuse_import(file)
 
 
 def test_without_openpyxl_the_message_names_the_extra(tmp_path, refuse_import, monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clearwatt.data.data_faults import DataFault
-from clearwatt.errors import DataError, MissingExtraError
+from clearwatt.errors import ClearwattError, DataError, MissingExtraError
 from clearwatt.imports.day_rows import unfold_days
 from clearwatt.imports.log import ImportLog
 from clearwatt.imports.recipe import Recipe
+from clearwatt.imports.sizes import check_cells, check_rows, check_unpacked
 from clearwatt.imports.tables import Table, find_table, place_of
 from clearwatt.imports.text_files import read_cells
 from clearwatt.imports.units import split_unit
@@ -48,6 +49,8 @@ def _read_file(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
 
 def _read_parquet(file: Path) -> Table:
     try:
+        with pq.ParquetFile(file) as stored:
+            check_cells(file.name, stored.metadata.num_rows, stored.metadata.num_columns)
         frame = pd.DataFrame(pq.read_table(file).to_pandas())
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file}: not a readable Parquet file; write it again") from error
@@ -94,19 +97,41 @@ def _sheets(file: Path) -> Iterator[tuple[str, pd.DataFrame]]:
         from openpyxl import load_workbook
     except ImportError as error:
         raise MissingExtraError("openpyxl", "excel") from error
+    others = 0
     try:
+        check_unpacked(file)
         book = load_workbook(file, read_only=True, data_only=True)
+        try:
+            for sheet in book.worksheets:
+                if sheet.sheet_state == "visible":
+                    sheet.reset_dimensions()  # the size that a sheet declares may be wrong
+                    values = sheet.iter_rows(values_only=True)
+                    rows = _rows(values, place_of(file, sheet.title), others=others)
+                    cells = pd.DataFrame(rows, dtype=object).fillna("")
+                    others += cells.size
+                    yield sheet.title, cells
+        finally:
+            book.close()
+    except ClearwattError:
+        raise
     except Exception as error:  # openpyxl raises whatever its parsers raise
         raise DataError(f"{file}: not a readable Excel workbook; save it again") from error
-    try:
-        for sheet in book.worksheets:
-            if sheet.sheet_state == "visible":
-                rows = [
-                    [_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)
-                ]
-                yield sheet.title, pd.DataFrame(rows, dtype=object).fillna("")
-    finally:
-        book.close()
+
+
+def _rows(given: Iterable[Sequence[object]], place: str, *, others: int) -> list[list[object]]:
+    """The rows of a sheet up to the last that is not empty, each up to its last such cell."""
+    rows: list[list[object]] = []
+    height = width = 0
+    for number, values in enumerate(given, start=1):
+        check_rows(place, number)
+        cells = [_cell(value) for value in values]
+        while cells and cells[-1] == "":
+            cells.pop()
+        rows.append(cells)
+        if cells:
+            height, width = number, max(width, len(cells))
+            check_cells(place, height, width, others=others)
+    return rows[:height]
 
 
 def _cell(value: object) -> object:
