@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -83,6 +83,13 @@ class ModelFiles:
         """Remove the files of versions; errors are ignored and the next call tries again."""
         for path in paths:
             shutil.rmtree(self._below(path), ignore_errors=True)
+
+    def remove_entities(self, numbers: Collection[int]) -> None:
+        """Remove all files of entities, by their numbers in the store."""
+        folder, owners = self.root / _MODELS, {entity_owner(number) for number in numbers}
+        for each in list(folder.iterdir()) if owners and folder.is_dir() else ():
+            if "@" in each.name and each.name.rpartition("@")[2] in owners:
+                shutil.rmtree(each, ignore_errors=True)
 
     def _below(self, path: str) -> Path:
         folder = (self.root / path).resolve()

@@ -242,11 +242,24 @@ class DeployedSnapshot:
     rows: bytes
 
 
+class RemovedEntity(NamedTuple):
+    """An entity that entry ``seq`` of its zone's journal has deleted.
+
+    ``last``: no other entity had models, so those that all share are gone, too.
+    """
+
+    id: str
+    number: int
+    seq: int
+    last: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of applying journal entries; committed as one transaction.
 
-    ``removed`` are entities that were deleted by one of them.
+    ``removed`` are entities that were deleted by one of them, ``unused`` paths of files that were
+    written for versions that are not stored.
     """
 
     status: ZoneStatus
@@ -256,7 +269,8 @@ class Outcome:
     signals: tuple[SignalDay, ...] = ()
     intervals: IntervalSnapshot | None = None
     deployed: DeployedSnapshot | None = None
-    removed: tuple[str, ...] = ()
+    removed: tuple[RemovedEntity, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from clearwatt.errors import ClearwattError
-from clearwatt.service.records import Command, Outcome, RegisteredEntity, Zone
+from clearwatt.service.records import Command, Outcome, RegisteredEntity, RemovedEntity, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import Store
 from clearwatt.testing.store_records import (
@@ -55,7 +55,8 @@ def _check_entity(
     assert [each.id for each in store.entities(zone.id)] == [other.id], "it is still there"
     removed = [(each.number, each.removed_at) for each in store.removed_entities(zone.id)]
     assert removed == [(entity.number, seq)], f"the journal tells of {removed}"
-    store.commit(Outcome(ZoneStatus(zone.id, seq, 3), removed=(entity.id,)))
+    gone = RemovedEntity(entity.id, entity.number, seq)
+    store.commit(Outcome(ZoneStatus(zone.id, seq, 3), removed=(gone,)))
     assert not [v for v in store.versions(zone=zone.id) if v.entity == entity.id], "a version"
     while store.remove_readings():
         pass

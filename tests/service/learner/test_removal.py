@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from tests.service.journals import SETTINGS, Service, World
 
+from clearwatt.service.files import Checkpoints
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
-from clearwatt.service.learner.removal import remove_model_files
-from clearwatt.service.records import Command, Outcome
+from clearwatt.service.learner.removal import remove_leftovers, remove_model_files
+from clearwatt.service.records import Command, Outcome, ServiceEvent
 from clearwatt.training.fleet import train
 from clearwatt.training.streams import Stream
 
@@ -68,6 +69,14 @@ def assert_south_is_readable(service: Service) -> None:
     assert service.files.read(version.path).tensors
 
 
+def folders(service: Service) -> set[str]:
+    return {f"models/{each.name}" for each in (service.files.root / "models").iterdir()}
+
+
+def stored_paths(service: Service) -> set[str]:
+    return {version.path for version in service.store.versions()}
+
+
 def test_a_deletion_spares_the_files_of_the_same_id_in_another_zone(service):
     service.catch_up()
     delete(service, "e1")
@@ -94,5 +103,39 @@ def test_a_training_that_outlasts_the_deletion_spares_the_same_id_in_another_zon
     service.catch_up()
     remove_model_files(service.store, service.files)
     assert_south_is_readable(service)
-    stored = {version.path for version in service.store.versions()}
-    assert {f"models/{each.name}" for each in (service.files.root / "models").iterdir()} == stored
+    assert folders(service) == stored_paths(service)
+
+
+def test_files_that_were_written_and_deleted_in_one_batch_are_gone(service):
+    delete(service, "e1")
+    service.catch_up()
+    remove_model_files(service.store, service.files)
+    assert folders(service) == stored_paths(service)
+
+
+def test_files_that_a_killed_replay_has_written_again_are_gone_after_the_start(service, tmp_path):
+    service.catch_up()
+    delete(service, "e1")
+    service.catch_up()
+    remove_model_files(service.store, service.files)
+    again = ZoneLearning(service.world.zone, store=service.store, files=service.files)
+    run(begin(service, again))  # not committed, because it was before
+    assert folders(service) > stored_paths(service)
+    remove_leftovers(service.store, service.files, Checkpoints(tmp_path))
+    assert folders(service) == stored_paths(service)
+
+
+def test_the_last_entity_takes_the_shared_models_with_it(service):
+    service.catch_up()
+    key = "update:autoencoder:north:1"
+    shared = ServiceEvent(key, "update", "the autoencoder was updated", 1.0, zone="north")
+    service.store.add_event(shared)
+    for name in ("e0", "e1"):
+        delete(service, name)
+    service.catch_up()
+    remove_model_files(service.store, service.files)
+    assert service.store.versions() == []
+    assert folders(service) == set()
+    service.store.add_event(replace(shared, message="of the next models"))
+    found = [each.message for each in service.store.events(kinds=["update"])]
+    assert found == ["of the next models", shared.message]

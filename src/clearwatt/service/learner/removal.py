@@ -23,5 +23,11 @@ def remove_leftovers(store: Store, files: ModelFiles, checkpoints: Checkpoints) 
     """Delete the files of everything that was deleted; before any zone learns."""
     remove_model_files(store, files)
     registered = {zone.id for zone in store.zones()}
+    for zone, (position, _) in store.positions().items():
+        removed = [(each.number, each.removed_at) for each in store.removed_entities(zone)]
+        # Written by a replay that was killed; the deletion itself was committed before.
+        files.remove_entities(
+            [number for number, at in removed if at is not None and at <= position]
+        )
     for zone, base in store.journal_bases().items():
         checkpoints.remove(zone, before=base if zone in registered else math.inf)

@@ -290,6 +290,8 @@ class ZoneLearner:
             self.context.publish(outcome.status)
         if outcome.removed:
             remove_model_files(self.context.store, self.context.files)
+            # A replay has written files again that were deleted before it.
+            self.context.files.remove_entities([entity.number for entity in outcome.removed])
             self._has_removed = True
         self._outcome = None
         self._upkeep.record(

@@ -41,7 +41,8 @@ def commit(session: Session, outcome: Outcome, *, content: str) -> None:
     if status.position < removal.journal_bases(session).get(status.zone, 0):
         raise DataError(f"zone {status.zone!r} was deleted, and registered again, meanwhile")
     for entity in outcome.removed:
-        removal.finish_entity(session, status.zone, entity, position=status.position)
+        removal.finish_entity(session, status.zone, entity)
+    removal.note_files(session, outcome.unused)
     session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
     _put_versions(session, status.zone, outcome.versions)
     readings.flag(session, outcome.verdicts)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from clearwatt.errors import DataError
-from clearwatt.service.records import Command, RegisteredEntity, ServiceEvent, Zone
+from clearwatt.service.records import Command, RegisteredEntity, RemovedEntity, ServiceEvent, Zone
 from clearwatt.service.store import events, journal, registry
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.session import Session
@@ -80,16 +80,20 @@ def remove_zone(session: Session, zone: Zone, *, actor: str, at: float) -> list[
     return members
 
 
-def finish_entity(session: Session, zone: str, entity: str, *, position: int) -> None:
+def finish_entity(session: Session, zone: str, entity: RemovedEntity) -> None:
     """Delete what the learner has stored of an entity, once it has forgotten it."""
+    own = "(entity = ? OR entity IS NULL)" if entity.last else "entity = ?"
     session.run(
         "INSERT INTO removed_files SELECT DISTINCT path FROM versions "
-        "WHERE zone = ? AND entity = ? ON CONFLICT DO NOTHING",
+        f"WHERE zone = ? AND {own} ON CONFLICT DO NOTHING",
         zone,
-        entity,
+        entity.id,
     )
-    session.run("DELETE FROM versions WHERE zone = ? AND entity = ?", zone, entity)
-    _free_keys(session, "zone = ? AND entity = ?", zone, entity, position=position)
+    session.run(f"DELETE FROM versions WHERE zone = ? AND {own}", zone, entity.id)
+    _free_keys(session, "zone = ? AND entity = ?", zone, entity.id, position=entity.seq)
+    if entity.last:
+        shared = "zone = ? AND entity IS NULL AND key LIKE ? AND key NOT LIKE ?"
+        _free_keys(session, shared, zone, "update:%", "% until %", position=entity.seq)
 
 
 def removed_entities(session: Session, zone: str) -> list[RegisteredEntity]:
@@ -117,6 +121,8 @@ def unused_files(session: Session) -> list[str]:
 
 def note_files(session: Session, paths: Sequence[str]) -> None:
     """Note files that no version needs, so that they are deleted."""
+    if not paths:
+        return
     given = session.value_table(texts={"path": paths})
     session.run(
         f"INSERT INTO removed_files SELECT given.path FROM {given.sql} WHERE true "

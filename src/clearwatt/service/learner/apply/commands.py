@@ -16,7 +16,7 @@ from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.warm_up import warm_up
 from clearwatt.service.learner.apply.zone_models import ZoneModels
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
-from clearwatt.service.records import Command, Flag
+from clearwatt.service.records import Command, Flag, RemovedEntity
 from clearwatt.service.status import ExcludedWindow
 from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
@@ -305,7 +305,8 @@ def _delete(context: CommandContext) -> CommandResult:
     name, number = context.entity, context.argument("number", int)
     if context.state.entities[name].number != number:
         raise DataError(f"{name} was deleted before, and registered again since")
-    context.builder.remove(name, position=context.seq)
+    last = context.state.columns == [name]
+    context.builder.remove(RemovedEntity(name, number, context.seq, last))
     context.state.remove_entity(name, position=context.seq)
     return CommandResult(
         f"{name} was deleted with its readings, forecasts and models", {"number": number}

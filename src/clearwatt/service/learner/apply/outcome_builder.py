@@ -15,6 +15,7 @@ from clearwatt.service.records import (
     DeployedSnapshot,
     Flag,
     Outcome,
+    RemovedEntity,
     ServiceEvent,
     StoredVersion,
     Verdict,
@@ -30,7 +31,8 @@ class OutcomeBuilder:
         self.events: list[ServiceEvent] = []
         self.versions: list[StoredVersion] = []
         self.verdicts: list[Verdict] = []
-        self.removed: list[str] = []
+        self.removed: list[RemovedEntity] = []
+        self.unused: list[str] = []
 
     def build(self) -> Outcome:
         """The outcome to commit; the next one starts empty."""
@@ -44,8 +46,10 @@ class OutcomeBuilder:
             intervals=state.intervals.new_snapshot(state.zone.id, state.numbers),
             deployed=self._snapshot(),
             removed=tuple(self.removed),
+            unused=tuple(self.unused),
         )
-        self.events, self.versions, self.verdicts, self.removed = [], [], [], []
+        self.events, self.versions, self.verdicts = [], [], []
+        self.removed, self.unused = [], []
         return outcome
 
     def event(
@@ -78,11 +82,15 @@ class OutcomeBuilder:
         """Add the flag of a reading."""
         self.verdicts.append(Verdict(self.state.entities[entity].number, time, flag, reason))
 
-    def remove(self, entity: str, *, position: int) -> None:
+    def remove(self, entity: RemovedEntity) -> None:
         """Remove an entity; keys of its events must not be those of another with its id."""
-        self.versions = [version for version in self.versions if version.entity != entity]
+        owners = (entity.id, None) if entity.last else (entity.id,)
+        self.unused += [version.path for version in self.versions if version.entity in owners]
+        self.versions = [version for version in self.versions if version.entity not in owners]
         self.events = [
-            replace(event, key=f"{event.key} until {position}") if event.entity == entity else event
+            replace(event, key=f"{event.key} until {entity.seq}")
+            if event.entity == entity.id or (entity.last and _is_of_shared_model(event))
+            else event
             for event in self.events
         ]
         self.removed.append(entity)
@@ -147,3 +155,7 @@ class OutcomeBuilder:
     def _snapshot(self) -> DeployedSnapshot | None:
         found = None if self.state.models is None else self.state.models.new_snapshot()
         return None if found is None else DeployedSnapshot(self.state.zone.id, *found)
+
+
+def _is_of_shared_model(event: ServiceEvent) -> bool:
+    return event.entity is None and event.key.startswith("update:")
