@@ -1,6 +1,7 @@
 """The folder feed: files dropped while they are written, twice, wrong, or before a kill."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.service.running import PATIENCE
 
 from clearwatt.cli import main
 from clearwatt.feeds.drop_folder import DropFolder
+from clearwatt.feeds.ledger import content_digest
 
 from .stored import stored
 
@@ -135,6 +137,41 @@ def test_a_kill_between_sending_and_moving_moves_the_file_at_the_next_start(
     _, (again,) = take(drops, url, capsys)
     assert (again["state"], again["new"], again["duplicates"]) == ("known", 0, 0)
     assert "4 new readings" in (drops / "done" / "a.csv.report.txt").read_text()
+
+
+def test_a_strange_name_or_file_does_not_stop_the_others(drops, web, url, capsys):
+    latin = Path(os.fsdecode(os.fsencode(drops) + b"/a-M\xe4rz.csv"))
+    latin.write_text(export(0, 4, "mill"))
+    (drops / "b-copy.csv").write_text(export(0, 4, "mill"))
+    Path(os.fsdecode(os.fsencode(drops) + b"/c-\xe4.csv")).write_text("nothing to read\n")
+    (drops / ("d" * 245 + ".csv")).write_text(export(4, 4, "mill"))
+    (drops / "z.csv").write_text(export(8, 4, "mill"))
+    code, files = take(drops, url, capsys)
+    assert code == 2
+    assert [each["state"] for each in files] == ["done", "known", "failed", "done", "done"]
+    assert files[0]["file"] == r"a-M\udce4rz.csv"
+    assert Path(files[3]["report"]).read_text().startswith("d" * 245)
+    assert [step for step, _ in stored(web, "mill")] == list(range(12))
+    assert not latin.exists()
+
+
+def test_a_file_that_cannot_be_opened_is_reported_and_the_next_one_taken(
+    drops, web, url, capsys, monkeypatch
+):
+    (drops / "a.csv").write_text(export(0, 4, "mill"))
+    (drops / "b.csv").write_text(export(4, 4, "mill"))
+
+    def digest(file: Path) -> str:  # root, who may run the tests, can open every file
+        if file.name == "a.csv":
+            raise PermissionError(13, "Permission denied", str(file))
+        return content_digest(file)
+
+    monkeypatch.setattr("clearwatt.feeds.folder.content_digest", digest)
+    code, (first, second) = take(drops, url, capsys)
+    assert code == 2
+    assert (first["state"], first["moved_to"], first["report"]) == ("failed", None, None)
+    assert "Permission denied" in first["problems"][0]
+    assert second["state"] == "done"
 
 
 @pytest.mark.slow

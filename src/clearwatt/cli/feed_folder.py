@@ -98,7 +98,8 @@ def _line(outcome: FileOutcome) -> str:
     if outcome.known:
         return f"{outcome.file}: the service has this content already; now in {outcome.moved_to}"
     if outcome.failed:
-        return f"{outcome.file}: failed: {result.problems[0]}; now in {outcome.moved_to}"
+        now = f"now in {outcome.moved_to}" if outcome.moved_to else "left where it is; trying again"
+        return f"{outcome.file}: failed: {result.problems[0]}; {now}"
     known = result.duplicates + result.corrections
     return (
         f"{outcome.file}: {result.new:,} new readings, {known:,} known before; now in "
@@ -108,7 +109,8 @@ def _line(outcome: FileOutcome) -> str:
 
 def _facts(outcome: FileOutcome) -> dict[str, object]:
     state = "known" if outcome.known else "failed" if outcome.failed else "done"
-    moved = {"moved_to": outcome.moved_to, "report": f"{outcome.moved_to}.report.txt"}
+    report = None if outcome.moved_to is None else f"{outcome.moved_to}.report.txt"
+    moved = {"moved_to": outcome.moved_to, "report": report}
     return {"file": outcome.file, "state": state, **moved, **asdict(outcome.result)}
 
 

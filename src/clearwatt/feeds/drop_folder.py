@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ DONE, FAILED, STATE = "done", "failed", ".clearwatt"
 PATTERNS = ("*.csv", "*.txt", "*.tsv", "*.xlsx", "*.xlsm", "*.parquet")
 _UNFINISHED = (".*", "~*", "*~", "*.part", "*.partial", "*.tmp", "*.filepart")
 """Names that programs give to files while they write them."""
+_LONGEST_NAME = 200
+"""Bytes of a name that leave room for a number and for the name of the report."""
 
 
 class FileMark(NamedTuple):
@@ -56,7 +59,7 @@ class DropFolder:
     def move(self, file: Path, target: str, report: str) -> Path:
         """Move a file to a folder below this one, with a report beside it; returns its new path."""
         place = _free_path(self.folder / target, file)
-        write_text_atomically(place.with_name(f"{place.name}.report.txt"), report)
+        write_text_atomically(place.with_name(f"{place.name}.report.txt"), printable(report))
         file.rename(place)
         self._seen.pop(file, None)
         return place
@@ -78,14 +81,22 @@ def mark_of(file: Path) -> FileMark | None:
     return FileMark(found.st_size, found.st_mtime_ns, found.st_ino) if file.is_file() else None
 
 
+def printable(text: str) -> str:
+    """A text that can be written as UTF-8; bytes of names in other encodings are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 def _free_path(folder: Path, file: Path) -> Path:
-    """A path in the folder that no file has: the name of the file, or with a number."""
-    path, number = folder / file.name, 1
+    """A path in the folder that no file has: the name of the file, shortened or with a number."""
+    stem, room = file.stem, _LONGEST_NAME - len(os.fsencode(file.suffix))
+    if len(os.fsencode(stem)) > room:
+        stem = os.fsencode(stem)[:room].decode("utf-8", "ignore")
+    path, number = folder / f"{stem}{file.suffix}", 1
     while path.exists():
         number += 1
-        path = folder / f"{file.stem}-{number}{file.suffix}"
+        path = folder / f"{stem}-{number}{file.suffix}"
     return path

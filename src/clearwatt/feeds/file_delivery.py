@@ -12,6 +12,7 @@ import pandas as pd
 from clearwatt.errors import ClearwattError, DataError
 from clearwatt.feeds.delivery import Delivery
 from clearwatt.feeds.directory import EntityDirectory, KnownEntity
+from clearwatt.feeds.drop_folder import printable
 from clearwatt.feeds.readings import FeedReading
 from clearwatt.imports import Export, Recipe, read_export
 from clearwatt.service.client.deliveries import unix_seconds
@@ -55,9 +56,10 @@ def read_file(file: Path, recipe: Recipe) -> Export | FileResult:
     try:
         export = read_export([file], recipe)
     except ClearwattError as error:
-        return FileResult(problems=(str(error),))
+        return FileResult(problems=(printable(str(error)),))
     except Exception as error:  # one strange file must not stop those after it
-        return FileResult(problems=(f"it cannot be read ({type(error).__name__}: {error})",))
+        problem = f"it cannot be read ({type(error).__name__}: {error})"
+        return FileResult(problems=(printable(problem),))
     if export.complete:
         return export
     questions = [
@@ -133,4 +135,5 @@ def _remarks(export: Export) -> tuple[str, ...]:
 
 
 def _counted(message: str, count: int) -> str:
-    return message if count == 1 else f"{message} ({count} times)"
+    shown = printable(message)  # it may name the file
+    return shown if count == 1 else f"{shown} ({count} times)"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clearwatt.feeds.delivery import Delivery
 from clearwatt.feeds.directory import EntityDirectory
-from clearwatt.feeds.drop_folder import DONE, FAILED, DropFolder, mark_of
+from clearwatt.feeds.drop_folder import DONE, FAILED, DropFolder, mark_of, printable
 from clearwatt.feeds.file_delivery import FileResult, read_file, send_export
 from clearwatt.feeds.ledger import Ledger, LedgerEntry, content_digest, recipe_digest
 from clearwatt.feeds.stopping import FeedStoppedError, StopRequest
@@ -31,11 +31,12 @@ MARGIN = 0.05
 class FileOutcome:
     """A file that was taken: where it is now, and what became of its readings.
 
+    ``moved_to`` is None if the file could not be read or moved; it is tried again at each look.
     ``known``: the same content was sent before, so nothing was sent.
     """
 
     file: str
-    moved_to: str
+    moved_to: str | None
     result: FileResult
     known: bool = False
 
@@ -62,6 +63,7 @@ class FolderFeed:
         self._delivery, self._stop = delivery, stop
         self._directory = EntityDirectory(delivery.client, stop)
         self._settle = settle
+        self._reported: dict[Path, str] = {}
 
     def run(self, *, once: bool) -> Iterator[FileOutcome | None]:
         """Take files until the stop is asked for; None after each look.
@@ -81,7 +83,11 @@ class FolderFeed:
 
     def _take_all(self) -> Iterator[FileOutcome]:
         for file in self._folder.complete_files():
-            outcome = self._take(file)
+            try:
+                outcome = self._take(file)
+                self._reported.pop(file, None)
+            except (OSError, ValueError) as error:  # it must not stop the files after it
+                outcome = self._report_once(file, str(error))
             if outcome is not None:
                 yield outcome
             if self._stop.is_set():
@@ -105,17 +111,25 @@ class FolderFeed:
             if isinstance(export, FileResult)
             else send_export(export, self._delivery, self._directory)
         )
-        report = result.report(file.name)
+        name, report = printable(file.name), printable(result.report(file.name))
         if not result.problems:
-            entry = LedgerEntry(content, read_as, file.name, text(int(time.time())), report)
+            entry = LedgerEntry(content, read_as, name, text(int(time.time())), report)
             self._ledger.add(entry)
         if mark_of(file) != mark:
             return None
         moved = self._folder.move(file, FAILED if result.problems else DONE, report)
-        return FileOutcome(file.name, str(moved), result)
+        return FileOutcome(name, printable(str(moved)), result)
+
+    def _report_once(self, file: Path, problem: str) -> FileOutcome | None:
+        """The outcome of a file that stays where it is; None if the problem was reported before."""
+        if self._reported.get(file) == problem:
+            return None
+        self._reported[file] = problem
+        return FileOutcome(printable(file.name), None, FileResult(problems=(printable(problem),)))
 
     def _move_known(self, file: Path, entry: LedgerEntry) -> FileOutcome:
         """Move a file whose content the service has; nothing is sent."""
         note = f"The service has this content since {entry.time}, from {entry.file}.\n\n"
         moved = self._folder.move(file, DONE, note + entry.report)
-        return FileOutcome(file.name, str(moved), FileResult(), known=True)
+        name = printable(file.name)
+        return FileOutcome(name, printable(str(moved)), FileResult(), known=True)

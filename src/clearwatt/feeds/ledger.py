@@ -39,7 +39,7 @@ class Ledger:
     def add(self, entry: LedgerEntry) -> None:
         """Record a content; on disk when this returns."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = (json.dumps(asdict(entry), ensure_ascii=False) + "\n").encode()
+        line = (json.dumps(asdict(entry)) + "\n").encode()
         with self._path.open("ab") as file:
             file.truncate(self._length)  # without what a killed process has left of a line
             file.write(line)
