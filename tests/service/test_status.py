@@ -30,6 +30,7 @@ ENTITY = EntityStatus(
     exclusions=(ExcludedWindow(0, 900, "meter replaced", "Ada"), ExcludedWindow(1800, 2700)),
     quarantined=1,
     received=5,
+    number=7,
 )
 ZONE = ZoneStatus(
     zone="north",
@@ -76,6 +77,12 @@ def test_the_keys_of_a_component_stand_beside_those_of_its_entity():
 def test_an_entity_without_a_model_has_only_what_is_known():
     keys = {"state", "predictor", "held", "exclusions", "quarantined", "received"}
     assert EntityStatus("warming up", received=2).to_json().keys() == keys
+
+
+def test_the_status_of_a_deleted_entity_is_not_that_of_another_with_its_id():
+    assert ZONE.entity("a", number=7) == ZONE.entity("a") == ENTITY
+    assert ZONE.entity("a", number=8) == EntityStatus()
+    assert ZONE.entity("b", number=8).received == 2, "an earlier release wrote no number"
 
 
 def test_an_error_is_written_only_where_there_is_one():

@@ -128,7 +128,8 @@ class EntityStatus:
     ``predictor``, ``encoder`` and ``candidate`` are version ids; ``candidate`` awaits approval.
     ``judged`` counts readings compared with a forecast, ``spark`` is the error of each of the last
     seven days, the oldest first. ``received`` counts readings that wait for the
-    warm-up.
+    warm-up. ``number`` is the store's number of the entity, which tells it from a deleted one with
+    the same id; None in statuses of earlier releases.
     """
 
     state: EntityPhase = "waiting"
@@ -146,6 +147,7 @@ class EntityStatus:
     exclusions: tuple[ExcludedWindow, ...] = ()
     quarantined: int = 0
     received: int = 0
+    number: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; the keys of a model are left out while there is none."""
@@ -159,6 +161,7 @@ class EntityStatus:
             "exclusions": [list(window) for window in self.exclusions],
             "quarantined": self.quarantined,
             "received": self.received,
+            **({} if self.number is None else {"number": self.number}),
         }
 
     def _model_json(self) -> dict[str, Any]:
@@ -194,6 +197,7 @@ class EntityStatus:
             exclusions=tuple(ExcludedWindow(*each) for each in content.get("exclusions", ())),
             quarantined=content.get("quarantined", 0),
             received=content.get("received", 0),
+            number=content.get("number"),
         )
 
 
@@ -229,9 +233,20 @@ class ZoneStatus:
     error: str | None = None
     removed: int = 0
 
-    def entity(self, name: str) -> EntityStatus:
-        """The status of an entity; one that the learner has not seen yet is waiting."""
-        return self.entities.get(name) or EntityStatus()
+    def entity(self, name: str, *, number: int | None = None) -> EntityStatus:
+        """The status of an entity; one that the learner has not seen yet is waiting.
+
+        With a number, the status of a deleted entity with the same id is not returned.
+        """
+        found = self.entities.get(name) or EntityStatus()
+        others = None not in (number, found.number) and number != found.number
+        return EntityStatus() if others else found
+
+    @property
+    def entity_numbers(self) -> dict[str, int]:
+        """The store's number of each entity, as far as the status tells it."""
+        numbers = ((name, entity.number) for name, entity in self.entities.items())
+        return {name: number for name, number in numbers if number is not None}
 
     def to_json(self) -> dict[str, Any]:
         """JSON values without zone, position and generation, which are columns of the store."""

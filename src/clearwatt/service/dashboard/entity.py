@@ -63,9 +63,10 @@ def show_event(app: App, request: Request, entity: Id, number: int) -> HTMLRespo
 def _context(app: AppContext, entity: RegisteredEntity) -> dict[str, Any]:
     store, zone = app.store, app.registry.zone(entity.zone)
     status = store.status(zone.id)
+    own = status.entity(entity.id, number=entity.number)
     return {
-        "entity": EntityAnswer.of(entity, status.entity(entity.id)),
-        "warnings": list(accuracy_warnings(status.entity(entity.id))),
+        "entity": EntityAnswer.of(entity, own),
+        "warnings": list(accuracy_warnings(own)),
         "in_service": in_service(app, entity),
         "zone": zone,
         "status": status,

@@ -53,7 +53,8 @@ def in_service(app: AppContext, entity: RegisteredEntity) -> Versions | None:
     committed = app.store.positions().get(entity.zone)
     if committed is not None:
         app.forecaster.reload(entity.zone, generation=committed[1])
-    return app.forecaster.deployed(entity.zone).versions(entity.id)
+    deployed = app.forecaster.deployed(entity.zone)
+    return deployed.versions(entity.id) if deployed.is_current(entity) else None
 
 
 def version_evidence(app: AppContext, entity: RegisteredEntity, version: str) -> dict[str, Any]:

@@ -120,7 +120,12 @@ class ZoneRequest:
     def _plausible_power(self, entity: RegisteredEntity) -> PlausiblePower:
         """The range of an entity's answers, of whatever source."""
         scaling = self.deployed.scaling
-        if entity.capacity is not None or scaling is None or entity.id not in scaling.power:
+        if (
+            entity.capacity is not None
+            or scaling is None
+            or entity.id not in scaling.power
+            or not self.deployed.is_current(entity)
+        ):
             return plausible_power(entity)
         return plausible_power(entity, NONSENSE * scaling.power[entity.id])
 
@@ -167,7 +172,8 @@ class ZoneRequest:
 
     def _scaled_forecasts(self) -> dict[str, ScaledForecasts]:
         """Scaled values (n) by the models of entities that have one, NaN without weather."""
-        ready = [e.id for e in self.entities if self.deployed.versions(e.id) is not None]
+        current = filter(self.deployed.is_current, self.entities)
+        ready = [each.id for each in current if self.deployed.versions(each.id) is not None]
         if self.inputs is None or not ready:
             return {}
         covered = self.inputs.complete
@@ -231,8 +237,8 @@ class ZoneRequest:
     ) -> UsableReadings | None:
         """The readings for fallbacks; None: they are not judged, because there is no model."""
         status = zone_status()
-        own = status.entities.get(entity.id)
-        if own is None or own.predictor is None or status.until is None:
+        own = status.entity(entity.id, number=entity.number)
+        if own.predictor is None or status.until is None:
             return None
         return UsableReadings(self._plausible_power(entity), judged=status.until)
 
@@ -242,7 +248,7 @@ class ZoneRequest:
         """The gaps, and the model's values in the unit of power, NaN where it has none."""
         ends = int(self.times[0]), int(self.times[-1])
         if scaled is None or self.inputs is None or self.deployed.scaling is None:
-            reason = self.deployed.reason_without_model(entity.id)
+            reason = self.deployed.reason_without_model(entity)
             return (MissingValues("model", reason, *ends),), np.full(len(self.times), np.nan)
         size = self.deployed.scaling.power[entity.id]
         absurd = self.inputs.complete & ~(np.abs(scaled) <= NONSENSE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -14,7 +14,7 @@ from clearwatt.clock import Steps
 from clearwatt.data.scaling import Scaling
 from clearwatt.intervals import QuantileSnapshot
 from clearwatt.service.forecasting.library import Versions
-from clearwatt.service.records import IntervalSnapshot
+from clearwatt.service.records import IntervalSnapshot, RegisteredEntity
 
 
 class ScaledForecasts(NamedTuple):
@@ -78,6 +78,7 @@ class DeployedZone:
         trouble: Why there is nothing to forecast with.
         widths: Quantiles, if there are any.
         removed: Journal entry that deleted an entity of the zone last.
+        numbers: The store's number of each entity that the learner knows.
     """
 
     generation: int
@@ -86,12 +87,18 @@ class DeployedZone:
     trouble: str | None = None
     widths: ZoneQuantiles | None = None
     removed: int = 0
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
-    def reason_without_model(self, entity: str) -> str:
+    def is_current(self, entity: RegisteredEntity) -> bool:
+        """Whether an entity's id means itself here, and not a deleted entity of the same id."""
+        return self.numbers.get(entity.id, entity.number) == entity.number
+
+    def reason_without_model(self, entity: RegisteredEntity) -> str:
         """Why an entity has no model."""
-        reason = None if self.forecasts is None else self.forecasts.reasons.get(entity)
-        waiting = f"{entity} has no model yet; send its history and ask for a warm-up"
-        return reason or self.trouble or waiting
+        waiting = f"{entity.id} has no model yet; send its history and ask for a warm-up"
+        if self.forecasts is None or not self.is_current(entity):
+            return self.trouble or waiting
+        return self.forecasts.reasons.get(entity.id) or self.trouble or waiting
 
     def versions(self, entity: str) -> Versions | None:
         """The versions that forecast an entity; None if none do."""

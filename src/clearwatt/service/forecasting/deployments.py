@@ -84,7 +84,9 @@ class Deployments:
             return previous or DeployedZone(_UNKNOWN)
         if previous is not None and previous.removed != status.removed:
             previous = None  # another entity may have the id of a deleted one
-        deployed = DeployedZone(status.generation, removed=status.removed)
+        deployed = DeployedZone(
+            status.generation, removed=status.removed, numbers=status.entity_numbers
+        )
         if status.scaling:
             known = None if previous is None else previous.forecasts
             changed = previous is None or previous.generation != status.generation

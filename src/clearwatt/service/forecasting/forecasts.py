@@ -95,11 +95,11 @@ class ForecastService:
             UnknownIdError: the entity is not registered.
             StateError: there is no model, or a version cannot be read.
         """
-        zone = self._registry.zone(self._registry.entity(entity).zone)
-        deployed = self._deployments.of(zone.id)
+        known = self._registry.entity(entity)
+        zone, deployed = self._registry.zone(known.zone), self._deployments.of(known.zone)
         scaling = deployed.scaling
-        if scaling is None or deployed.versions(entity) is None:
-            raise StateError(deployed.reason_without_model(entity))
+        if scaling is None or deployed.versions(entity) is None or not deployed.is_current(known):
+            raise StateError(deployed.reason_without_model(known))
         times, before = _steps(zone, start, end), reach_of(deployed)
         whole = np.arange(times[0] - before * zone.step, times[-1] + 1, zone.step)
         inputs = self._coverage.inputs(zone, scaling, whole)

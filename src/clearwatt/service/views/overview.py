@@ -151,7 +151,7 @@ def view_of(
     quiet_days = _quiet_days(status)
     members = []
     for entity in entities:
-        own = status.entity(entity.id)
+        own = status.entity(entity.id, number=entity.number)
         alerts = tuple(_alerts(own, zone, error=error, quiet_days=quiet_days))
         state = _state(own, alerts, updating=zone.id in health.updating)
         search_text = f"{entity.id}\n{entity.name}".casefold()

@@ -1,5 +1,6 @@
 """An entity is deleted: the others forecast on as before, also after a replay of the journal."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import numpy as np
 import pytest
 from tests.service.journals import SETTINGS, STEP, Service, World, digest
 
+from clearwatt.service.forecasting.fallback import Source
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 from clearwatt.service.learner.removal import remove_model_files
 from clearwatt.service.records import Entry
+from clearwatt.service.registry import Registry
 
 ADAPTIVE: dict[str, Any] = {
     "forecaster": "adaptive",
@@ -87,6 +90,28 @@ def test_a_replay_of_the_journal_leads_to_the_same_state(service, tmp_path):
     service.catch_up(7)
     assert digest(service) == found
     assert service.status == status
+
+
+def test_models_of_a_deleted_entity_do_not_answer_for_another_with_its_id(service):
+    start = int(service.world.times[380])
+    registry = Registry(service.store)
+    web = ForecastService(
+        service.store, service.files, registry=registry, clock=lambda: float(start)
+    )
+    (before,) = web.forecast(["e0"], start, start + 6 * STEP)
+    registry.remove_entity("e1", actor="Ada", at=1.0)
+    (new,), _ = registry.add_entities([replace(service.world.entities[1], capacity=None)])
+    for _ in range(2):  # before the learner reaches the deletion, and after
+        other, found = web.forecast(["e0", "e1"], start, start + 6 * STEP, levels=(0.1, 0.9))
+        assert (found.predictor, found.quantiles) == (None, None)
+        assert "e1 has no model yet" in found.missing[0].reason
+        assert Source.MODEL not in found.sources
+        np.testing.assert_array_equal(other.values, before.values)
+        assert service.status.entity("e1", number=new.number).state == "waiting"
+        service.catch_up()
+        web.reload("north", generation=service.status.generation)
+    assert service.status.entities["e1"].number == new.number
+    web.close()
 
 
 @pytest.mark.slow

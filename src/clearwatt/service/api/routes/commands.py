@@ -90,7 +90,7 @@ def include(app: App, caller: RequestCaller, entity: Id, window: Window) -> Acce
 def exclusions(app: App, entity: Id) -> WindowList:
     """Windows that an entity does not learn from."""
     known = app.registry.entity(entity)
-    status = app.store.status(known.zone).entity(known.id)
+    status = app.store.status(known.zone).entity(known.id, number=known.number)
     return WindowList(exclusions=EntityAnswer.of(known, status).exclusions)
 
 

@@ -67,7 +67,8 @@ def list_entities(app: App, query: Annotated[EntityQuery, Query()]) -> EntityPag
 def show_entity(app: App, entity: Id) -> EntityAnswer:
     """One entity with its status."""
     known = app.registry.entity(entity)
-    return EntityAnswer.of(known, app.store.status(known.zone).entity(known.id))
+    status = app.store.status(known.zone).entity(known.id, number=known.number)
+    return EntityAnswer.of(known, status)
 
 
 def _entity(new: NewEntity) -> RegisteredEntity:
@@ -87,7 +88,7 @@ def _fits(entity: RegisteredEntity, query: EntityQuery) -> bool:
 
 def _status(entity: RegisteredEntity, statuses: Mapping[str, ZoneStatus]) -> EntityStatus:
     zone = statuses.get(entity.zone)
-    return EntityStatus() if zone is None else zone.entity(entity.id)
+    return EntityStatus() if zone is None else zone.entity(entity.id, number=entity.number)
 
 
 def _state(pair: EntityWithStatus) -> str:

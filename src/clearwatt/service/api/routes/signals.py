@@ -31,7 +31,7 @@ def signals(app: App, query: Annotated[SignalQuery, Query()]) -> SignalAnswer:
     whole = app.signals.signals(entity, start=start, end=end)
     found = whole.means(query.points) if query.by == "mean" else whole.extremes(query.points)
     status = app.store.status(zone.id)
-    own, shared = status.entity(entity.id), status.reconstruction
+    own, shared = status.entity(entity.id, number=entity.number), status.reconstruction
     steps = threshold_steps(
         app.store,
         entity,

@@ -52,10 +52,11 @@ def _reconstruction(state: ZoneState) -> ReconstructionStatus | None:
 
 
 def _entity(state: ZoneState, name: str) -> EntityStatus:
+    number = state.entities[name].number
     held = name in state.held or WHOLE_ZONE in state.held
     windows = state.excluded_windows(name)
     quarantined = len(state.quarantined.get(name, {}))
-    received = sum(map(len, state.waiting.get(state.entities[name].number, [])))
+    received = sum(map(len, state.waiting.get(number, [])))
     if state.models is None or name not in state.columns:
         return EntityStatus(
             state="warming up" if name in state.warming else "waiting",
@@ -63,6 +64,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
             exclusions=windows,
             quarantined=quarantined,
             received=received,
+            number=number,
         )
     column, models = state.columns.index(name), state.models
     key, encoder = f"predictor:{name}", models.encoder_key(name)
@@ -84,4 +86,5 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         exclusions=windows,
         quarantined=quarantined,
         received=received,
+        number=number,
     )
