@@ -278,7 +278,8 @@ class Vintage:
     """A forecast as answered, with its models; values (n) start at ``start``.
 
     ``sources`` (n) is the source of each step: 0 is the model, others are fallbacks (see
-    `clearwatt.service.forecasting.fallback.Source`).
+    `clearwatt.service.forecasting.fallback.Source`). ``number`` is that of the entity when it was
+    answered: a forecast of a deleted entity is not stored. None: it is not checked.
     """
 
     entity: str
@@ -290,6 +291,7 @@ class Vintage:
     step: int
     values: npt.NDArray[np.float32]
     sources: npt.NDArray[np.uint8]
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

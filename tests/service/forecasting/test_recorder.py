@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,22 @@ def kept(store, entity: str = "e0") -> list[float]:
     """First values, the oldest vintage first."""
     found = store.vintages(entity, start=NOW, end=NOW + STEP, limit=100_000)
     return [float(each.values[0]) for each in found][::-1]
+
+
+def test_forecasts_of_a_deleted_entity_are_not_those_of_another_with_its_id(store):
+    old, other, *_ = store.entities("north")
+    recorder = Recorder(store, interval=60)
+    whole = replace(vintage(old.id, steps=HOURLY_STEPS // 2), number=old.number)
+    recorder.record([whole, replace(vintage(old.id, value=2.0, steps=2000), number=old.number)])
+    recorder.record([replace(vintage(other.id), number=other.number)])
+    store.remove_entity(old, actor="Ada", at=1.0)
+    (new,) = store.add_entities([replace(old, number=-1)])
+    recorder.record([replace(whole, number=new.number, issued_at=NOW + 5.0)])
+    recorder.close()
+    (found,) = store.vintages(old.id, start=NOW, end=NOW + STEP)
+    assert found.issued_at == NOW + 5.0
+    assert kept(store, other.id) == [1.0]
+    assert recorder.counts.skipped == 0, "the allowance of the deleted entity is used"
 
 
 def test_what_is_recorded_is_in_the_store_after_closing(store):

@@ -51,7 +51,8 @@ class EntityForecast:
 
     ``encoder`` and ``predictor`` are the versions behind the steps from the model, None if there
     are none; ``weather`` is when the oldest and the newest weather used was issued. ``quantiles``
-    (levels x n) are NaN where a fallback answers, and None if there are none.
+    (levels x n) are NaN where a fallback answers, and None if there are none. ``number`` is the
+    store's number of the entity.
     """
 
     entity: str
@@ -68,6 +69,7 @@ class EntityForecast:
     missing: tuple[MissingValues, ...] = ()
     levels: tuple[float, ...] = ()
     quantiles: npt.NDArray[np.float32] | None = None
+    number: int | None = None
 
     @property
     def vintage(self) -> Vintage:
@@ -82,6 +84,7 @@ class EntityForecast:
             step=self.step,
             values=self.values,
             sources=self.sources,
+            number=self.number,
         )
 
 
@@ -230,6 +233,7 @@ class ZoneRequest:
             predictor=versions and versions.predictor,
             weather=self._weather(modelled),
             missing=missing,
+            number=entity.number,
         )
 
     def _usable_readings(

@@ -28,6 +28,8 @@ _PRUNED = 2 * _BATCH
 """Old forecasts deleted after each batch: more than are added, and other writers wait briefly."""
 _PRUNE_AGAIN = 3600.0
 """Seconds after which deleting is tried again if it failed."""
+_EntityKey = tuple[str, int | None]
+"""Id and number of an entity; another one may have the id of a deleted one."""
 _log = logging.getLogger(__name__)
 
 
@@ -75,8 +77,8 @@ class Recorder:
         self._store, self._interval, self._capacity = store, interval, capacity
         self._vintages: deque[Vintage] = deque()
         self._events: deque[ServiceEvent] = deque()
-        self._last: dict[str, bytes] = {}
-        self._allowances: dict[str, _Allowance] = {}
+        self._last: dict[_EntityKey, bytes] = {}
+        self._allowances: dict[_EntityKey, _Allowance] = {}
         self._steps = self._written = self._lost = self._skipped = 0
         self._prune_at = 0.0
         self._closing = self._failing = False
@@ -114,18 +116,18 @@ class Recorder:
         vintage = replace(
             vintage, values=vintage.values[:LONGEST], sources=vintage.sources[:LONGEST]
         )
-        mark = _digest(vintage)
-        if self._last.get(vintage.entity) == mark:
+        mark, key = _digest(vintage), (vintage.entity, vintage.number)
+        if self._last.get(key) == mark:
             return
         if self._closing or self._steps + len(vintage.values) > self._capacity:
             self._lost += 1
             return
         issued = vintage.issued_at
-        left = self._allowances.setdefault(vintage.entity, _Allowance(HOURLY_STEPS, issued))
+        left = self._allowances.setdefault(key, _Allowance(HOURLY_STEPS, issued))
         if not left.take(len(vintage.values), issued):
             self._skipped += 1
             return
-        self._last[vintage.entity] = mark
+        self._last[key] = mark
         self._vintages.append(vintage)
         self._steps += len(vintage.values)
 

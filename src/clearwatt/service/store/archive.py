@@ -18,12 +18,15 @@ VINTAGES = (
 
 
 def add(session: Session, vintages: Sequence[Vintage]) -> None:
-    """Insert forecasts."""
-    if not vintages:
-        return
+    """Insert forecasts, except those of entities that were deleted meanwhile."""
+    # A deletion takes the same lock, so that none ends between the look-up and the insertion.
     count = lock_counter(session, "vintages")
-    session.insert_rows(NEW, [_row(vintage) for vintage in vintages])
-    set_counter(session, "vintages", count + len(vintages))
+    numbers = {vintage.number for vintage in vintages if vintage.number is not None}
+    gone = numbers - _registered(session, sorted(numbers))
+    rows = [_row(vintage) for vintage in vintages if vintage.number not in gone]
+    if rows:
+        session.insert_rows(NEW, rows)
+        set_counter(session, "vintages", count + len(rows))
 
 
 def find(
@@ -66,6 +69,12 @@ def prune(session: Session, before: float, *, limit: int) -> int:
         removed = session.run("DELETE FROM vintages WHERE issued_at < ?", before)
     set_counter(session, "vintages", count - removed)
     return removed
+
+
+def _registered(session: Session, numbers: Sequence[int]) -> set[int]:
+    given = session.value_table(numbers={"number": numbers})
+    sql = f"SELECT number FROM entities WHERE number IN (SELECT given.number FROM {given.sql})"
+    return {row[0] for row in session.rows(sql, *given.values)}
 
 
 def _row(vintage: Vintage) -> Row:
