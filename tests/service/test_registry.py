@@ -1,6 +1,7 @@
 """Zones and entities in memory are those of the store, at little cost to it."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -81,3 +82,41 @@ def test_nothing_is_lost_when_many_register_at_once(store):
     for thread in threads:
         thread.join()
     assert registry.snapshot.entities.keys() == set(names)
+
+
+def test_a_repeated_registration_keeps_the_name_that_was_changed(store):
+    registry = Registry(store)
+    registry.add_zone(replace(ZONE, name="Old"))
+    registry.rename_zone("north", "New")
+    assert not registry.add_zone(replace(ZONE, name="Old"))
+    assert registry.zone("north").name == store.zones()[0].name == "New"
+
+
+def test_a_zone_that_another_process_registered_is_found_by_registering_it(store):
+    registry = Registry(store)
+    assert not registry.snapshot.zones
+    store.add_zone(replace(ZONE, name="Theirs"))
+    assert not registry.add_zone(replace(ZONE, name="Ours"))
+    assert registry.zone("north").name == "Theirs"
+
+
+def test_an_entity_deleted_during_its_registration_is_not_put_back(store, monkeypatch):
+    registry = Registry(store)
+    registry.add_zone(ZONE)
+    registry.add_entities(people("a", "b"))
+    add = store.add_entities
+    deletion = threading.Thread(
+        target=lambda: registry.remove_entity("a", actor="Ada", at=1.0), daemon=True
+    )
+
+    def add_and_delete(entities):
+        added = add(entities)
+        deletion.start()
+        deletion.join(timeout=0.5)  # at once if nothing keeps it from deleting now
+        return added
+
+    monkeypatch.setattr(store, "add_entities", add_and_delete)
+    registry.add_entities(people("a", "b"))
+    deletion.join()
+    assert [entity.id for entity in store.entities()] == ["b"]
+    assert registry.snapshot.entities.keys() == {"b"}

@@ -31,12 +31,13 @@ class RegistrySnapshot:
 class Registry:
     """Registers zones and entities and caches them; an unknown id makes it read the store again.
 
-    The snapshot is replaced as a whole, so that readers need no lock.
+    The snapshot is replaced as a whole, so that readers need no lock. Changes run one after the
+    other, each with its change of the snapshot, so that nothing deleted is put back into it.
     """
 
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
-        self._lock = Lock()
+        self._lock, self._changes = Lock(), Lock()
         self._snapshot: RegistrySnapshot | None = None
         self._read_at = -float("inf")
 
@@ -76,44 +77,53 @@ class Registry:
         return [entity for entity in self.snapshot.entities.values() if entity.zone == zone]
 
     def add_zone(self, zone: Zone) -> bool:
-        """Register a zone; returns whether it is new."""
-        new = self._store.add_zone(zone)
-        self._join([zone], [])
-        return new
+        """Register a zone; returns whether it is new. One that is not keeps its name."""
+        with self._changes:
+            new = self._store.add_zone(zone)
+            if new:
+                self._join([zone], [])
+            elif zone.id not in self.snapshot.zones:
+                self.refresh()
+            return new
 
     def add_entities(
         self, entities: Sequence[RegisteredEntity]
     ) -> tuple[list[RegisteredEntity], int]:
         """Register entities; returns all of them as stored, and how many are new."""
-        before = self.snapshot.entities
-        added = self._store.add_entities(entities)
-        self._join([], added)
-        return added, sum(entity.id not in before for entity in added)
+        with self._changes:
+            before = self.snapshot.entities
+            added = self._store.add_entities(entities)
+            self._join([], added)
+            return added, sum(entity.id not in before for entity in added)
 
     def rename_zone(self, zone: str, name: str) -> str:
         """Change the name of a zone; returns the one before."""
-        before = self._store.rename_zone(self.zone(zone).id, name)
-        self.refresh()
-        return before
+        with self._changes:
+            before = self._store.rename_zone(self.zone(zone).id, name)
+            self.refresh()
+            return before
 
     def rename_entity(self, entity: str, name: str) -> str:
         """Change the name of an entity; returns the one before."""
-        before = self._store.rename_entity(self.entity(entity).id, name)
-        self.refresh()
-        return before
+        with self._changes:
+            before = self._store.rename_entity(self.entity(entity).id, name)
+            self.refresh()
+            return before
 
     def remove_zone(self, zone: str, *, actor: str, at: float) -> list[RegisteredEntity]:
         """Delete a zone; returns its entities."""
-        members = self._store.remove_zone(self.zone(zone), actor=actor, at=at)
-        self.refresh()
-        return members
+        with self._changes:
+            members = self._store.remove_zone(self.zone(zone), actor=actor, at=at)
+            self.refresh()
+            return members
 
     def remove_entity(self, entity: str, *, actor: str, at: float) -> tuple[RegisteredEntity, int]:
         """Delete an entity; returns it, and the number of the command for the learner."""
-        found = self.entity(entity)
-        number = self._store.remove_entity(found, actor=actor, at=at)
-        self.refresh()
-        return found, number
+        with self._changes:
+            found = self.entity(entity)
+            number = self._store.remove_entity(found, actor=actor, at=at)
+            self.refresh()
+            return found, number
 
     def _join(self, zones: Sequence[Zone], entities: Sequence[RegisteredEntity]) -> None:
         known = self.snapshot

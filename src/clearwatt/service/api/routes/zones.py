@@ -35,7 +35,7 @@ def register_zone(app: App, new: NewZone, response: Response) -> ZoneAnswer:
     zone = _zone(app, new)
     if not app.registry.add_zone(zone):
         response.status_code = 200
-    return _answer(app, zone)
+    return _answer(app, app.registry.zone(zone.id))
 
 
 @router.get("/v1/zones", responses=error_responses())
