@@ -14,9 +14,15 @@ from tests.service.tally import Tally
 from clearwatt.files import MANIFEST
 from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
 from clearwatt.service.learner import pace
+from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.updater import TrainingLostError
-from clearwatt.service.learner.zone_learner import CROWD, LearnerContext, ZoneLearner
+from clearwatt.service.learner.zone_learner import (
+    CROWD,
+    LearnerContext,
+    LearningFactory,
+    ZoneLearner,
+)
 from clearwatt.service.records import READING, Command, RegisteredEntity, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import (
@@ -59,13 +65,13 @@ class Station:
         self.outages = Outages(self.store)
         self.restart()
 
-    def restart(self) -> None:
+    def restart(self, learning: LearningFactory = Tally) -> None:
         context = LearnerContext(
             store=self.store,
             files=self.files,
             checkpoints=self.checkpoints,
             trainer=self.trainer,
-            learning=Tally,
+            learning=learning,
             outages=self.outages,
             publish=self.published.append,
             wake=lambda: None,
@@ -129,6 +135,30 @@ def test_applied_entries_are_committed_and_published(station):
     assert [status.position for status in station.published] == [1, 2]
     assert positions(station) == [2], "an update has a checkpoint"
     assert station.learner.position == 2
+
+
+def test_an_entity_deleted_at_the_beginning_of_a_step_stays_up_to_its_deletion(
+    station, monkeypatch
+):
+    station.restart(ZoneLearning)
+    station.send(1, 2, 3)
+
+    def delete_after(read):
+        def read_and_delete(zone):
+            found = read(zone)
+            monkeypatch.undo()
+            station.store.remove_entity(station.entity, actor="Ada", at=1.0)
+            return found
+
+        return read_and_delete
+
+    for name in ("entities", "removed_entities"):  # whichever is read first
+        monkeypatch.setattr(station.store, name, delete_after(getattr(station.store, name)))
+    station.catch_up()
+    assert station.published[0].entities["pv"].received == 3
+    assert station.status.position == 2
+    assert not station.status.entities
+    assert station.learner.error is None
 
 
 def test_a_warm_up_waits_while_trainings_do_and_what_came_before_it_does_not(station):

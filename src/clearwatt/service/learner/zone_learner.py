@@ -231,8 +231,10 @@ class ZoneLearner:
             if not entries:
                 self._pace.postpone()
                 return
-        entities = [*store.removed_entities(self.zone.id), *store.entities(self.zone.id)]
-        self._stream = learning.apply(entries, entities)
+        # In this order, an entity deleted between the two reads is in both. The entries are older.
+        registered = store.entities(self.zone.id)
+        removed = store.removed_entities(self.zone.id)
+        self._stream = learning.apply(entries, [*removed, *registered])
         self._advance(self._stream, None, head=head)
 
     def _advance(
