@@ -6,6 +6,7 @@ from clearwatt.service.store.errors import (
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
+    UnregisteredEntityError,
 )
 from clearwatt.service.store.opening import open_store
 
@@ -15,5 +16,6 @@ __all__ = [
     "StoreDamagedError",
     "StoreFullError",
     "StoreUnavailableError",
+    "UnregisteredEntityError",
     "open_store",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearwatt.errors import ClearwattError
+from clearwatt.errors import ClearwattError, DataError
 
 
 class StoreFullError(ClearwattError):
@@ -19,3 +19,7 @@ class StoreDamagedError(ClearwattError):
 
 class ConflictError(ClearwattError):
     """The object exists already and differs, or is in use elsewhere."""
+
+
+class UnregisteredEntityError(DataError):
+    """Readings name an entity that is not registered, or no longer; nothing was written."""

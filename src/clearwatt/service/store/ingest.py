@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.errors import DataError
 from clearwatt.service.records import Readings, Receipt, ServiceEvent
 from clearwatt.service.store import events, journal
 from clearwatt.service.store.content import dump_readings
+from clearwatt.service.store.errors import UnregisteredEntityError
 from clearwatt.service.store.readings import (
     Extent,
     extend,
@@ -50,7 +50,9 @@ class EntityCache:
         try:
             return {number: self.members[number] for number in wanted}
         except KeyError as error:
-            raise DataError(f"there is no entity number {error}; register it first") from None
+            raise UnregisteredEntityError(
+                f"there is no entity number {error}; register it first"
+            ) from None
 
 
 def add(

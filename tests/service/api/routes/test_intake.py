@@ -44,3 +44,15 @@ def test_a_full_disk_stops_what_comes_in_and_not_what_goes_out(planted, monkeypa
     batch = {"measurements": [reading("e0", NOW)]}
     assert "free space" in planted.refused(507, "POST", "/v1/measurements", json=batch)
     assert planted.get("/v1/forecasts", entity="e0")["forecasts"][0]["fallback"] is False
+
+
+def test_a_deletion_during_a_request_refuses_only_the_readings_of_that_entity(planted):
+    batch = {"measurements": [reading("e0", NOW), reading("e1", NOW)], "on_error": "skip"}
+    planted.post("/v1/measurements", batch)
+    (deleted,) = (each for each in planted.store.entities() if each.id == "e1")
+    planted.store.remove_entity(deleted, actor="Ada", at=1.0)  # the cache still has it
+    batch["measurements"] = [reading("e0", NOW - 900), reading("e1", NOW - 900)]
+    answer = planted.post("/v1/measurements", batch)
+    assert answer["new"] == 1
+    assert [each["where"] for each in answer["rejected"]] == ["measurements.1"]
+    assert "'e1' is unknown" in answer["rejected"][0]["reason"]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from clearwatt.service.api.context import App
-from clearwatt.service.api.measurement_intake import batch_entities, check_batch
+from clearwatt.service.api.context import App, AppContext
+from clearwatt.service.api.measurement_intake import CheckedBatch, batch_entities, check_batch
 from clearwatt.service.api.ranges import check_steps, past_range
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import numbers
@@ -21,6 +21,8 @@ from clearwatt.service.api.schemas.measurements import (
 from clearwatt.service.api.schemas.weather import NewWeather, WeatherReceipt
 from clearwatt.service.api.weather_intake import check_weather
 from clearwatt.service.records import Flag, Receipt
+from clearwatt.service.registry import RegistrySnapshot
+from clearwatt.service.store import UnregisteredEntityError
 from clearwatt.service.times import text, texts
 
 router = APIRouter()
@@ -49,12 +51,10 @@ def add_measurements(app: App, batch: ReadingBatch) -> BatchReceipt:
     Answered when they are on disk. With on_error "reject" (the default) one invalid item rejects
     the whole batch; with "skip" the valid ones are stored and the others reported.
     """
-    snapshot = app.registry.find_all(batch_entities(batch))
-    checked = check_batch(batch, snapshot, now=app.clock())
-    receipt = Receipt(0, 0, 0)
-    if len(checked.readings):
-        receipt = app.store.add_readings(checked.readings, at=app.clock())
-        app.learner.wake()
+    try:
+        checked, receipt = _store_readings(app, batch, app.registry.find_all(batch_entities(batch)))
+    except UnregisteredEntityError:  # deleted meanwhile: only its own items are invalid
+        checked, receipt = _store_readings(app, batch, app.registry.refresh())
     app.metrics.count_readings(receipt, rejected=len(checked.rejected))
     return BatchReceipt(
         new=receipt.new,
@@ -82,3 +82,15 @@ def show_measurements(app: App, query: Annotated[MeasurementQuery, Query()]) -> 
             "flags": [words[flag] for flag in found.flags.tolist()],
         }
     )
+
+
+def _store_readings(
+    app: AppContext, batch: ReadingBatch, snapshot: RegistrySnapshot
+) -> tuple[CheckedBatch, Receipt]:
+    """Store the valid readings of a batch."""
+    checked = check_batch(batch, snapshot, now=app.clock())
+    if not len(checked.readings):
+        return checked, Receipt(0, 0, 0)
+    receipt = app.store.add_readings(checked.readings, at=app.clock())
+    app.learner.wake()
+    return checked, receipt
