@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -96,6 +97,23 @@ def test_a_strange_message_is_given_up_and_the_next_one_is_stored(line, capsys):
         until(lambda: stored(line.web) == [(0, 1.0)] or feed.ended())
         until(lambda: feed.counts.waiting == 0 or feed.ended())
     assert len(letters(line.state, capsys)) == len(strange)
+
+
+def test_a_feed_waits_while_nothing_can_be_removed_from_the_spool(line):
+    with line.feed(*TOPIC) as feed:
+        until(feed.receives)
+        with closing(sqlite3.connect(line.state / "spool.db")) as other:
+            other.execute(
+                "CREATE TRIGGER full BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'full'); "
+                "END"
+            )
+            other.commit()
+            line.publisher.send_and_wait(("site/park/power", {"time": at(0), "value": 1}))
+            until(lambda: any("full" in each for each in feed.notices) or feed.ended())
+            other.execute("DROP TRIGGER full")
+            other.commit()
+        until(lambda: waiting(line.state) == 0 or feed.ended())
+    assert (feed.counts.new, feed.counts.duplicates) == (1, 0)
 
 
 def test_sigterm_ends_a_feed_in_order_with_its_counts(line, capsys):

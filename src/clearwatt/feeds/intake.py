@@ -95,22 +95,22 @@ class Intake(threading.Thread):
             self._store(arrivals)
         if connected is not None:
             present = connected.session_present
-            self._write(
+            self.retry(
                 lambda: self._spool.begin_connection(connected.filters, session_present=present)
             )
             self._connection += 1
 
-    def _write(self, write: Callable[[], T]) -> T:
-        """Write to the spool; try again while the disk is full."""
+    def retry(self, use: Callable[[], T]) -> T:
+        """Use the disk of the spool; try again while it is full."""
         while True:
             try:
-                return write()
-            except sqlite3.Error as error:
-                self._notify(f"messages cannot be stored ({error}); check the disk; trying again")
+                return use()
+            except (sqlite3.Error, OSError) as error:
+                self._notify(f"the state cannot be written ({error}); check the disk; trying again")
                 self._stop_request.pause(_FULL_PAUSE)
 
     def _store(self, arrivals: list[Arrival]) -> None:
-        new = self._write(lambda: self._spool.add(arrivals))
+        new = self.retry(lambda: self._spool.add(arrivals))
         self.received += new
         self.repeated += len(arrivals) - new
         for arrival in arrivals:
@@ -118,6 +118,6 @@ class Intake(threading.Thread):
                 self._acknowledge(arrival.packet, self._connection)
 
     def _wait_for_room(self) -> None:
-        while self._spool.count() >= self._limit:
+        while self.retry(self._spool.count) >= self._limit:
             self._notify(f"{self._limit} messages wait for the service; no more are taken")
             self._stop_request.pause(_FULL_PAUSE)

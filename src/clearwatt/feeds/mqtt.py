@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,6 +81,7 @@ class MqttFeed:
         self._reader, self._zone = MessageReader(form, self._directory), form.zone
         self._averages = StepAverages(spool) if form.average else None
         self._counts = FeedCounts()
+        self._retry = broker.intake.retry
 
     def run(self) -> Iterator[FeedCounts]:
         """Run until the stop is asked for; yields the counts after each batch and when idle."""
@@ -133,10 +135,11 @@ class MqttFeed:
             refused = self._send(readings)
             letters += [places[at].letter(reason) for at, reason in refused.items()]
             self._give_up(letters)
-            self._spool.remove_through(last)
+            self._retry(lambda: self._spool.remove_through(last))
         else:
             self._give_up(letters)
-            self._averages.add(self._samples(readings, places), through=last)
+            averages, samples = self._averages, list(self._samples(readings, places))
+            self._retry(lambda: averages.add(samples, through=last))
 
     def _send(self, readings: Sequence[FeedReading]) -> dict[int, str]:
         """Send readings and count them; returns the reasons of those refused, by position."""
@@ -149,7 +152,7 @@ class MqttFeed:
         return refused
 
     def _give_up(self, letters: Sequence[DeadLetter]) -> None:
-        self._counts.dead_letters += self._letters.append(letters)
+        self._counts.dead_letters += self._retry(lambda: self._letters.append(letters))
 
     def _samples(
         self, readings: Sequence[FeedReading], places: Sequence[_Place]
@@ -167,7 +170,7 @@ class MqttFeed:
             return
         refused = self._send([FeedReading(each.entity, each.time, each.value) for each in due])
         self._give_up([self._average_letter(due[at], why) for at, why in refused.items()])
-        averages.mark_sent(due, now)
+        self._retry(lambda: averages.mark_sent(due, now))
 
     def _average_letter(self, average: StepAverage, reason: str) -> DeadLetter:
         """The letter of an average; sent again, it counts as one more reading of its step."""
@@ -181,7 +184,9 @@ class MqttFeed:
         counts, intake = self._counts, self._broker.intake
         counts.connected = self._broker.connected
         counts.received, counts.repeated = intake.received, intake.repeated
-        counts.dropped, counts.waiting = intake.dropped, self._spool.count()
+        counts.dropped = intake.dropped
+        with suppress(FeedStoppedError):
+            counts.waiting = self._retry(self._spool.count)
         return counts
 
 

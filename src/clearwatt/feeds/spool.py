@@ -115,9 +115,11 @@ class Spool:
 
     def client_id(self, given: str | None) -> str:
         """The name of the session: the given one, the one of the last start, or a new one."""
-        chosen = given or self._fact("client_id") or f"clearwatt-{secrets.token_hex(8)}"
-        with self._lock, self._database:
-            self._keep("client_id", chosen)
+        known = self._fact("client_id")
+        chosen = given or known or f"clearwatt-{secrets.token_hex(8)}"
+        if chosen != known:  # a start must not need room on the disk
+            with self._lock, self._database:
+                self._keep("client_id", chosen)
         return chosen
 
     def first(self, limit: int) -> list[Message]:
