@@ -33,6 +33,21 @@ def test_half_a_line_is_removed_and_a_line_without_break_is_kept(tmp_path):
     assert ids(tmp_path) == ["1.0", "3.0", "4.0"]
 
 
+def test_a_last_line_that_a_hand_edit_broke_is_kept_beside(tmp_path):
+    file = DeadLetterFile(tmp_path)
+    file.path.write_text('{"id": "1.0", "payload" "x"}')
+    file.append([letter(2)])
+    assert ids(tmp_path) == ["2.0"]
+    damaged = (tmp_path / "dead-letters.damaged").read_text()
+    assert damaged == '{"id": "1.0", "payload" "x"}\n'
+
+
+def test_the_ids_of_a_new_spool_do_not_hide_its_letters(tmp_path):
+    DeadLetterFile(tmp_path).append([letter(1, b"of the old spool")])
+    assert DeadLetterFile(tmp_path).append([letter(1, b"of the new spool")]) == 1
+    assert len(ids(tmp_path)) == 2
+
+
 def test_letters_are_taken_only_if_the_block_succeeds(tmp_path):
     file = DeadLetterFile(tmp_path)
     file.append([letter(1), letter(2)])

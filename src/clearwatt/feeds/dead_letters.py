@@ -17,6 +17,8 @@ from clearwatt.files import wait_for_lock, write_text_atomically
 from clearwatt.service.times import seconds, text
 
 FILE = "dead-letters.jsonl"
+DAMAGED = ".damaged"
+_Identity = tuple[str, str, int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class DeadLetterFile:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._earlier: set[str] | None = None
+        self._earlier: set[_Identity] | None = None
 
     def append(self, letters: Sequence[DeadLetter]) -> int:
         """Add letters, on disk when this returns; returns how many were not in the file before.
@@ -75,14 +77,14 @@ class DeadLetterFile:
             return 0
         with self._locked():
             if self._earlier is None:
-                self._earlier = {letter.id for letter in self._read(whole=False)}
-            new = [letter for letter in letters if letter.id not in self._earlier]
-            lines = [_line(letter) for letter in new]
-            _finish_last_line(self.path)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.writelines(lines)
-                file.flush()
-                os.fsync(file.fileno())
+                self._earlier = {_identity(letter) for letter in self._read(whole=False)}
+            new = [letter for letter in letters if _identity(letter) not in self._earlier]
+            try:
+                _finish_last_line(self.path)
+                _append(self.path, "".join(map(_line, new)).encode())
+            except OSError:
+                self._earlier = None  # some of them may be in the file
+                raise
         return len(new)
 
     def read(self) -> list[DeadLetter]:
@@ -132,8 +134,22 @@ def _line(letter: DeadLetter) -> str:
     return json.dumps(letter.to_dict()) + "\n"
 
 
+def _identity(letter: DeadLetter) -> _Identity:
+    """What a repeated letter has in common with the first; ids begin anew with a new spool."""
+    message = letter.message
+    return letter.id, message.topic, int(round(message.arrived, 3)), message.payload
+
+
+def _append(path: Path, content: bytes) -> None:
+    """Append to a file; on disk when this returns."""
+    with path.open("ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _finish_last_line(path: Path) -> None:
-    """Remove what a killed process has left of a line; its message is still in the spool.
+    """Move a last line that is none to a file beside: of a killed process, or of a hand edit.
 
     A complete line is given its line break, which editors may leave out.
     """
@@ -145,6 +161,8 @@ def _finish_last_line(path: Path) -> None:
         try:
             json.loads(content[start:])
         except ValueError:
+            if content[start:].strip():
+                _append(path.with_suffix(DAMAGED), content[start:] + b"\n")
             file.truncate(start)
         else:
             file.write(b"\n")
