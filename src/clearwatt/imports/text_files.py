@@ -80,7 +80,7 @@ def _decode(path: Path, recipe: Recipe, log: ImportLog) -> str:
     if recipe.encoding is not None:
         try:
             return raw.decode(recipe.encoding).removeprefix("\ufeff")
-        except (UnicodeDecodeError, LookupError) as error:
+        except (ValueError, LookupError) as error:  # codecs raise more than UnicodeDecodeError
             raise ConfigurationError(
                 f"{path} cannot be read as {recipe.encoding!r} ({error}); give another --encoding"
             ) from error

@@ -152,6 +152,27 @@ def test_what_cannot_be_read_is_explained(web, content, fields, why):
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.parametrize("name", ["..", "a/..", "x\0y.csv", "\u00e9" * 255, "a." + "b" * 250])
+def test_a_file_of_any_name_is_read(web, name):
+    answer = upload(web, hourly("1", "2", "3", "4"), file=name)
+    assert answer.status_code == 200
+    assert "data-send" in answer.text
+
+
+@pytest.mark.parametrize("encoding", ["nonsense", "zlib", "idna", "a\0b"])
+def test_an_encoding_that_does_not_fit_is_named_without_a_path(web, encoding):
+    answer = upload(web, hourly("\u00e9", "2", "3", "4"), answers={"encoding": encoding})
+    assert answer.status_code == 422
+    assert "Pomiary.csv cannot be read as" in answer.text
+    assert "clearwatt-upload" not in answer.text
+
+
+def test_a_form_that_is_not_utf_8_is_refused(web):
+    answer = web.ask("POST", "/start/import", content=b"\xff\xfe\nx", headers=RAW)
+    assert answer.status_code == 422
+    assert "not UTF-8" in answer.text
+
+
 def test_only_who_operates_may_upload(web, export):
     reader = create_token("reader", "read")
     web.store.add_token(reader.token)

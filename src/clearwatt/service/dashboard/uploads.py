@@ -14,7 +14,7 @@ import pandas as pd
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clearwatt.errors import DataError
+from clearwatt.errors import ClearwattError, DataError
 from clearwatt.imports import Export, read_export
 from clearwatt.imports.local_time import calendar_zone
 from clearwatt.imports.recipe import SEPARATORS, recipe_from
@@ -32,6 +32,8 @@ from clearwatt.weather.variables import variables_of
 
 AT_ONCE = 50_000
 """Readings stored in one transaction."""
+NAME_BYTES = 100
+"""Bytes of a file's name, and of its suffix; file systems have up to 255 in all."""
 UNIT_SIZES = {"W": 0.001, "kW": 1.0, "MW": 1000.0, "GW": 1_000_000.0}
 """Units of entities in kW."""
 _LISTS = frozenset({"time_columns", "name_columns"})
@@ -73,7 +75,10 @@ def split_body(body: bytes) -> tuple[UploadForm, bytes]:
     """The form and the file."""
     first, _, content = body.partition(b"\n")
     try:
-        form = UploadForm.model_validate_json(first)
+        form = UploadForm.model_validate_json(first.decode())
+    except UnicodeDecodeError as error:
+        wrong = f"the first line of the body is not UTF-8 ({error.reason})"
+        raise DataError(f"{wrong}; send the form as JSON in UTF-8") from None
     except ValidationError as error:
         raise _refusal(error) from None
     if not content:
@@ -89,11 +94,11 @@ def read_upload(form: UploadForm, content: bytes) -> Export:
             values[key] = [answer] if key in _LISTS else SEPARATORS.get(answer, answer)
     recipe = recipe_from({**values, "zone": form.zone}, where="answers")
     with TemporaryDirectory(prefix="clearwatt-upload-") as folder:
-        path = Path(folder) / (PurePosixPath(form.file.replace("\\", "/")).name or "file.csv")
+        path = Path(folder) / _file_name(form.file)
         path.write_bytes(content)
         try:
             export = read_export([path], recipe)
-        except DataError as error:
+        except ClearwattError as error:
             raise DataError(str(error).replace(f"{folder}/", "")) from None
     if export.complete:
         _ask_for_clock(export)
@@ -148,6 +153,23 @@ def readings_of(power: pd.DataFrame, numbers: list[int]) -> Readings:
     readings["value"] = power.to_numpy(np.float64).ravel()
     filled: Readings = readings[~np.isnan(readings["value"])]
     return filled
+
+
+def _file_name(given: str) -> str:
+    """The name of an uploaded file without folders, as every file system can write it.
+
+    Messages show it, and it can be the name of a meter, so it is kept where possible.
+    """
+    printable = "".join(each for each in given.replace("\\", "/") if each.isprintable())
+    name = PurePosixPath(printable).name
+    if name in {"", ".."}:
+        return "file.csv"
+    path = PurePosixPath(name)
+    return _shorten(path.stem) + _shorten(path.suffix)
+
+
+def _shorten(name: str) -> str:
+    return name.encode()[:NAME_BYTES].decode(errors="ignore")
 
 
 def _new_entity(form: UploadForm, export: Export, name: str) -> NewEntity:
