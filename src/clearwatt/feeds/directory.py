@@ -18,6 +18,8 @@ from clearwatt.service.client import Client, ServiceError
 
 _PAGE = 1_000
 _PAUSE = 1.0
+FRESH = 60.0
+"""Seconds after which a zone is asked for again: an id may be another entity by then."""
 _UNKNOWN = (404, 422)
 """Statuses for a zone that does not exist, or whose name is not possible."""
 
@@ -43,17 +45,24 @@ class KnownEntity:
 
 
 class EntityDirectory:
-    """Looks entities up in the service; asks again if one is unknown, once a second at most."""
+    """Looks entities up in the service; asks again if one is unknown, once a second at most.
+
+    A zone is also asked for again when its entities are older than `FRESH`.
+    """
 
     def __init__(self, client: Client, stop: StopRequest) -> None:
         self._client, self._stop = client, stop
         self._entities: dict[str, KnownEntity] = {}
         self._loaded_at: dict[str | None, float] = {}
         self._current: set[str | None] = set()
+        self._stale: set[str | None] = set()
+        self._seen: dict[str, KnownEntity] = {}
 
     def expire(self) -> None:
-        """Let the next entity that is unknown be asked for again."""
+        """Let the next entity that is unknown, or not fresh, be asked for again."""
+        now = time.monotonic()
         self._current.clear()
+        self._stale = {zone for zone, at in self._loaded_at.items() if now - at > FRESH}
 
     def require_zone(self, zone: str) -> None:
         """Raise a ConfigurationError if the service has no such zone."""
@@ -66,7 +75,7 @@ class EntityDirectory:
     def find(self, entity: str, zone: str | None = None) -> KnownEntity:
         """The entity of a zone, or of any; DataError if it is not registered there."""
         known = self._entities.get(entity)
-        if not _is_in(known, zone) and zone not in self._current:
+        if zone in self._stale or (not _is_in(known, zone) and zone not in self._current):
             self._load(zone)
             known = self._entities.get(entity)
         if known is None or not _is_in(known, zone):
@@ -77,23 +86,30 @@ class EntityDirectory:
             )
         return known
 
+    def last_known(self, entity: str) -> KnownEntity:
+        """The entity as it was when it was found last, even if it is deleted by now."""
+        return self._seen.get(entity) or self.find(entity)
+
     def _load(self, zone: str | None) -> None:
         since = time.monotonic() - self._loaded_at.get(zone, -math.inf)
         self._stop.pause(max(0.0, _PAUSE - since))
         self._loaded_at[zone] = time.monotonic()
         self._current.add(zone)
+        self._stale.discard(zone)
         zones = self._client.zones().zones if zone is None else self._zones(zone)
-        if not zones:
-            return
         steps = {each.id: each.step for each in zones}
-        offset, total = 0, 1
+        found: dict[str, KnownEntity] = {}
+        offset, total = 0, 1 if zones else 0
         while offset < total:
             page = self._client.entities(zone=zone, limit=_PAGE, offset=offset)
             for each in page.entities:
                 step = steps.get(each.zone)
                 if step is not None:  # a zone registered just now is asked for the next time
-                    self._entities[each.id] = KnownEntity(each.id, each.zone, step, each.unit)
+                    found[each.id] = KnownEntity(each.id, each.zone, step, each.unit)
             offset, total = offset + _PAGE, page.total
+        others = {each.id: each for each in self._entities.values() if not _is_in(each, zone)}
+        self._entities = {**others, **found}
+        self._seen.update(found)
 
     def _zones(self, zone: str) -> list[ZoneAnswer]:
         """The zone of this name, or none; no request for a name that would change the address."""

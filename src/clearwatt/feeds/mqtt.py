@@ -159,7 +159,7 @@ class MqttFeed:
     ) -> Iterator[Sample]:
         for (entity, moment, value), place in zip(readings, places, strict=True):
             if value is not None:
-                step = self._directory.find(entity).step
+                step = self._directory.last_known(entity).step
                 yield Sample(entity, moment, step, value, place.message.topic)
 
     def _send_averages(self, averages: StepAverages) -> None:
@@ -174,7 +174,7 @@ class MqttFeed:
 
     def _average_letter(self, average: StepAverage, reason: str) -> DeadLetter:
         """The letter of an average; sent again, it counts as one more reading of its step."""
-        unit = self._directory.find(average.entity).unit
+        unit = self._directory.last_known(average.entity).unit
         payload = self._reader.payload(average, unit).encode()
         message = Message(average.topic, payload, time.time())
         identity = f"average.{average.entity}.{average.time}.{average.value!r}"
