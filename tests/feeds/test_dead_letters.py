@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -68,6 +69,16 @@ def test_line_breaks_of_unicode_in_a_payload_leave_the_file_readable(tmp_path):
         pass
     (found,) = DeadLetterFile(tmp_path).read()
     assert found.message.payload == payload
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_root_leaves_the_files_to_the_user_of_the_feed(tmp_path):
+    file = DeadLetterFile(tmp_path)
+    file.append([letter(1), letter(2)])
+    os.chown(tmp_path, 65534, 65534)
+    with file.take(["1.0"]):
+        pass
+    assert {each.stat().st_uid for each in tmp_path.iterdir()} == {65534}
 
 
 def test_a_payload_can_be_corrected_in_the_file(tmp_path):

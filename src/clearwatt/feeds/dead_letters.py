@@ -103,6 +103,7 @@ class DeadLetterFile:
             yield taken
             rest = [letter for letter in letters if letter not in taken]
             write_text_atomically(self.path, "".join(map(_line, rest)))
+            _give_to_owner(self.path)
 
     def _read(self, *, whole: bool) -> Iterator[DeadLetter]:
         if not self.path.is_file():
@@ -126,6 +127,7 @@ class DeadLetterFile:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.path.with_suffix(".lock").open("w") as lock:
             wait_for_lock(lock)
+            _give_to_owner(self.path.with_suffix(".lock"))
             yield
 
 
@@ -138,6 +140,13 @@ def _identity(letter: DeadLetter) -> _Identity:
     """What a repeated letter has in common with the first; ids begin anew with a new spool."""
     message = letter.message
     return letter.id, message.topic, int(round(message.arrived, 3)), message.payload
+
+
+def _give_to_owner(path: Path) -> None:
+    """Give a file that root has made to the owner of its folder, the user of the feed."""
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _append(path: Path, content: bytes) -> None:
