@@ -1,5 +1,7 @@
 """Files of deleted entities are deleted, and never those of others with the same id."""
 
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +10,12 @@ from tests.service.journals import SETTINGS, Service, World
 
 from clearwatt.service.files import Checkpoints
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
+from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.removal import remove_leftovers, remove_model_files
+from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
 from clearwatt.service.records import Command, Outcome, ServiceEvent
-from clearwatt.training.fleet import train
-from clearwatt.training.streams import Stream
+from clearwatt.training.fleet import Job, train
+from clearwatt.training.streams import Stream, TrainingResults
 
 HISTORY = 300
 
@@ -122,6 +126,40 @@ def test_files_that_a_killed_replay_has_written_again_are_gone_after_the_start(s
     run(begin(service, again))  # not committed, because it was before
     assert folders(service) > stored_paths(service)
     remove_leftovers(service.store, service.files, Checkpoints(tmp_path))
+    assert folders(service) == stored_paths(service)
+
+
+class Trainer:
+    """Trains at once, in this process."""
+
+    waiting = 0
+
+    def submit(self, jobs: Sequence[Job]) -> Future[TrainingResults]:
+        future: Future[TrainingResults] = Future()
+        future.set_result(train(jobs))
+        return future
+
+
+def test_a_learner_that_replays_a_deletion_deletes_the_files_again(service, tmp_path):
+    service.catch_up()
+    delete(service, "e1")
+    service.catch_up()
+    remove_model_files(service.store, service.files)
+    context = LearnerContext(
+        store=service.store,
+        files=service.files,
+        checkpoints=Checkpoints(tmp_path),
+        trainer=Trainer(),
+        learning=ZoneLearning,
+        outages=Outages(service.store),
+        publish=lambda status: None,
+        wake=lambda: None,
+    )
+    learner, head = ZoneLearner(service.world.zone, context), service.store.heads()["north"]
+    for _ in range(20):
+        learner.run_step(head)
+    assert learner.position == head
+    assert learner.has_removed, "the deletion was not replayed"
     assert folders(service) == stored_paths(service)
 
 
