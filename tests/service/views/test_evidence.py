@@ -50,7 +50,7 @@ class Learned:
         whole = np.arange(times[0] - lead * STEP, times[-1] + 1, STEP)
         issues = store.weather("north", start=int(whole[0]), end=int(whole[-1]) + 1)
         x = find_inputs(self.zone, deployed.scaling, issues, whole).x
-        scaled = deployed.forecasts.forecast(x, whole // STEP, ["e0"])[0, lead:]
+        scaled = deployed.forecasts.forecast(x, whole // STEP, ["e0"]).power[0, lead:]
         return scaled * deployed.scaling.power["e0"]
 
     def evidence(self, pair: VersionPair) -> Evidence:
