@@ -33,6 +33,7 @@ from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import (
     archive,
     events,
+    inclusions,
     ingest,
     journal,
     outcomes,
@@ -77,6 +78,8 @@ class Store(RegistryStore):
     def add_command(self, command: Command) -> int:
         """Append a command to the journal of its zone and return its number."""
         with self.write_session() as session:
+            if command.kind == "include":
+                command = inclusions.add_readings_of_window(session, command)
             return journal.add_command(session, command)
 
     # The learner.

@@ -69,6 +69,22 @@ def test_an_exclusion_is_undone_and_its_readings_are_learned_again(service, hour
     assert again.details["forgotten"] == 10
 
 
+def test_a_replay_learns_the_readings_of_that_moment_not_those_corrected_later(service, tmp_path):
+    span, world = window(service, RECENT), service.world
+    command(service, "exclude", **span, reason="meter swapped")
+    service.learning.save(tmp_path / "checkpoint")
+    command(service, "include", **span)
+    readings = world.readings(432, 436, service.numbers)
+    readings = readings[readings["entity"] == service.numbers[0]].copy()
+    readings["value"] += 15
+    service.store.add_readings(readings, at=0.0)
+    service.catch_up()
+    expected = digest(service)
+    service.reload(tmp_path / "checkpoint")
+    service.catch_up()
+    assert digest(service) == expected
+
+
 def test_the_reason_is_kept_over_a_restart(service, tmp_path):
     span = window(service, RECENT)
     command(service, "exclude", **span, reason="meter swapped")

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
-from clearwatt.service.learner.apply.exclusions import exclude, include
+from clearwatt.service.learner.apply.exclusions import Inclusion, exclude, include
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.warm_up import warm_up
 from clearwatt.service.learner.apply.zone_models import ZoneModels
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
-from clearwatt.service.records import Command, Flag, RemovedEntity
+from clearwatt.service.records import Command, Flag, RemovedEntity, StoredSeries
 from clearwatt.service.status import ExcludedWindow
 from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
@@ -221,11 +221,30 @@ def _include(context: CommandContext) -> Stream[CommandResult]:
             f"{context.subject} has no excluded window from {written(start)} to {written(end)}; "
             "its page and GET /v1/entities/{id}/exclusions list those there are"
         )
-    learned = yield from include(state, context.builder, context.store, context.name, found[0])
+    undone = Inclusion(context.name, found[0], _readings(context, found[0]))
+    learned = yield from include(state, context.builder, context.store, undone)
     return CommandResult(
         f"{context.subject} learns from {_words(found[0])} again; {learned} readings were learned",
         {"start": start, "end": end, "learned": learned, "reason": found[0].reason},
     )
+
+
+def _readings(context: CommandContext, window: ExcludedWindow) -> dict[str, StoredSeries]:
+    """The readings that came with a command, by entity; those stored now if it has none."""
+    given = context.command.arguments.get("readings")
+    if given is None:
+        return {
+            name: context.store.readings(entity.number, start=window.start, end=window.end)
+            for name, entity in context.state.entities.items()
+        }
+    return {
+        name: StoredSeries(
+            np.array(columns["times"], np.int64),
+            np.array(columns["values"], np.float64),
+            np.array(columns["flags"], np.uint8),
+        )
+        for name, columns in given.items()
+    }
 
 
 def _window(context: CommandContext) -> tuple[int, int]:

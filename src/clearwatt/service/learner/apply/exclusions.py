@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,26 +36,36 @@ def exclude(state: ZoneState, builder: OutcomeBuilder, name: str, window: Exclud
     return count
 
 
+class Inclusion(NamedTuple):
+    """An exclusion to be undone."""
+
+    name: str
+    """The entity, or the key of the whole zone."""
+    window: ExcludedWindow
+    readings: Mapping[str, StoredSeries]
+    """Those of the window when the command was given, by entity."""
+
+
 def include(
-    state: ZoneState,
-    builder: OutcomeBuilder,
-    store: Store,
-    name: str,
-    window: ExcludedWindow,
+    state: ZoneState, builder: OutcomeBuilder, store: Store, undone: Inclusion
 ) -> Stream[int]:
     """Undo an exclusion: learn its readings as if they came late; returns how many.
 
     Args:
         state: The zone.
         builder: Takes the flags of the readings.
-        store: Has the readings and the weather.
-        name: The entity, or the key of the whole zone.
-        window: The window to undo.
+        store: Has the weather.
+        undone: What to undo.
     """
+    name, window, readings = undone
     state.exclusions[name].remove(window)
     if not state.exclusions[name]:
         del state.exclusions[name]
-    parts = [_readings(state, builder, store, each, window) for each in _entities(state, name)]
+    parts = [
+        _released(state, builder, each, _closed(state, readings[each]))
+        for each in _entities(state, name)
+        if each in readings
+    ]
     if not parts:
         return 0
     late = LateReadings(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -71,17 +82,19 @@ def _entities(state: ZoneState, name: str) -> Sequence[str]:
     return state.columns if name == WHOLE_ZONE else [each for each in state.columns if each == name]
 
 
-def _readings(
-    state: ZoneState, builder: OutcomeBuilder, store: Store, name: str, window: ExcludedWindow
-) -> LateReadings:
-    """The readings of a window that may be learned again, flagged as released.
+def _closed(state: ZoneState, stored: StoredSeries) -> StoredSeries:
+    """The readings of closed rows; those of open ones are learned when they close."""
+    end = len(stored.times)
+    if state.rows is not None:
+        end = int(np.searchsorted(stored.times, state.rows.next))
+    return StoredSeries._make(column[:end] for column in stored)
 
-    Rows that are still open are learned when they close.
-    """
+
+def _released(
+    state: ZoneState, builder: OutcomeBuilder, name: str, stored: StoredSeries
+) -> LateReadings:
+    """The readings that may be learned again, flagged as released."""
     column, quarantined = state.columns.index(name), state.quarantined.get(name, {})
-    stored = store.readings(
-        state.entities[name].number, start=window.start, end=_end_of_closed(state, window)
-    )
     free = ~state.exclusion_mask(name, stored.times)
     for moment in stored.times[free & np.isin(stored.times, list(quarantined))]:
         builder.add_flag(name, int(moment), Flag.QUARANTINED, "was in quarantine when excluded")
@@ -91,10 +104,6 @@ def _readings(
         builder.add_flag(name, int(moment), Flag.RELEASED, "its exclusion was undone")
     values = stored.values[fit].astype(np.float32)
     return LateReadings(np.full(len(times), column, np.int64), times, values)
-
-
-def _end_of_closed(state: ZoneState, window: ExcludedWindow) -> int:
-    return window.end if state.rows is None else min(window.end, state.rows.next)
 
 
 def _usable(state: ZoneState, column: int, stored: StoredSeries) -> BoolArray:
