@@ -79,6 +79,7 @@ def test_a_backup_of_sqlite_goes_on_in_postgresql_and_back(
         assert forecasts(client, LATE) == said
 
 
+@pytest.mark.slow
 def test_a_damaged_backup_is_refused_and_nothing_is_written(original, tmp_path):
     folder, *_ = original
     copy = tmp_path / "copy"
@@ -98,6 +99,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_written(original, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 def test_a_target_that_is_in_use_is_refused(original, tmp_path, capsys):
     folder, *_ = original
     (tmp_path / "thesis.tex").write_text("years of work")
@@ -110,6 +112,7 @@ def test_a_target_that_is_in_use_is_refused(original, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.slow
 def test_a_restore_that_fails_can_be_given_again(original, tmp_path):
     folder, *_ = original
     (tmp_path / "taken.db").write_text("")

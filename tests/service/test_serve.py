@@ -84,6 +84,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+@pytest.mark.slow
 def test_a_killed_service_takes_its_processes_along_and_starts_again(tmp_path):
     with running(tmp_path / "data") as service:
         learner = until(lambda: spawned(service.process.pid), PATIENCE)

@@ -236,6 +236,7 @@ def test_who_may_only_read_is_offered_nothing_else(visits: Visits, stage: Stage)
     visits.complaints[:] = [each for each in visits.complaints if "403" not in each]
 
 
+@pytest.mark.slow
 def test_pages_recover_from_a_restart_of_the_service(visits: Visits, stage: Stage):
     page = visits.open("/login", token=stage.reader)
     page.goto("/events?what=started")

@@ -9,7 +9,7 @@ from .delivery import in_disorder
 from .feeding import Feeder, settle
 from .remains import remains
 
-pytestmark = pytest.mark.xdist_group("durability")  # one worker makes the twin
+pytestmark = [pytest.mark.xdist_group("durability"), pytest.mark.slow]  # one worker makes the twin
 
 
 def test_the_twin_has_learned_enough_to_be_worth_comparing(twin):
