@@ -41,7 +41,8 @@ def test_a_damaged_model_and_a_damaged_checkpoint(twin: Twin, tmp_path):
             assert broken is not None
             assert not broken.endswith(":0")
             assert service.stop() == 0
-        damage(data_dir / "models" / broken.replace(":", "%3A"))
+        (folder,) = (data_dir / "models").glob(f"{broken.replace(':', '%3A')}@*")
+        damage(folder)
         # Of the other zone: one that learns again from an earlier checkpoint mends its models.
         damage(next(Checkpoints(data_dir).newest("south")).folder / "clear")
         with running(data_dir, "--port", port) as service, Client(service.url) as client:
