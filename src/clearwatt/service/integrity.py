@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
-from types import TracebackType
-from typing import Self
 
 from clearwatt.clock import SECONDS_PER_DAY
-from clearwatt.errors import ClearwattError
+from clearwatt.service.regular_work import RegularWork
 from clearwatt.service.store import Store
 
 INTERVAL = float(SECONDS_PER_DAY)
@@ -22,42 +19,18 @@ write-ahead log grows by what is written, and shrinks afterwards. So a check mus
 _LOG = logging.getLogger(__name__)
 
 
-class IntegrityCheck:
+class IntegrityCheck(RegularWork):
     """Checks a database when it is entered and then every day; readiness reports what it finds."""
 
+    thread_name = "integrity"
+    complaint = "database not checked"
+
     def __init__(self, store: Store, *, interval: float = INTERVAL) -> None:
-        self._store, self._interval = store, interval
-        self._stopped = threading.Event()
+        super().__init__(interval)
+        self._store = store
 
-    def __enter__(self) -> Self:
-        """Start the checks; a check in progress does not delay the end of the process."""
-        threading.Thread(target=self._run, daemon=True, name="integrity").start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Start no further check."""
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                self._check()
-            except Exception as error:
-                # A store that is closed meanwhile is no news. Any other error must not end the
-                # checks.
-                if not self._stopped.is_set():
-                    trace = None if isinstance(error, ClearwattError) else error
-                    _LOG.warning(
-                        "database not checked", extra={"reason": str(error)}, exc_info=trace
-                    )
-            self._stopped.wait(self._interval)
-
-    def _check(self) -> None:
+    def run_round(self) -> None:
+        """Check the database once."""
         damage = self._store.find_damage()
         if damage is not None:
             _LOG.error("database damaged", extra={"damage": damage})

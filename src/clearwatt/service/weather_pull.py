@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import logging
 import socket
-import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -24,6 +21,7 @@ from clearwatt.data.inputs import is_neighbour
 from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.service.records import ServiceEvent, WeatherIssue, Zone
 from clearwatt.service.registry import Registry
+from clearwatt.service.regular_work import RegularWork
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import Store
 from clearwatt.service.times import text
@@ -97,7 +95,7 @@ class _Trouble:
         self.in_a_row, self.error = 0, None
 
 
-class WeatherPull:
+class WeatherPull(RegularWork):
     """Fetches weather in a thread from when it is entered; an error never ends it.
 
     Args:
@@ -108,6 +106,9 @@ class WeatherPull:
         clock: the time, in seconds since 1970.
     """
 
+    thread_name = "weather"
+    complaint = "weather not fetched"
+
     def __init__(
         self,
         store: Store,
@@ -117,9 +118,9 @@ class WeatherPull:
         stored: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__(POLL)
         self._store, self._registry, self._stored, self._clock = store, registry, stored, clock
         self._source = OpenMeteo(url, patience=0.0, clock=clock)
-        self._stopped = threading.Event()
         self._places: dict[str, tuple[Zone, Coordinates | None]] = {}
         self._troubles: dict[str, _Trouble] = {}
         self._complete: dict[str, tuple[object, object]] = {}
@@ -127,33 +128,6 @@ class WeatherPull:
         self._stale: set[str] = set()
         self.states: tuple[PullState, ...] = ()
         """States after the last round."""
-
-    def __enter__(self) -> Self:
-        """Start the thread; a request in progress does not delay the end of the process."""
-        threading.Thread(target=self._run, daemon=True, name="weather").start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Start no further request."""
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                self.run_round()
-            except Exception as error:
-                # A store that is closed meanwhile is no news. Any other error must not end this.
-                if not self._stopped.is_set():
-                    trace = None if isinstance(error, ClearwattError) else error
-                    _LOG.warning(
-                        "weather not fetched", extra={"reason": str(error)}, exc_info=trace
-                    )
-            self._stopped.wait(POLL)
 
     def run_round(self) -> None:
         """Fetch what is due: newest forecasts first, then weather of days with readings."""
