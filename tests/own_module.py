@@ -55,3 +55,12 @@ number = 5
 def write_module(folder: Path, name: str) -> None:
     """Write the module; each test needs a name of its own, because Python imports a name once."""
     (folder / f"{name}.py").write_text(SOURCE)
+
+
+def enter_module(folder, monkeypatch, request):
+    """Work in a folder with a module of a test's own; its name."""
+    name = f"own_{abs(hash(request.node.nodeid)):x}"
+    write_module(folder, name)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    return name

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.own_module import write_module
+from tests.own_module import enter_module
 
 from clearwatt.benchmark.leaderboard import Leaderboard
 from clearwatt.benchmark.peers import choose_instances, choose_peers
@@ -17,11 +17,7 @@ from clearwatt.training.fleet import Training
 @pytest.fixture
 def module(tmp_path, monkeypatch, request):
     """The name of a module in the working directory."""
-    name = f"own_{abs(hash(request.node.nodeid)):x}"
-    write_module(tmp_path, name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    return name
+    return enter_module(tmp_path, monkeypatch, request)
 
 
 def test_own_instances_are_peers_with_their_names(module):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.experiment.running import finished
-from tests.own_module import write_module
+from tests.own_module import enter_module, write_module
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.experiment.config import Experiment, replace_values
@@ -19,11 +19,7 @@ from clearwatt.training.fleet import Training
 @pytest.fixture
 def module(tmp_path, monkeypatch, request):
     """The name of a module in the working directory."""
-    name = f"own_{abs(hash(request.node.nodeid)):x}"
-    write_module(tmp_path, name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    return name
+    return enter_module(tmp_path, monkeypatch, request)
 
 
 def test_a_strategy_has_the_rows_of_table_2_that_it_has_parameters_for(module):
