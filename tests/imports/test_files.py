@@ -10,6 +10,8 @@ import zipfile
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.imports.exports import (
     assert_equal,
@@ -111,6 +113,26 @@ def test_parquet_in_rows_with_naive_times(tmp_path, import_files):
     ]
     pd.concat(parts).to_parquet(tmp_path / "p.parquet", index=False)
     assert_equal(import_files(tmp_path / "p.parquet", "--timezone", BERLIN), truth)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_parquet_of_nullable_types_with_gaps(tmp_path, import_files, backend):
+    """Whole numbers, floats, texts and times that can be missing, by column and by row."""
+    times = instants("2024-10-26", "2024-10-28", "UTC", "1h")
+    truth = power(times, "a", "4711").round()
+    truth.iloc[3, 0] = truth.iloc[5, 1] = np.nan
+    wide = (truth / [1, 1000]).set_axis(["a [kW]", "4711 [MW]"], axis=1)
+    wide = wide.reset_index(names="start").convert_dtypes(dtype_backend=backend)
+    wide.to_parquet(tmp_path / "wide.parquet", index=False)
+    assert wide["a [kW]"].dtype.kind == "i"
+    assert_equal(import_files(tmp_path / "wide.parquet"), truth)
+    parts = [
+        pd.DataFrame({"meter": code, "start": times, "kW": truth[name], "note": [None, "x"] * 24})
+        for code, name in ((7, "a"), (4711, "4711"))
+    ]
+    long = pd.concat(parts).convert_dtypes(dtype_backend=backend)
+    long.to_parquet(tmp_path / "long.parquet", index=False)
+    assert_equal(import_files(tmp_path / "long.parquet", "--overwrite", "--rename", "7=a"), truth)
 
 
 def test_files_of_months_and_of_meters_that_overlap(tmp_path, import_files):
@@ -232,6 +254,38 @@ def test_parquet_is_measured_before_it_is_read(tmp_path, refuse_import):
     flags = np.zeros(10_000_001, np.bool_)
     pd.DataFrame({"a": flags, "b": flags}).to_parquet(file, index=False)
     assert "10000001 rows x 2 columns" in refuse_import(file)
+
+
+@pytest.mark.parametrize("encoding", ["dictionary", "DELTA_BYTE_ARRAY"])
+def test_text_of_parquet_is_measured_before_it_is_decoded(
+    tmp_path, refuse_import, monkeypatch, encoding
+):
+    """A text of 100 kB in 500 rows, which is in the file about once."""
+    for module in ("sizes", "parquet_files"):
+        monkeypatch.setattr(f"clearwatt.imports.{module}.MOST_DECODED", 20_000_000)
+    file, shared = tmp_path / "x.parquet", encoding == "dictionary"
+    columns = {"note": pa.array(["x" * 100_000] * 500), "start": pa.array(range(500))}
+    coded = None if shared else {"note": encoding}
+    use = ["note"] if shared else False
+    pq.write_table(pa.table(columns), file, use_dictionary=use, column_encoding=coded)
+    assert file.stat().st_size < 200_000
+    assert "x.parquet has more than 20 MB once decoded; split the file" in refuse_import(file)
+
+
+def test_one_very_long_line_is_refused_at_once(tmp_path, refuse_import):
+    lines = [["start UTC", "m [kW]"], *([f"2024-01-01 0{hour}:00", "1.5"] for hour in range(9))]
+    lines += [["2024-01-02 00:00", "1.5"]] * 300
+    lines.insert(12, ["2024-01-01 09:00", *["0"] * 100_000])
+    error = refuse_import(write_text(tmp_path / "m.csv", lines, ";"))
+    assert "m.csv has 100001 cells in line 13, most lines have 2" in error
+    assert "more than 20000000" in error
+
+
+def test_a_very_long_cell_is_only_text(tmp_path, import_files):
+    lines = [["start UTC", "m [kW]", "note"]]
+    lines += [[f"2024-01-01 0{hour}:00", "1.5", "x" * 200_000 * (hour == 3)] for hour in range(9)]
+    found = import_files(write_text(tmp_path / "m.csv", lines, ";"))
+    assert found.to_dict("list") == {"m": [1.5] * 9}
 
 
 def test_without_openpyxl_the_message_names_the_extra(tmp_path, refuse_import, monkeypatch):

@@ -34,6 +34,12 @@ def parse(text: str, order: str = "dmy", clock: str | None = None) -> tuple[str,
         ("31-Mar-2024 00:15:00", "2024-03-31T00:15:00", "", ""),
         ("31. Okt 2024 00:15", "2024-10-31T00:15:00", "", ""),
         ("31-Dez-24 23:45", "2024-12-31T23:45:00", "", ""),
+        ("31 maart 2024", "2024-03-31T00:00:00", "", ""),
+        ("31 pa\u017adziernika 2024", "2024-10-31T00:00:00", "", ""),
+        ("30 \u010dvn 2024", "2024-06-30T00:00:00", "", ""),
+        ("31 \u010dervence 2024", "2024-07-31T00:00:00", "", ""),
+        ("31 juil. 2024", "2024-07-31T00:00:00", "", ""),
+        ("30 sept. 2024", "2024-09-30T00:00:00", "", ""),
         ("20240331 0015", "2024-03-31T00:15:00", "", ""),
         ("202403310015", "2024-03-31T00:15:00", "", ""),
         ("20240331T001500", "2024-03-31T00:15:00", "", ""),
@@ -70,6 +76,12 @@ def test_date_and_time_of_day_apart(date, clock, wall, mark):
 )
 def test_no_times(text):
     assert parse(text)[0] == "NaT"
+
+
+@pytest.mark.parametrize("name", ["marraskuu", "lipanj", "srpanj", "jui", "\u010derv", "Market"])
+def test_words_that_begin_like_a_month_are_no_month(name):
+    assert not looks_like_date(f"3 {name} 2024")
+    assert parse(f"3 {name} 2024")[0] == "NaT"
 
 
 @pytest.mark.parametrize("text", ["12,5", "1.5", "12", "1.234,5", "-3", "1e5", "12.30"])

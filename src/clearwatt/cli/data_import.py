@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearwatt.cli.import_report import export_document, export_tables, question_lines
+from clearwatt.cli.import_report import choice_name, export_document, export_tables, question_lines
 from clearwatt.cli.options import Commands, add_json_option, add_list_option
 from clearwatt.cli.printing import print_json, print_lines, print_tables, progress
 from clearwatt.errors import ConfigurationError, DataError
@@ -30,6 +30,7 @@ _LISTS = (
     ("--name-column", "HEADER", "the columns that name the meter, in the long layout"),
     ("--sheets", "SHEET", "of workbooks (default: all that have a table)"),
     ("--leave-out", "NAME", "columns or meters to leave out"),
+    ("--bad-status", "STATUS", "statuses that mark a wrong value, such as 0 or Estimated"),
     ("--negate", "NAME", "meters whose sign is changed, such as a feed-in below zero"),
 )
 _KEYS = {"time_column": "time_columns", "name_column": "name_columns", "rename": "names"}
@@ -182,12 +183,15 @@ def _with_answer(question: Question, text: str, recipe: Recipe) -> Recipe:
     from clearwatt.imports.local_time import zone_of
     from clearwatt.imports.recipe import recipe_from
 
+    if question.key in {"decimal", "thousands"}:
+        text = _MARKS.get(text, text)
     if question.choices and text not in question.choices:
-        raise ConfigurationError(f"{text!r} is none of {', '.join(question.choices)}")
+        names = ", ".join(choice_name(question, each) for each in question.choices)
+        raise ConfigurationError(f"{text!r} is none of {names}")
     if question.key == "timezone":
         zone_of(text)
     answer: object = text
-    if question.key in {"time_columns", "name_columns"}:
+    if question.key in {"time_columns", "name_columns", "bad_status"}:
         answer = [text]
     elif question.key == "separator":
         answer = _parse_separator(text)

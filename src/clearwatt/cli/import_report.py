@@ -36,7 +36,8 @@ def export_tables(
         (each.key.replace("_", " "), _NAMES.get(each.value, each.value), each.reason)
         for each in export.log.decisions.values()
     ]
-    tables = [_titled("understood", rows_table(("what", "value", "how it is known"), found))]
+    titles = ("what", "value", "how it is known")
+    tables = [_titled("understood", rows_table(titles, found))] if found else []
     if export.first_rows:
         header, *rows = (row[:_COLUMNS] for row in export.first_rows)
         tables.append(_titled("first rows in the file", rows_table(header, rows)))
@@ -80,8 +81,15 @@ def _titled(title: str, table: Table) -> Table:
     return table
 
 
+def choice_name(question: Question, value: str) -> str:
+    """The word for a choice that the option and an answer accept."""
+    is_mark = question.key in {"decimal", "thousands"}
+    return _NAMES.get(value, value or "none") if is_mark else value
+
+
 def _choices(question: Question) -> list[str]:
-    return [f"{name}: {meaning}" if meaning else name for name, meaning in question.choices.items()]
+    named = [(choice_name(question, each), about) for each, about in question.choices.items()]
+    return [f"{name}: {meaning}" if meaning else name for name, meaning in named]
 
 
 def _power_table(export: Export) -> Table:

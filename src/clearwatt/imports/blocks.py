@@ -14,11 +14,13 @@ from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.data.data_faults import DataFault
 from clearwatt.imports import words
 from clearwatt.imports.columns import Columns
+from clearwatt.imports.hour_numbers import read_counted_hours
 from clearwatt.imports.log import ImportLog
-from clearwatt.imports.numbers import NumberFormat, parse_numbers
+from clearwatt.imports.numbers import NumberFormat, looks_like_number, parse_numbers
 from clearwatt.imports.recipe import Recipe
+from clearwatt.imports.statuses import judge_statuses
 from clearwatt.imports.tables import Table
-from clearwatt.imports.time_text import WallTimes, parse_times
+from clearwatt.imports.time_text import WallTimes, is_swapped, parse_times
 from clearwatt.imports.units import unit_of
 
 Rows = npt.NDArray[np.int64]
@@ -63,6 +65,17 @@ def read_block(
     """The readings of a table; rows without a time are left out and reported."""
     clock = None if columns.clock is None else table.body[columns.clock]
     times = parse_times(table.body[columns.time], order, clock)
+    if clock is not None and recipe.timezone is not None and _has_hour_numbers(clock):
+        days = parse_times(table.body[columns.time], order)
+        zone = recipe.timezone
+        times = read_counted_hours(times, days, clock, timezone=zone, table=table, log=log)
+    if is_swapped(table.body[columns.time]):
+        wrong = (
+            "some dates are text, all others have a day up to 12: Excel has read these with day "
+            "and month swapped; export again, and import the file without opening it in Excel"
+        )
+        row, column = int(table.body.index[0]), table.header[columns.time]
+        log.report(DataFault(table.place, wrong, column, row))
     _report_timeless(table, columns, times, log)
     rows = np.flatnonzero(~np.isnat(times.wall))
     values = _Values(table, columns, table.body.iloc[rows], form, recipe, log)
@@ -76,18 +89,39 @@ def read_block(
 
 
 def _report_timeless(table: Table, columns: Columns, times: WallTimes, log: ImportLog) -> None:
-    """Report rows without a time: totals, which are left out, and others, which are faults."""
+    """Report rows without a time: totals and notes, which are left out, and others, faults."""
+    last = int(np.flatnonzero(~np.isnat(times.wall)).max(initial=-1))
     for at in map(int, np.flatnonzero(np.isnat(times.wall))):
         cells = table.body.iloc[at]
         texts = [str(cell) for cell in cells if isinstance(cell, str) and cell]
         value = str(cells[columns.time]) or "empty"
         row, column = int(table.body.index[at]), table.header[columns.time]
-        if any(words.has_word(text, words.TOTAL) for text in texts):
+        has_total = any(words.has_word(text, words.TOTAL) for text in texts)
+        if has_total and any(_is_number(cell) for cell in cells):  # a header may say peak
             wrong, repaired = "a row of totals; left out", True
+        elif at > last >= 0 and _is_note(cells):
+            wrong, repaired = "a note below the table; left out", True
         else:
             wrong = "no time can be read here; correct or delete the row, or give --date-order"
             repaired = False
         log.report(DataFault(table.place, wrong, column, row, value, repaired=repaired))
+
+
+def _is_number(cell: object) -> bool:
+    if isinstance(cell, str):
+        return looks_like_number(cell)
+    return isinstance(cell, int | float | np.number) and not np.isnan(cell)
+
+
+def _is_note(cells: pd.Series) -> bool:
+    """Whether the only cell of a row that is not empty is a text with words."""
+    filled = [str(cell) for cell in cells if cell != ""]
+    return len(filled) == 1 and re.search(r"[^\W\d_]{3}", filled[0]) is not None
+
+
+def _has_hour_numbers(clock: pd.Series) -> bool:
+    """Whether hours are whole numbers, without minutes, in all rows that have one."""
+    return bool(clock.astype(str).str.fullmatch(r"\d{0,2}").all())
 
 
 def written_unit(text: str) -> str | None:
@@ -182,13 +216,12 @@ class _Values:
         column = self.columns.status
         if column is None:
             return values
-        codes, unique = pd.factorize(self.body[column].astype(str))
-        bad = np.array([words.is_word(each, words.BAD_STATUS) for each in unique], dtype=bool)[
-            codes
-        ]
+        found = judge_statuses(self.body[column], self.recipe, self.table.place, self.log)
         wrong = "the status says that the value is wrong; the reading is left out"
-        self._report_cells(column, bad, wrong, repaired=True)
-        return np.where(bad, np.nan, values)
+        self._report_cells(column, found.bad, wrong, repaired=True)
+        wrong = "a status that is not known; the reading is used, --bad-status leaves it out"
+        self._report_cells(column, found.unknown & ~np.isnan(values), wrong, repaired=True)
+        return np.where(found.bad, np.nan, values)
 
     def _numbers(self, column: int) -> Float64Array:
         """The numbers of a column (n); cells that are not numbers are reported."""

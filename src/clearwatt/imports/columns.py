@@ -17,6 +17,7 @@ from clearwatt.imports.time_text import has_time_of_day, looks_like_date, looks_
 from clearwatt.imports.units import unit_of
 
 _SAMPLE = 300
+_REPEATS = 0.2  # share of rows with the name and time of another: the name is not all of it
 _REPEATED = 0.75  # fewer different times than this share of the rows: one row per reading
 
 
@@ -50,6 +51,8 @@ def find_columns(table: Table, recipe: Recipe, log: ImportLog) -> Columns | None
     numeric = [at for at in rest if _share(sample[at], looks_like_number) >= 0.6]
     status = next((at for at in rest if words.has_word(table.header[at], words.STATUS)), None)
     unit = next((at for at in rest if words.has_word(table.header[at], words.UNIT)), None)
+    if numeric == [status]:  # such as the column "state" of home automation
+        status = None
     numeric = [at for at in numeric if at not in (status, unit)]
     names = _name_columns(table, rest, numeric, recipe, taken=(status, unit))
     repeated = _repeats_times(table, position, clock)
@@ -70,6 +73,10 @@ def find_columns(table: Table, recipe: Recipe, log: ImportLog) -> Columns | None
         })  # fmt: skip
     if len(values) != 1 or not names:
         return None
+    if not recipe.name_columns:
+        taken = {*used, *values, *names, unit, status}
+        others = [at for at in rest if at not in taken]
+        _report_unclear_names(table, sorted(used), names, others, log)
     return Columns(position, clock, marks, layout, tuple(values), tuple(names), unit, status)
 
 
@@ -138,7 +145,7 @@ def _choose(table: Table, columns: Sequence[int], log: ImportLog) -> int | None:
 
 def _marked(table: Table, column: int) -> Interval | None:
     header = table.header[column]
-    if words.has_word(header, words.START):
+    if column == table.ranges or words.has_word(header, words.START):
         return "start"
     return "end" if words.has_word(header, words.END) else None
 
@@ -171,6 +178,29 @@ def _name_columns(
     filled = {at: table.body[at][table.body[at] != ""] for at in free if at not in numeric}
     texts = [at for at, cells in filled.items() if cells.nunique() > 1]
     return texts if len(texts) == 1 else []
+
+
+def _report_unclear_names(
+    table: Table, times: Sequence[int], names: Sequence[int], others: Sequence[int], log: ImportLog
+) -> None:
+    """Report if one more column tells rows of the same name and time apart."""
+    own = [*times, *names]
+    if _repeated_share(table, own) < _REPEATS:
+        return
+    for at in others:
+        if _repeated_share(table, [*own, at]) < _REPEATS / 10:
+            known, more = table.header[names[0]], table.header[at]
+            wrong = (
+                f"rows of one time have the same '{known}' and differ in '{more}'; give "
+                f"--name-column '{known}' '{more}' if both name the meter, or only '{known}'"
+            )
+            log.report(DataFault(table.place, wrong, row=int(table.body.index[0])))
+            return
+
+
+def _repeated_share(table: Table, columns: Sequence[int]) -> float:
+    """The share of rows whose cells in these columns are those of a row before."""
+    return float(table.body[columns].astype(str).duplicated().mean())
 
 
 def _has_ids(table: Table, column: int) -> bool:

@@ -16,12 +16,13 @@ GUESSED = "guessed"
 """Column of entities.csv that names what was guessed."""
 _SUBTYPES = {
     "pv": re.compile(r"(?<![a-z])(?:pv|solar\w*|photovolta\w*|fotowolta\w*|solaire)(?![a-z])"),
-    "wind": re.compile(r"(?<![a-z])(?:wind\w*|wea|eolien\w*|wiatr\w*|fw)(?![a-z])"),
+    "wind": re.compile(r"(?<![a-z])(?:wind\w*|wea|wtg\d*|eolien\w*|wiatr\w*|fw)(?![a-z])"),
     "hydro": re.compile(r"(?<![a-z])(?:hydro\w*|wasserkraft|wodna)(?![a-z])"),
     "biogas": re.compile(r"(?<![a-z])(?:biogas\w*|biogaz\w*)(?![a-z])"),
 }
 _GENERATION = re.compile(
-    r"generation|erzeug|einspeis|produ[ck]|wytwarz|elektrown|kraftwerk|plant\b"
+    r"generation|erzeug|einspeis|produ[ck]|wytwarz|elektrown|kraftwerk|plant\b|\bexport|feed.?in|"
+    r"injec|turbin|inverter|wechselrichter|falownik"
 )
 _RESIDUAL = re.compile(r"residual|netto|substation|umspann|\buw\b|trafo|poste source|\bgpz\b|saldo")
 

@@ -24,10 +24,12 @@ from clearwatt.imports.readings import gather, unique_readings, written_step
 from clearwatt.imports.recipe import SEPARATORS, Recipe
 from clearwatt.imports.registers import interval_readings
 from clearwatt.imports.tables import Table
-from clearwatt.imports.time_text import parse_times, possible_orders
+from clearwatt.imports.time_text import known_order, parse_times, possible_orders
 from clearwatt.imports.units import is_energy
 
 _FIRST_ROWS = 4
+_LONG_IDLE = pd.Timedelta(days=2)
+"""A meter without power for less may be a solar park at night, in a file of a few hours."""
 _FOUND = (
     "encoding", "separator", "decimal", "thousands", "date_order", "timezone", "unit", "interval",
     "layout", "values",
@@ -81,9 +83,23 @@ def read_export(files: Sequence[Path], recipe: Recipe | None = None) -> Export:
         if len(power) and not (log.questions or log.fatal):
             timezone = calendar_zone(told.timezone)
             entities = guess_entities(power, sources, zone=recipe.zone, timezone=timezone)
+            _report_signs(power, files[0].name, log)
         else:
             power = pd.DataFrame()
     return Export(_found_recipe(told, log), log, power, entities, first_rows, step)
+
+
+def _report_signs(power: pd.DataFrame, place: str, log: ImportLog) -> None:
+    """Report entities that never have power above 0, as feed-in of some systems, or none at all."""
+    highest, lowest = power.max(), power.min()
+    wrong = "power is never above 0; if it is generation, change the sign with --negate"
+    for name in power.columns[((highest <= 0) & (lowest < 0)).to_numpy()]:
+        log.report(DataFault(place, wrong, str(name), repaired=True))
+    if power.index[-1] - power.index[0] < _LONG_IDLE:
+        return
+    wrong = "power is always 0; if it is no meter of yours, give --leave-out"
+    for name in power.columns[((highest == 0) & (lowest == 0)).to_numpy()]:
+        log.report(DataFault(place, wrong, str(name), repaired=True))
 
 
 def _read_blocks(
@@ -108,9 +124,12 @@ def _date_order(usable: Sequence[tuple[Table, Columns]], recipe: Recipe, log: Im
     orders = possible_orders(dates)
     example = str(dates.iloc[0])
     if len(orders) == 1:
-        log.decide(
-            "date_order", orders[0], f"the only one in which all dates exist, such as {example}"
-        )
+        known = known_order(example)
+        if known == "year":
+            log.decide("date_order", orders[0], f"dates such as {example} begin with the year")
+        elif known is None and not example.isdecimal():  # neither a month's name nor seconds
+            reason = f"the only one in which all dates exist, such as {example}"
+            log.decide("date_order", orders[0], reason)
     else:
         choices = {order: _as_date(example, order) for order in orders}
         log.ask("date_order", f"dates such as {example} can be read in several ways", choices)

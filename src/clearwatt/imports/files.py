@@ -1,26 +1,30 @@
-"""Files of an export: text, Excel workbooks and Parquet, as tables."""
+"""Files of an export: text, Excel workbooks and Parquet, packed or not, as tables."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from clearwatt.data.data_faults import DataFault
 from clearwatt.errors import ClearwattError, DataError, MissingExtraError
+from clearwatt.imports.archives import PACKED, unpack
+from clearwatt.imports.cells import plain_cell
 from clearwatt.imports.day_rows import unfold_days
 from clearwatt.imports.log import ImportLog
+from clearwatt.imports.parquet_files import read_parquet
 from clearwatt.imports.recipe import Recipe
-from clearwatt.imports.sizes import check_cells, check_rows, check_unpacked
+from clearwatt.imports.sizes import check_cells, check_packed_cells, check_rows, check_unpacked
 from clearwatt.imports.tables import Table, find_table, place_of
-from clearwatt.imports.text_files import read_cells
-from clearwatt.imports.units import split_unit
+from clearwatt.imports.text_files import count_cells, read_cells
+from clearwatt.imports.time_text import serial_hint
 
 _WORKBOOKS = (".xlsx", ".xlsm")
+_UNREAD = (".xls", ".ods")
+_NOT_TEXT = (".parquet", *_WORKBOOKS, *_UNREAD, *PACKED)
+_TOP = 500
+"""Rows of a sheet without a table that are looked at."""
 
 
 def read_tables(files: Sequence[Path], recipe: Recipe, log: ImportLog) -> list[Table]:
@@ -33,11 +37,39 @@ def _read_file(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
     if not file.is_file():
         raise DataError(f"{file} is not a file; check the name")
     suffix = file.suffix.lower()
+    if suffix in PACKED:
+        with unpack(file) as parts:
+            _check_texts(parts, file, recipe)
+            return [table for part in parts for table in _read_part(part, file, recipe, log)]
+    return _read_plain(file, recipe, log)
+
+
+def _check_texts(parts: Sequence[Path], archive: Path, recipe: Recipe) -> None:
+    """Raise a DataError if the text files of an archive have too many cells together."""
+    cells = 0
+    for part in parts:
+        if part.suffix.lower() not in _NOT_TEXT:
+            cells += count_cells(part, recipe)
+            check_packed_cells(archive.name, cells)
+
+
+def _read_part(part: Path, archive: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
+    """The tables of a file in an archive, whose own archives are not unpacked."""
+    if part.suffix.lower() in PACKED:
+        raise DataError(f"{archive} has {part.name} in it, packed itself; unpack it yourself")
+    try:
+        return _read_plain(part, recipe, log)
+    except DataError as error:
+        raise DataError(str(error).replace(str(part), f"{archive}, {part.name}")) from error
+
+
+def _read_plain(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
+    suffix = file.suffix.lower()
     if suffix == ".parquet":
-        return [_read_parquet(file)]
+        return [read_parquet(file)]
     if suffix in _WORKBOOKS:
         return _read_workbook(file, recipe, log)
-    if suffix in {".xls", ".ods"}:
+    if suffix in _UNREAD:
         raise DataError(f"{file}: {suffix} files are not read; save it as .xlsx or .csv")
     cells = read_cells(file, recipe, log)
     table = None if cells is None else find_table(cells, file, None, log)
@@ -45,30 +77,6 @@ def _read_file(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
         wrong = "no table of times and numbers; check the file, or give --separator"
         log.report(DataFault(file.name, wrong, row=1))
     return [] if table is None else [table]
-
-
-def _read_parquet(file: Path) -> Table:
-    try:
-        with pq.ParquetFile(file) as stored:
-            check_cells(file.name, stored.metadata.num_rows, stored.metadata.num_columns)
-        frame = pd.DataFrame(pq.read_table(file).to_pandas())
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{file}: not a readable Parquet file; write it again") from error
-    if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()
-    split = [split_unit(str(name)) for name in frame.columns]
-    body = pd.DataFrame({at: _plain(frame.iloc[:, at]) for at in range(frame.shape[1])})
-    body.index = pd.RangeIndex(1, len(body) + 1)
-    return Table(file, None, tuple(n for n, _ in split), tuple(u for _, u in split), body)
-
-
-def _plain(column: pd.Series) -> pd.Series:
-    """Numbers as they are, everything else as text; missing text is empty."""
-    if column.dtype.kind in "iuf":
-        return column.reset_index(drop=True)
-    if isinstance(column.dtype, pd.DatetimeTZDtype):
-        return _plain(column.dt.tz_convert("UTC").dt.strftime("%Y-%m-%d %H:%M:%SZ"))
-    return column.astype(object).where(column.notna(), "").map(_cell).reset_index(drop=True)
 
 
 def _read_workbook(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
@@ -83,8 +91,10 @@ def _read_workbook(file: Path, recipe: Recipe, log: ImportLog) -> list[Table]:
         if table is not None:
             tables.append(table)
         elif not any(fault.place == place_of(file, name) for fault in log.faults):
-            wrong = "the sheet has no table of times and numbers; left out"
-            log.report(DataFault(place_of(file, name), wrong, row=1, repaired=True))
+            hint = serial_hint([str(row[0]) for row in cells.head(_TOP).to_numpy() if len(row)])
+            wrong = f"the sheet has no table of times and numbers; {hint or 'left out'}"
+            fault = DataFault(place_of(file, name), wrong, row=1, repaired=hint is None)
+            log.report(fault)
     if not tables:
         wrong = "no sheet has a table of times and numbers; check the file"
         log.report(DataFault(file.name, wrong))
@@ -124,7 +134,7 @@ def _rows(given: Iterable[Sequence[object]], place: str, *, others: int) -> list
     height = width = 0
     for number, values in enumerate(given, start=1):
         check_rows(place, number)
-        cells = [_cell(value) for value in values]
+        cells = [plain_cell(value) for value in values]
         while cells and cells[-1] == "":
             cells.pop()
         rows.append(cells)
@@ -132,17 +142,3 @@ def _rows(given: Iterable[Sequence[object]], place: str, *, others: int) -> list
             height, width = number, max(width, len(cells))
             check_cells(place, height, width, others=others)
     return rows[:height]
-
-
-def _cell(value: object) -> object:
-    """A number as it is, anything else as text; a time of a workbook to the nearest second."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    if isinstance(value, datetime.datetime):
-        return pd.Timestamp(value).round("s").isoformat(sep=" ")
-    if isinstance(value, datetime.timedelta):  # a time of day, 24:00 included
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    return "" if value is None else str(value).strip()

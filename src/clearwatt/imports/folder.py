@@ -80,7 +80,6 @@ def plan_folder(
         export.log.report(fault)
     power = power[[entity.name for entity in described]]
     _report_doubtful_units(power, described, export)
-    _report_negative(power, export)
     contents = dict(
         folder.folder_contents(
             power,
@@ -180,13 +179,6 @@ def _report_doubtful_units(power: pd.DataFrame, entities: Sequence[Entity], expo
             wrong += "; check --unit and the capacity in entities.csv"
             fault = DataFault(folder.POWER, wrong, entity.name, repaired=True)
             export.log.report(fault)
-
-
-def _report_negative(power: pd.DataFrame, export: Export) -> None:
-    """Report entities that never have power above 0, as feed-in of some systems."""
-    for name in power.columns[(power.max() <= 0).to_numpy() & (power.min() < 0).to_numpy()]:
-        wrong = "power is never above 0; if it is generation, change the sign with --negate"
-        export.log.report(DataFault(folder.POWER, wrong, str(name), repaired=True))
 
 
 def _about(export: Export) -> str:

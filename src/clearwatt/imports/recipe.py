@@ -48,6 +48,7 @@ class Recipe:
         sheets: of workbooks; empty for all that have a table.
         leave_out: columns or meters to leave out.
         negate: meters whose sign is changed.
+        bad_status: statuses of wrong values, if neither words nor OPC's numbers say so.
         names: meter in the file -> entity.
         names_from: source of the name of a table's only column, if its header is just "value".
         zone: weather zone of new entities.
@@ -73,6 +74,7 @@ class Recipe:
     sheets: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     negate: tuple[str, ...] = ()
+    bad_status: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     names_from: Literal["header", "file", "sheet"] | None = None
     zone: str = DEFAULT_ZONE

@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from clearwatt.data.data_faults import DataFault
+from clearwatt.imports import words
 from clearwatt.imports.log import ImportLog
 from clearwatt.imports.numbers import looks_like_number
-from clearwatt.imports.time_text import looks_like_date, looks_like_time
+from clearwatt.imports.time_text import looks_like_date, looks_like_time, range_start
 from clearwatt.imports.units import is_other_unit, split_unit, unit_of
 
 Texts = npt.NDArray[np.object_]
@@ -28,7 +29,8 @@ class Table:
 
     ``body`` is n x c; its index is the row's number in the file, counted from 1. ``header`` and
     ``units`` (c) are as written, the header without its unit. ``above`` is the text of the block
-    above the header.
+    above the header. ``ranges`` is the column whose cells had the start and the end of an interval;
+    they have the start.
     """
 
     file: Path
@@ -37,6 +39,7 @@ class Table:
     units: tuple[str | None, ...]
     body: pd.DataFrame
     above: str = ""
+    ranges: int | None = None
 
     @property
     def place(self) -> str:
@@ -74,12 +77,36 @@ def find_table(cells: pd.DataFrame, file: Path, sheet: str | None, log: ImportLo
     title_row = titles[-2] if has_units else titles[-1]
     names = [str(name).strip() for name in top[title_row]]
     if title_row != titles[0]:
-        names = _with_groups(names, top[titles[titles.index(title_row) - 1]])
+        above_row = titles[titles.index(title_row) - 1]
+        names = _with_groups(names, top[above_row])
+        if not names[time_column] and above_row == title_row - 1:  # a cell merged over both rows
+            names[time_column] = str(top[above_row][time_column]).strip()
+    if has_units:
+        names[time_column] = _with_mark(names[time_column], top[titles[-1]][time_column])
     header, units = _split_units(names, top[titles[-1]] if has_units else [""] * len(names))
     body = cells.iloc[row:].set_axis(range(row + 1, len(cells) + 1))
     body = body[(body != "").any(axis=1)]
+    body = _without_headers(body, top[title_row], place, log)
+    is_range = range_start(str(body.iloc[0, time_column]).strip()) is not None
+    if is_range:
+        body = body.copy()
+        body[time_column] = [range_start(str(cell).strip()) or cell for cell in body[time_column]]
     above = "\n".join(" ".join(filter(None, map(str, top[at]))) for at in range(title_row))
-    return _without_blank_columns(Table(file, sheet, header, units, body, above), log)
+    ranges = time_column if is_range else None
+    table = Table(file, sheet, header, units, body, above, ranges)
+    return _without_blank_columns(table, time_column, log)
+
+
+def _without_headers(body: pd.DataFrame, titles: Texts, place: str, log: ImportLog) -> pd.DataFrame:
+    """The rows without those that repeat the header, as where files were joined."""
+    again = (body.iloc[:, 0] == titles[0]).to_numpy()
+    again[again] = (body[again] == titles).all(axis=1).to_numpy()
+    if again.any():
+        row, count = int(body.index[int(np.argmax(again))]), int(again.sum())
+        wrong = "the header again; left out"
+        log.report(DataFault(place, wrong, row=row, count=count, repaired=True))
+    kept: pd.DataFrame = body[~again]
+    return kept
 
 
 def _first_reading(top: Texts) -> tuple[int, int] | None:
@@ -120,6 +147,20 @@ def _with_groups(names: list[str], above: Texts) -> list[str]:
     return grouped
 
 
+def _with_mark(name: str, below: object) -> str:
+    """The header of the times, with the end of the interval that the row of units names."""
+    text = str(below).strip()
+    marks = words.has_word(text, words.START) or words.has_word(text, words.END)
+    return f"{name} {text}".strip() if marks else name
+
+
+def _has_readings(table: Table, column: int, time_column: int) -> bool:
+    """Whether a column is filled in a row with a date; a note below the table is no reading."""
+    filled = table.body.iloc[:, column] != ""
+    times = table.body.iloc[:, time_column][filled.to_numpy()]
+    return any(looks_like_date(str(cell).strip()) for cell in times)
+
+
 def _split_units(
     names: Sequence[str], below: Sequence[str] | Texts
 ) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
@@ -135,11 +176,10 @@ def _split_units(
     return tuple(header), tuple(units)
 
 
-def _without_blank_columns(table: Table, log: ImportLog) -> Table | None:
+def _without_blank_columns(table: Table, time_column: int, log: ImportLog) -> Table | None:
     """The table without empty columns; columns of values need a name of their own."""
-    filled = [not (table.body.iloc[:, at] == "").all() for at in range(len(table.header))]
     named = [bool(name or unit) for name, unit in zip(table.header, table.units, strict=True)]
-    keep = [at for at, name in enumerate(named) if name or filled[at]]
+    keep = [at for at, name in enumerate(named) if name or _has_readings(table, at, time_column)]
     nameless = [at for at in keep if not named[at]]
     if nameless:
         wrong = (
@@ -160,4 +200,5 @@ def _without_blank_columns(table: Table, log: ImportLog) -> Table | None:
         tuple(table.units[at] for at in keep),
         table.body.iloc[:, keep].set_axis(range(len(keep)), axis=1),
         table.above,
+        None if table.ranges is None else keep.index(table.ranges),
     )

@@ -17,7 +17,8 @@ from clearwatt.errors import ConfigurationError
 from clearwatt.imports.log import ImportLog
 from clearwatt.imports.numbers import looks_like_number
 from clearwatt.imports.recipe import SEPARATORS, Recipe
-from clearwatt.imports.time_text import looks_like_date, looks_like_time
+from clearwatt.imports.sizes import check_lines
+from clearwatt.imports.time_text import looks_like_date, looks_like_time, serial_hint
 
 _EIGHT_BIT = {"cp1252": "Western Europe", "cp1250": "Central Europe"}
 _MARKS = {
@@ -26,6 +27,9 @@ _MARKS = {
     b"\xfe\xff": "utf-16",
 }
 _SAMPLE = 200
+_LONGEST = 100_000  # characters of a sampled line; the module csv refuses longer cells
+_SHOWN = 60  # characters of a line in a message
+_BREAKS = b"\n\x0b\x0c\r\x1c\x1d\x1e"
 _MOST = 0.8  # share of the sampled lines that must have the form of a table
 
 
@@ -39,15 +43,24 @@ def read_cells(path: Path, recipe: Recipe, log: ImportLog) -> pd.DataFrame | Non
     separator = recipe.separator or _separator(path, lines, log)
     if separator is None:
         return None
-    width = 1 + max((line.count(separator) for line in lines), default=0)
+    widths = [1 + line.count(separator) for line in lines]
+    check_lines(path.name, widths)
     try:
-        cells = _split_cells(text, separator, width)
+        cells = _split_cells(text, separator, max(widths, default=1))
     except pd.errors.ParserError as error:
         reason = " ".join(str(error).split())
         wrong = f"its cells cannot be told apart ({reason}); look for a quotation mark without end"
         log.report(DataFault(path.name, wrong))
         return None
     return cells.apply(_strip)
+
+
+def count_cells(path: Path, recipe: Recipe) -> int:
+    """About how many cells a text file has, at most, without making a table of it."""
+    raw = path.read_bytes()
+    marks = {recipe.separator or ";", *SEPARATORS.values()}
+    lines = len(raw) - len(raw.translate(None, _BREAKS)) - raw.count(b"\r\n")
+    return lines + max(raw.count(mark.encode()) for mark in marks)
 
 
 def _split_cells(text: str, separator: str, width: int) -> pd.DataFrame:
@@ -140,7 +153,9 @@ def _separator(path: Path, lines: Sequence[str], log: ImportLog) -> str | None:
             "separator", f"the columns of {path.name} can be separated in several ways", choices
         )
         return possible[0]
-    wrong = "no rows of times and numbers are found; check the file, or give --separator"
+    check = "check the file, or give --separator"
+    line = f", in lines such as {sample[-1][:_SHOWN]!r}" if sample else ""
+    wrong = f"no rows of times and numbers are found{line}; {serial_hint(sample) or check}"
     log.report(DataFault(path.name, wrong, row=1))
     return None
 
@@ -167,7 +182,8 @@ def _is_reading(row: Sequence[str]) -> bool:
 
 
 def _split(lines: Sequence[str], separator: str) -> list[list[str]]:
-    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    short = (line[:_LONGEST] for line in lines)
+    rows = csv.reader(short, delimiter=separator, skipinitialspace=True)
     return [[cell.strip() for cell in row] for row in rows]
 
 

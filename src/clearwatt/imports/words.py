@@ -1,4 +1,4 @@
-"""Words of headers and rows in English, German, French and Polish."""
+"""Words of headers and rows, in the eleven languages that docs/import.md names."""
 
 from __future__ import annotations
 
@@ -15,26 +15,53 @@ NAME = _pattern(
     "name tag tagname tag_name point pointname meter meterid meter_id zahler zaehler zahlernummer "
     "zahlpunkt zaehlpunkt zahlpunktbezeichnung messlokation marktlokation malo melo licznik "
     "nr_licznika ppe kod_ppe punkt entity device sensor station anlage site asset compteur pdl prm "
-    "obiekt nazwa bezeichnung series serie signal channel kanal feeder identifiant"
+    "obiekt nazwa bezeichnung series serie signal channel kanal feeder identifiant cups contador "
+    "medidor nombre pod contatore misuratore nome ean elektromer nazev meternummer naam "
+    "cpe matare matpunkt anlaggning anlaggningsid mero meroora meropont azonosito"
 )
 STATUS = _pattern(
-    "status quality qualitat qualitaet jakosc qualite flag validity etat state gultigkeit"
+    "status quality qualitat qualitaet jakosc qualite flag validity etat state gultigkeit estado "
+    "calidad stato qualita stav kvalita kwaliteit qualidade "
+    "kvalitet statusz minoseg"
 )
-UNIT = _pattern("unit units uom einheit jednostka unite")
-ROW_NUMBER = _pattern("lp nr no index row lfd ligne zeile wiersz")
-HOUR = _pattern("hour hours he stunde std godzina godz heure h hourending")
-START = _pattern("start begin beginning von from od poczatek anfang beginn debut")
-END = _pattern("end ending ende bis to do koniec fin")
+UNIT = _pattern(
+    "unit units uom einheit jednostka unite unidad unita jednotka eenheid unidade "
+    "enhet mertekegyseg"
+)
+ROW_NUMBER = _pattern(
+    "lp nr no index row lfd ligne zeile wiersz num riga radek poradi rij linha rad sorszam"
+)
+HOUR = _pattern(
+    "hour hours he stunde std godzina godz heure h hourending hora ora hodina hod uur timme"
+)
+START = _pattern(
+    "start begin beginning von from od poczatek anfang beginn debut inicio desde inizio da dalle "
+    "zacatek van fran borjan kezdete kezdet"
+)
+END = _pattern(
+    "end ending ende bis to do koniec fin final hasta fine alle konec tot einde eind "
+    "fim ate till slut vege"
+)
 TOTAL = _pattern(
     "total totals totaux sum summe suma somme razem lacznie gesamt gesamtsumme insgesamt average "
-    "avg mean mittelwert durchschnitt srednia moyenne max min maximum minimum maksimum"
+    "avg mean mittelwert durchschnitt srednia moyenne max min maximum minimum maksimum peak spitze "
+    "totales promedio media maximo minimo totale somma massimo celkem soucet prumer totaal som "
+    "gemiddelde soma summa totalt medel medelvarde osszesen osszeg atlag"
 )
 ANY_VALUE = _pattern(
     "value values val wert werte messwert wartosc valeur power leistung moc puissance energy "
-    "energie energia reading lastgang p"
+    "energie energia reading lastgang p valor potencia consumo valore potenza hodnota vykon "
+    "waarde vermogen verbruik leitura varde forbrukning effekt energi ertek fogyasztas teljesitmeny"
 )
 BAD_STATUS = _pattern(
-    "bad invalid error fault faulty fehler ungultig blad bledny invalide mauvais false nok"
+    "bad invalid error fault faulty fehler ungultig blad bledny invalide mauvais false nok erroneo "
+    "invalido errato chyba chybny neplatny ongeldig fout erro ogiltig fel felaktig hibas "
+    "hiba ervenytelen"
+)
+GOOD_STATUS = _pattern(
+    "good ok valid true normal actual measured real gut gultig wahr gemessen messwert dobry dobre "
+    "poprawny prawidlowy zmierzony bon bonne valide mesure reel reelle bueno valido medido buono "
+    "misurato reale platny mereno goed geldig gemeten bom medida uppmatt matt giltig mert ervenyes"
 )
 
 
