@@ -5,17 +5,23 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from tests.service.application import NOW, STEP
+from tests.service.application import NOW, STEP, Web, listening
 from tests.service.processes import until
 from tests.service.running import PATIENCE
 
 from clearwatt.cli import main
+from clearwatt.feeds.delivery import Delivery
 from clearwatt.feeds.drop_folder import DropFolder
-from clearwatt.feeds.ledger import content_digest
+from clearwatt.feeds.folder import FolderFeed
+from clearwatt.feeds.ledger import Ledger, content_digest
+from clearwatt.feeds.stopping import StopRequest
+from clearwatt.imports import read_recipe
 
 from .stored import stored
 
@@ -49,10 +55,10 @@ def drops(tmp_path) -> Path:
     return folder
 
 
-def take(drops: Path, url: str, capsys) -> tuple[int, list[dict]]:
+def take(drops: Path, url: str, capsys, *more: str) -> tuple[int, list[dict]]:
     """Take what is there once; the exit code and a record per file."""
     recipe = str(drops.parent / "recipe.toml")
-    options = ["--recipe", recipe, "--url", url, "--once", "--settle", "0", "--json"]
+    options = ["--recipe", recipe, "--url", url, "--once", "--settle", "0", "--json", *more]
     code = main(["feed", "folder", str(drops), *options])
     return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
@@ -172,6 +178,93 @@ def test_a_file_that_cannot_be_opened_is_reported_and_the_next_one_taken(
     assert (first["state"], first["moved_to"], first["report"]) == ("failed", None, None)
     assert "Permission denied" in first["problems"][0]
     assert second["state"] == "done"
+
+
+class CountingDelivery(Delivery):
+    """Counts the files that are sent."""
+
+    sent = 0
+
+    def send(self, readings):
+        self.sent += 1
+        return super().send(readings)
+
+
+def test_a_ledger_that_cannot_be_written_is_reported_once_and_nothing_is_sent_twice(
+    drops, web, url, monkeypatch
+):
+    now = 0.0
+    clock = SimpleNamespace(monotonic=lambda: now, time=lambda: NOW)
+    monkeypatch.setattr("clearwatt.feeds.folder.time", clock)
+    (drops / "a.csv").write_text(export(0, 4, "mill"))
+    path = drops / ".clearwatt" / "ledger.jsonl"
+    path.mkdir(parents=True)  # root, who may run the tests, can write every file
+    stop, attempts = StopRequest(), 0
+    with closing(CountingDelivery(url, None, stop=stop, on_retry=print)) as delivery:
+        feed = FolderFeed(
+            DropFolder(drops, ["*.csv"], settle=0),
+            Ledger(path),
+            recipe=lambda: read_recipe(drops.parent / "recipe.toml"),
+            delivery=delivery,
+            stop=stop,
+            settle=0,
+        )
+        monkeypatch.setattr(stop, "pause", lambda seconds: None)
+
+        def digest(file: Path) -> str:
+            nonlocal attempts
+            attempts += 1
+            return content_digest(file)
+
+        monkeypatch.setattr("clearwatt.feeds.folder.content_digest", digest)
+        looks, outcomes = feed.run(once=False), []
+        for _ in range(1000):  # seconds
+            now += 1
+            while (outcome := next(looks)) is not None:
+                outcomes.append(outcome)
+        assert [each.moved_to for each in outcomes] == [None]
+        (problem,) = outcomes[0].result.problems
+        assert "the service has its readings" in problem
+        assert f"{path} cannot be written (Is a directory)" in problem
+        assert (delivery.sent, attempts) == (1, 11)
+        path.rmdir()
+        for _ in range(300):
+            now += 1
+            while (outcome := next(looks)) is not None:
+                outcomes.append(outcome)
+        assert (delivery.sent, outcomes[1].known) == (1, True)
+    assert json.loads(path.read_text())["file"] == "a.csv"
+    assert (drops / "done" / "a.csv").exists()
+
+
+def test_a_content_counts_as_sent_for_its_service_only_and_can_be_sent_again(
+    drops, web, url, capsys, tmp_path
+):
+    (tmp_path / "other").mkdir()
+    other = Web(tmp_path / "other")
+    other.register("mill")
+    with listening(other) as second:
+        for address, state in ((url, "done"), (second, "done"), (url + "/", "known")):
+            (drops / "a.csv").write_text(export(0, 4, "mill"))
+            _, (found,) = take(drops, address, capsys)
+            assert found["state"] == state
+        assert stored(other, "mill") == stored(web, "mill") != []
+        (drops / "a.csv").write_text(export(0, 4, "mill"))
+        _, (again,) = take(drops, second, capsys, "--again")
+        assert (again["state"], again["duplicates"]) == ("done", 4)
+    other.close()
+
+
+def test_a_ledger_of_an_earlier_version_counts_for_any_service(drops, web, url, capsys):
+    (drops / "a.csv").write_text(export(0, 4, "mill"))
+    take(drops, url, capsys)
+    ledger = drops / ".clearwatt" / "ledger.jsonl"
+    entry = json.loads(ledger.read_text())
+    del entry["service"]
+    ledger.write_text(json.dumps(entry) + "\n")
+    (drops / "a.csv").write_text(export(0, 4, "mill"))
+    _, (found,) = take(drops, url, capsys)
+    assert found["state"] == "known"
 
 
 @pytest.mark.slow

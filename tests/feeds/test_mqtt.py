@@ -16,6 +16,7 @@ from tests.service.processes import until
 
 from clearwatt.cli import main
 from clearwatt.errors import ConfigurationError
+from clearwatt.feeds.averages import Sample, StepAverages
 from clearwatt.feeds.broker import BrokerError
 from clearwatt.feeds.spool import Spool
 from clearwatt.service.times import text
@@ -211,6 +212,44 @@ def test_readings_within_a_step_are_averaged_once_it_has_ended(line, capsys):
     assert (feed.counts.new, feed.counts.corrections) == (0, 1)
     (letter,) = letters(line.state, capsys)
     assert "too late for an average" in letter["reason"]
+
+
+def test_the_average_of_a_deleted_entity_is_given_up_with_its_unit_and_the_feed_goes_on(
+    line, capsys
+):
+    """The feed was away when the step ended, and does not know the entity from before."""
+    line.web.now = time.time()
+    step = int(line.web.now - NOW) // STEP - 2
+    first = NOW + STEP * step
+    line.state.mkdir()
+    with closing(Spool(line.state / "spool.db")) as spool:
+        sample = Sample("park", first, STEP, 5.5, "site/park/power", "kW")
+        StepAverages(spool).add([sample], through=0)
+    assert line.web.ask("DELETE", "/v1/entities/park").status_code < 300
+    with line.feed(*TOPIC, "--average", "--unit", "W") as feed:
+        until(lambda: feed.counts.dead_letters == 1 or feed.ended())
+        until(feed.receives)
+        line.publisher.send_and_wait(("site/mill/power", {"time": first, "value": 7000}))
+        until(lambda: stored(line.web, "mill") == [(step, 7.0)] or feed.ended())
+    (letter,) = letters(line.state, capsys)
+    assert json.loads(letter["payload"]) == {
+        "entity": "park", "time": text(first), "value": 5.5, "unit": "kW",
+    }  # fmt: skip
+
+
+def test_a_spool_of_an_earlier_version_has_averages_without_unit(tmp_path):
+    with closing(Spool(tmp_path / "spool.db")) as spool:
+        with spool.transaction() as database:
+            database.execute(
+                "CREATE TABLE averages (entity TEXT NOT NULL, time INTEGER NOT NULL, due REAL NOT "
+                "NULL, topic TEXT NOT NULL, total REAL NOT NULL, count INTEGER NOT NULL, changed "
+                "INTEGER NOT NULL, PRIMARY KEY (entity, time)) WITHOUT ROWID"
+            )
+            database.execute("INSERT INTO averages VALUES ('park', 0, 930, 't', 6.0, 2, 1)")
+        averages = StepAverages(spool)
+        averages.add([Sample("mill", 0, STEP, 1.0, "t", "MW")], through=0)
+        found = [(each.entity, each.value, each.unit) for each in averages.due(1e9, 9)]
+    assert found == [("mill", 1.0, "MW"), ("park", 3.0, None)]
 
 
 def test_another_topic_replaces_the_one_of_the_session(line):

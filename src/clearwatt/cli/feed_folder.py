@@ -44,6 +44,11 @@ def register(actions: Commands) -> None:
         help=f"seconds without change after which a file is complete (default {SETTLE:.0f})",
     )
     parser.add_argument("--once", action="store_true", help="take what is there, then stop")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="send the files that are there now even if the service has had their contents",
+    )
     add_address_options(parser)
     add_json_option(parser)
     parser.set_defaults(run=run)
@@ -79,6 +84,7 @@ def run(options: argparse.Namespace) -> None:
             delivery=delivery,
             stop=stop,
             settle=options.settle,
+            again=options.again,
         )
         with output.status(f"watching {options.folder}") as status:
             for outcome in feed.run(once=options.once):

@@ -24,33 +24,44 @@ CREATE TABLE IF NOT EXISTS averages (
     total REAL NOT NULL,
     count INTEGER NOT NULL,
     changed INTEGER NOT NULL,
+    unit TEXT,
     PRIMARY KEY (entity, time)
 ) WITHOUT ROWID
 """
 _ADD = """
-INSERT INTO averages VALUES (?, ?, ?, ?, ?, 1, 1)
+INSERT INTO averages (entity, time, due, topic, total, count, changed, unit)
+VALUES (?, ?, ?, ?, ?, 1, 1, ?)
 ON CONFLICT (entity, time) DO UPDATE SET
-    total = total + excluded.total, count = count + 1, topic = excluded.topic, changed = 1
+    total = total + excluded.total, count = count + 1, topic = excluded.topic, changed = 1,
+    unit = excluded.unit
 """
 
 
 class Sample(NamedTuple):
-    """A reading within a step that begins at ``time`` and lasts ``step`` seconds."""
+    """A reading, in its entity's unit, within a step that begins at ``time``.
+
+    The step lasts ``step`` seconds.
+    """
 
     entity: str
     time: int
     step: int
     value: float
     topic: str
+    unit: str
 
 
 class StepAverage(NamedTuple):
-    """The average of an entity's readings in a step; the topic is that of its last reading."""
+    """The average of an entity's readings in a step; topic and unit are those of the last one.
+
+    The unit is None in spools of earlier versions.
+    """
 
     entity: str
     time: int
     topic: str
     value: float
+    unit: str | None
 
 
 class StepAverages:
@@ -60,6 +71,9 @@ class StepAverages:
         self._spool = spool
         with spool.transaction() as database:
             database.execute(_SCHEMA)
+            columns = [name for _, name, *_ in database.execute("PRAGMA table_info(averages)")]
+            if "unit" not in columns:
+                database.execute("ALTER TABLE averages ADD COLUMN unit TEXT")
 
     def add(self, samples: Iterable[Sample], *, through: int) -> None:
         """Add readings, and remove the messages up to this id from the spool."""
@@ -67,7 +81,14 @@ class StepAverages:
             database.executemany(
                 _ADD,
                 [
-                    (each.entity, each.time, each.time + each.step + GRACE, each.topic, each.value)
+                    (
+                        each.entity,
+                        each.time,
+                        each.time + each.step + GRACE,
+                        each.topic,
+                        each.value,
+                        each.unit,
+                    )
                     for each in samples
                 ],
             )
@@ -77,7 +98,7 @@ class StepAverages:
         """Averages of steps that have ended and were not sent since they changed."""
         with self._spool.transaction() as database:
             rows = database.execute(
-                "SELECT entity, time, topic, total / count FROM averages"
+                "SELECT entity, time, topic, total / count, unit FROM averages"
                 " WHERE changed AND due <= ? ORDER BY time, entity LIMIT ?",
                 (now, limit),
             )

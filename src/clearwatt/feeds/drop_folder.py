@@ -13,7 +13,7 @@ from clearwatt.errors import DataError
 from clearwatt.files import write_text_atomically
 
 DONE, FAILED, STATE = "done", "failed", ".clearwatt"
-PATTERNS = ("*.csv", "*.txt", "*.tsv", "*.xlsx", "*.xlsm", "*.parquet")
+PATTERNS = ("*.csv", "*.txt", "*.tsv", "*.xlsx", "*.xlsm", "*.parquet", "*.csv.gz", "*.zip")
 _UNFINISHED = (".*", "~*", "*~", "*.part", "*.partial", "*.tmp", "*.filepart")
 """Names that programs give to files while they write them."""
 _LONGEST_NAME = 200
@@ -44,7 +44,7 @@ class DropFolder:
     def complete_files(self) -> list[Path]:
         """The files that are complete by now, in the order of their names."""
         now = time.monotonic()
-        marks = {file: mark for file in self._files() if (mark := mark_of(file)) is not None}
+        marks = {file: mark for file in self.files() if (mark := mark_of(file)) is not None}
         before = self._seen
         self._seen = {
             file: before[file] if file in before and before[file][0] == mark else (mark, now)
@@ -64,7 +64,8 @@ class DropFolder:
         self._seen.pop(file, None)
         return place
 
-    def _files(self) -> list[Path]:
+    def files(self) -> list[Path]:
+        """The files that match, complete or not, in the order of their names."""
         return sorted(
             file
             for file in self.folder.iterdir()

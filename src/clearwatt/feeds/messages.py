@@ -110,15 +110,15 @@ class MessageReader:
             )
         return FeedReading(entity.id, self._time(message, item, entity.step), value)
 
-    def payload(self, average: StepAverage, unit: str) -> str:
-        """An average as a payload that the feed reads."""
+    def payload(self, average: StepAverage) -> str:
+        """An average as a payload that the feed reads; its unit, if it is known, comes with it."""
         form = self._form.payload
         values = {
             form.entity_key: average.entity,
             form.time_key: text(average.time),
             form.value_key: average.value,
         }
-        return json.dumps({**values, **({UNIT_KEY: unit} if unit in UNITS else {})})
+        return json.dumps({**values, **({UNIT_KEY: average.unit} if average.unit in UNITS else {})})
 
     def _entity(self, names: Mapping[str, str], item: PayloadItem) -> KnownEntity:
         zone = names.get("zone", self._form.zone)

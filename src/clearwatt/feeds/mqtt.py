@@ -159,8 +159,8 @@ class MqttFeed:
     ) -> Iterator[Sample]:
         for (entity, moment, value), place in zip(readings, places, strict=True):
             if value is not None:
-                step = self._directory.last_known(entity).step
-                yield Sample(entity, moment, step, value, place.message.topic)
+                known = self._directory.last_known(entity)
+                yield Sample(entity, moment, known.step, value, place.message.topic, known.unit)
 
     def _send_averages(self, averages: StepAverages) -> None:
         """Send the averages of the steps that have ended."""
@@ -174,8 +174,7 @@ class MqttFeed:
 
     def _average_letter(self, average: StepAverage, reason: str) -> DeadLetter:
         """The letter of an average; sent again, it counts as one more reading of its step."""
-        unit = self._directory.last_known(average.entity).unit
-        payload = self._reader.payload(average, unit).encode()
+        payload = self._reader.payload(average).encode()
         message = Message(average.topic, payload, time.time())
         identity = f"average.{average.entity}.{average.time}.{average.value!r}"
         return DeadLetter(identity, message.arrived, reason, message)
