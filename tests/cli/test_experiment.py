@@ -36,6 +36,8 @@ epochs = 15
 epochs = 10
 [baseline]
 epochs = 4
+[baseline_autoencoder]
+epochs = 4
 """
 
 
@@ -121,6 +123,27 @@ def test_the_table_and_json_are_printed(arguments, tmp_path, capsys):
     assert main(again) == 0
     results = json.loads(capsys.readouterr().out)
     assert (results["format"], results["version"]) == ("clearwatt-experiment", 1)
+
+
+def test_the_selection_is_an_option_of_the_run_and_of_the_report(arguments, tmp_path, capsys):
+    out = tmp_path / "run"
+    options = ["--executor", "serial", "--instances", "Ra"]
+    assert main([*arguments, *options, "--select", "live", "--out", str(out)]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if " Ra " in line)
+    trials = json.loads((out / "results.json").read_text())["trials"]
+    means = {
+        select: np.mean([trial["live"]["rmse"] for trial in trials if trial[flag]])
+        for select, flag in (("fe", "chosen"), ("live", "chosen_live"))
+    }
+    assert f" {means['live']:.3f} " in row
+    for words, select in (((), "live"), (("--select", "fe"), "fe")):
+        assert main(["experiment", "report", str(out), *words, "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["select"] == select
+        live = report["tables"]["operation"]["CLeaR_Ra"]["live_rmse"]["mean"]
+        assert live == pytest.approx(means[select])
+        both = report["tables"]["selection"]["CLeaR_Ra"]
+        assert both["live_rmse_live"]["mean"] == pytest.approx(means["live"])
 
 
 def test_the_adaptive_forecaster_is_one_more_instance(arguments, tmp_path, capsys):
@@ -236,6 +259,7 @@ def test_an_unknown_key_of_the_file_is_told(arguments, tmp_path, capsys):
     assert "unknown key 'grid.alhpa'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_in_one_sentence_and_nothing_half_written_counts(
     arguments, tmp_path, capsys
 ):

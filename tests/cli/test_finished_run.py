@@ -63,6 +63,7 @@ def finished(dataset, tmp_path_factory):
         warmup=Training(epochs=5, patience=None),
         update=Training(epochs=1, patience=None),
         baseline=Training(epochs=1, patience=None),
+        baseline_autoencoder=Training(epochs=1, patience=None),
     )
     with executor("serial") as compute:
         for _ in run(experiment, dataset, folder / "run", compute=compute):

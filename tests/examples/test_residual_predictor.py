@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_example_learns_the_power_curve():
     script = ROOT / "examples" / "residual_predictor.py"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -61,6 +61,7 @@ def tiny() -> Experiment:
         warmup=Training(epochs=15, patience=5),
         update=Training(epochs=2, patience=None),
         baseline=Training(epochs=4, patience=None),
+        baseline_autoencoder=Training(epochs=4, patience=None),
     )
 
 

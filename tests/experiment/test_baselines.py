@@ -8,6 +8,9 @@ import pytest
 from tests.experiment.running import finished
 
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
+from clearwatt.experiment.architectures import Networks
+from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import INSTANCES, Grid
 from clearwatt.experiment.protocol import divide
 from clearwatt.training.streams import drive
 
@@ -35,7 +38,12 @@ def test_the_days_of_a_baseline_make_up_its_fitting_error(done):
 
 def test_the_upper_baseline_is_trained_on_warm_up_and_updating_phase(grid, one_point, tmp_path):
     """Training both baselines alike leaves one difference: what they have seen."""
-    same = replace(one_point, instances=("Ra",), baseline=one_point.warmup)
+    same = replace(
+        one_point,
+        instances=("Ra",),
+        baseline=one_point.warmup,
+        baseline_autoencoder=one_point.warmup,
+    )
     results, _ = finished(same, grid, tmp_path / "run")
     division = divide(grid, None, ("farm", "park", "town"))
     for each in results["baselines"]:
@@ -45,8 +53,10 @@ def test_the_upper_baseline_is_trained_on_warm_up_and_updating_phase(grid, one_p
         warmup = WarmUp(same.warmup, seed=same.seed)
         (encoder,) = same.networks.representations(zone.inputs, variational=False)
         (head,) = same.networks.predictors(encoder.latent)
+        train = warmup.finished_autoencoder if each["baseline"] == "U" else warmup.autoencoder
+        networks, trained = InstanceNetworks(encoder, head), drive(train(encoder, span.x))
         autoencoder, predictors = drive(
-            warmup.models(InstanceNetworks(encoder, head), span.x, span.y)
+            warmup.models(networks, span.x, span.y, autoencoder=trained)
         )
         assert autoencoder.validation_rmse == pytest.approx(
             each["validation"]["autoencoder"], rel=1e-4
@@ -54,3 +64,26 @@ def test_the_upper_baseline_is_trained_on_warm_up_and_updating_phase(grid, one_p
         assert predictors[column].validation_rmse == pytest.approx(
             each["validation"]["predictor"], rel=1e-4
         )
+
+
+@pytest.mark.slow
+def test_the_upper_baseline_reconstructs_better_than_every_approach(grid, tiny, tmp_path):
+    """With the default training; the approaches train with the default of an update."""
+    defaults = Experiment()
+    upper = replace(
+        tiny,
+        instances=tuple(INSTANCES),
+        grid=Grid((60,), (1.3,), (1e4,), (1.0,), (3,)),
+        networks=Networks((2,), (12,), (4,), (1e-6,), (2,), (12,)),
+        update=defaults.update,
+        baseline_autoencoder=defaults.baseline_autoencoder,
+    )
+    results, _ = finished(upper, grid, tmp_path / "run")
+    bound = {
+        each["entity"]: each["autoencoder"]["fitting_error"]
+        for each in results["baselines"]
+        if each["baseline"] == "U"
+    }
+    for trial in results["trials"]:
+        # With a patience of 10 and one learning rate it is more than half of Generative Replay's.
+        assert bound[trial["entity"]] < 0.4 * trial["autoencoder"]["fitting_error"]

@@ -9,7 +9,7 @@ from tests.experiment.running import finished
 
 def test_chosen_trials_have_events_recoveries_and_a_series(done):
     out, results = done
-    chosen = [trial for trial in results["trials"] if trial["chosen"]]
+    chosen = [t for t in results["trials"] if t["chosen"] or t["chosen_live"]]
     for trial in chosen:
         counts = [e["component"] for e in trial["events"]]
         for component in ("autoencoder", "predictor"):

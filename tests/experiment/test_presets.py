@@ -16,6 +16,10 @@ def test_the_paper_preset_is_everything():
         assert len(preset(name).grid_configurations) == 6
 
 
+def test_in_the_paper_preset_alone_all_autoencoders_have_equal_epochs():
+    assert [name for name in PRESETS if preset(name).equal_epochs] == ["paper"]
+
+
 def test_every_preset_has_a_row_for_the_adaptive_forecaster():
     for name in PRESETS:
         assert preset(name).instances == ("E", "F", "Ra", "Re", "ReD", "G", "A")

@@ -29,6 +29,7 @@ def test_configuration_versions_seed_and_machine_are_stored(done, tiny):
     assert about["machine"]["cores"] >= 1
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_numbers(done, grid, tiny, tmp_path):
     results, _ = finished(tiny, grid, tmp_path / "run", "processes")
     assert results == done[1]

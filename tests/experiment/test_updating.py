@@ -128,3 +128,27 @@ def test_an_update_that_diverges_is_none(grid, one_point, tmp_path):
         assert (trial["autoencoder"]["updates"], trial["predictor"]["updates"]) == (0, 0)
         found = trial["predictor"]["fitting_error"]
         assert found == pytest.approx(frozen[trial["entity"]], rel=1e-4)
+
+
+@pytest.mark.parametrize(("equal", "own"), [(False, 4), (True, 6)])
+def test_autoencoders_of_single_entities_can_train_as_long_as_shared_ones(
+    grid, one_point, tmp_path, equal, own
+):
+    """With this limit of work networks train for 4 epochs, a shared autoencoder for all 6."""
+    update = Training(epochs=6, patience=None, work=1)
+    novel = replace(one_point.grid, alpha=(0.9,))
+    experiment = replace(
+        one_point, entities=("farm",), grid=novel, update=update, equal_epochs=equal
+    )
+    results, _ = finished(experiment, grid, tmp_path / "run")
+    epochs = {
+        (trial["instance"], event["component"]): event["epochs"]
+        for trial in results["trials"]
+        for event in trial["events"]
+    }
+    assert epochs == {
+        ("Ra", "autoencoder"): 6,
+        ("Ra", "predictor"): 4,
+        ("G", "autoencoder"): own,
+        ("G", "predictor"): 4,
+    }

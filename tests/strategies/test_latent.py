@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
+from clearwatt.strategies import latent
 from clearwatt.strategies.latent import draw_latents, fit_density
+from clearwatt.strategies.mixture import fit_mixture
 
 
 def two_clouds(count: int = 2000) -> torch.Tensor:
@@ -70,3 +73,47 @@ def test_drawing_follows_the_seed():
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+
+
+def outliers() -> torch.Tensor:
+    """Four of 4,000 latents far from the others: their squares hide their spread in float32."""
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=(4000, 6))
+    z[:4] = 5e3 + 1e-3 * rng.normal(size=(4, 6))
+    return torch.from_numpy(z).float()
+
+
+def likelihood(density, z: torch.Tensor) -> float:
+    """Mean log-likelihood of latents under a fitted density."""
+    mixture = MixtureSameFamily(
+        Categorical(density["weights"].double()),
+        MultivariateNormal(density["means"].double(), scale_tril=density["factors"].double()),
+    )
+    return mixture.log_prob(z.double()).mean().item()
+
+
+def test_single_precision_finds_as_likely_a_mixture_as_double(monkeypatch):
+    rng = np.random.default_rng(3)
+    clouds = rng.normal(size=(12, 1, 6)) * 3 + rng.normal(size=(12, 400, 6)) * rng.random(
+        (12, 1, 6)
+    )
+    z = torch.from_numpy(rng.permutation(clouds.reshape(-1, 6))).float()
+    found = []
+    for precision in (torch.float32, torch.float64):
+        monkeypatch.setattr(latent, "PRECISION", precision)
+        density = fit_density(z[:2400], "mixture", components=12, seed=0)
+        found.append(likelihood(density, z[2400:]))
+    assert found[0] == pytest.approx(found[1], abs=0.02)
+
+
+def test_latents_too_far_apart_for_single_precision_are_fitted_in_double():
+    z = outliers()
+    white = (z - z.mean(0)).double() @ torch.linalg.inv(
+        torch.linalg.cholesky(torch.cov(z.T.double()))
+    ).T
+    with pytest.raises(RuntimeError, match=r"[Cc]holesky"):
+        fit_mixture(white.float(), 8, np.random.default_rng(0))
+    density = fit_density(z, "mixture", components=8, seed=0)
+    assert len(density["weights"]) == 8
+    far = draw_latents(density, 4000, np.random.default_rng(1))[:, 0] > 1e3
+    assert 0 < far.sum() < 40

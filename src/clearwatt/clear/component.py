@@ -222,8 +222,9 @@ class Component:
     @property
     def _training(self) -> Training:
         """How an update trains; a shared autoencoder always trains for all epochs."""
-        shared = self.name == "autoencoder" and self.entity is None
-        return replace(self.settings.update, work=None) if shared else self.settings.update
+        settings = self.settings
+        unlimited = self.name == "autoencoder" and (self.entity is None or settings.equal_epochs)
+        return replace(settings.update, work=None) if unlimited else settings.update
 
     def deploy(self, request: Request, trained: Trained) -> UpdateEvent:
         """Deploy the trained model if it passes the gate; returns the event."""

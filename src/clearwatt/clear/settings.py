@@ -26,6 +26,8 @@ class ClearSettings:
         precise: Compute verdicts in double precision, so that they do not depend on the blocks of
             the stream; judging takes about twice as long.
         gate: Condition for deploying a trained model; None: it is always deployed.
+        equal_epochs: Train autoencoders of single entities for all epochs of `update`, as shared
+            ones; otherwise `update.work` limits them.
     """
 
     strategy: Strategy = field(default_factory=RecentReplay)
@@ -36,6 +38,7 @@ class ClearSettings:
     seed: int = 0
     precise: bool = False
     gate: Gate | None = None
+    equal_epochs: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import inf
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,11 +22,15 @@ from clearwatt.training.fleet import Job, Trained, Training
 from clearwatt.training.networks import (
     Autoencoder,
     Network,
+    Params,
     Predictor,
     Reconstructor,
     VariationalAutoencoder,
 )
 from clearwatt.training.streams import Stream
+
+FINISH_RATE, FINISH_EPOCHS = 0.1, 0.2
+"""Second training of `WarmUp.finished_autoencoder`: shares of learning rate and epochs."""
 
 
 class InstanceNetworks(NamedTuple):
@@ -145,11 +149,32 @@ class WarmUp:
         predictors = yield from self.predictors(networks.predictor, autoencoder, x, y)
         return WarmUpModels(autoencoder, predictors)
 
-    def autoencoder(self, network: Reconstructor, x: Float32Array) -> Stream[Model]:
-        """Train an autoencoder on inputs (n x d)."""
+    def autoencoder(
+        self, network: Reconstructor, x: Float32Array, *, initial: Params | None = None
+    ) -> Stream[Model]:
+        """Train an autoencoder on inputs (n x d), from initial weights if they are given."""
         job = self._job(network, torch.from_numpy(x), None, seed=self.seed)
-        (trained,) = yield (job,)
+        (trained,) = yield (job if initial is None else replace(job, params=initial),)
         return self._model(network, trained, "autoencoder")
+
+    def finished_autoencoder(self, network: Reconstructor, x: Float32Array) -> Stream[Model]:
+        """Train an autoencoder, then go on at a tenth of the learning rate; the better one.
+
+        The second training has a fifth of the epochs; steps of the first are too long to settle.
+        """
+        coarse = yield from self.autoencoder(network, x)
+        if not isfinite(_error(coarse)):
+            return coarse
+        training = self.training
+        finer = replace(
+            training,
+            learning_rate=FINISH_RATE * training.learning_rate,
+            epochs=max(1, round(FINISH_EPOCHS * training.epochs)),
+        )
+        fine = yield from replace(self, training=finer).autoencoder(
+            network, x, initial=coarse.params
+        )
+        return min(coarse, fine, key=_error)
 
     def predictors(
         self, network: Network, representation: Model, x: Float32Array, y: Float32Array
@@ -188,6 +213,10 @@ class WarmUp:
             seed=seed,
             validation=(inputs[last], None if targets is None else targets[last]),
         )
+
+
+def _error(model: Model) -> float:
+    return inf if model.validation_rmse is None else model.validation_rmse
 
 
 def _columns(y: Float32Array) -> Sequence[tuple[Tensor, Tensor]]:

@@ -66,6 +66,11 @@ def register(commands: Commands) -> None:
     run.add_argument(
         "--delay", type=float, metavar="H", help="hours until a measurement is known (default 24)"
     )
+    run.add_argument(
+        "--select",
+        choices=report.SELECTIONS,
+        help="report the configurations of lowest FE (default) or of lowest live RMSE",
+    )
     run.add_argument("--seed", type=int, metavar="S", help="of everything random in the models")
     add_executor_options(run)
     add_json_option(run)
@@ -121,7 +126,9 @@ def experiment_from(options: argparse.Namespace) -> Experiment:
     written = values.pop("preset", "demo")
     base = preset(options.preset or str(written))
     experiment = replace_values(base, values, str(options.config))
-    given = {name: getattr(options, name) for name in ("data", "instances", "without", "seed")}
+    given = {
+        name: getattr(options, name) for name in ("data", "instances", "without", "seed", "select")
+    }
     given["entities"] = entity_choice(options.entities)
     given["networks"] = own_networks(options) or None
     chosen = {name: value for name, value in given.items() if value is not None}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clearwatt.experiment.report.tables import Table
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
+SELECTIONS = ("fe", "live")
 
 
 def register(actions: Commands) -> None:
@@ -34,6 +35,11 @@ def register(actions: Commands) -> None:
     parser.add_argument(
         "--entity", metavar="NAME", help="add the figures of this entity; the page opens with it"
     )
+    parser.add_argument(
+        "--select",
+        choices=SELECTIONS,
+        help="choose configurations by lowest FE or lowest live RMSE (default: as the run did)",
+    )
     add_json_option(parser)
     parser.set_defaults(run=run)
 
@@ -42,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the report on a run, and write its page."""
     from clearwatt.experiment.report.report import Report
 
-    report = Report.of(options.folder)
+    report = Report.of(options.folder, select=options.select)
     tables = [*report.tables, *_of_entity(report, options.entity)]
     if options.html:
         from clearwatt.experiment.report.page import write_experiment_page

@@ -22,12 +22,15 @@ from clearwatt.experiment.grid import (
     TrialConfiguration,
 )
 from clearwatt.experiment.protocol import Phases
+from clearwatt.experiment.records import Selection
 from clearwatt.own_code import is_own, short_name
 from clearwatt.training.fleet import UPDATE, Training
 
 ALL: Literal["all"] = "all"
 BASELINE = Training(epochs=100, patience=10)
-"""Training of Baseline_U. It has 6.5 times the samples of the warm-up, so 100 epochs are 650."""
+"""Training of the predictors of Baseline_U: 100 epochs are as many steps as 650 of the warm-up."""
+BASELINE_AUTOENCODER = Training(epochs=512, patience=50)
+"""Training of the autoencoders of Baseline_U; a patience of 10 stops them at twice the error."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,12 @@ class Experiment:
         grid: candidates of the updating phase (Table 2).
         warmup: training of the warm-up models.
         update: training of an update.
-        baseline: training of Baseline_U.
+        baseline: training of the predictors of Baseline_U.
+        baseline_autoencoder: training of its autoencoders, which then go on at a lower learning
+            rate.
+        equal_epochs: whether the autoencoders of single entities, in Generative Replay, train for
+            as many epochs as shared ones; otherwise ``update.work`` limits them.
+        select: which of the two selections the run reports; both are made.
         preset: name of the preset it is based on, if any.
     """
 
@@ -63,6 +71,9 @@ class Experiment:
     warmup: Training = field(default_factory=Training)
     update: Training = UPDATE
     baseline: Training = BASELINE
+    baseline_autoencoder: Training = BASELINE_AUTOENCODER
+    equal_epochs: bool = False
+    select: Selection = "fe"
     preset: str | None = None
 
     def __post_init__(self) -> None:
@@ -122,6 +133,7 @@ class Experiment:
             alpha=configuration.alpha,
             update=self.update,
             seed=self.seed,
+            equal_epochs=self.equal_epochs,
         )
 
     def to_dict(self) -> dict[str, Any]:

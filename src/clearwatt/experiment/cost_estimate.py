@@ -25,7 +25,7 @@ def estimate_costs(context: Context) -> Mapping[CostStage, float]:
     candidates = len(_heads(context)) // len(_latents(context))
     search = sum(candidates * _all_heads(context, role, head) for role in roles(experiment))
     seen = [context.samples(zone, "everything") for zone in range(len(context.zones))]
-    upper = stack_cost(encoder, seen, experiment.baseline)
+    upper = stack_cost(encoder, seen, experiment.baseline_autoencoder)
     updating = sum(
         updating_cost(context, configuration, encoder=encoder, heads=[head] * len(zone.entities))
         for configuration in experiment.grid_configurations

@@ -13,7 +13,7 @@ from clearwatt.experiment.models import Place
 from clearwatt.experiment.plan import places_of
 from clearwatt.experiment.protocol import Division, ZonePhases
 from clearwatt.experiment.records import BaselineRecord, TrialRecord
-from clearwatt.experiment.selection import FinishedTrial, TrialSelection
+from clearwatt.experiment.selection import SELECTIONS, FinishedTrial, TrialSelection
 from clearwatt.experiment.tasks import Context
 from clearwatt.runs.folder import RunFolder
 from clearwatt.training.fleet import one_thread
@@ -35,18 +35,19 @@ _UPDATE_FIELDS = (
 def score_trials(
     context: Context, division: Division, selection: TrialSelection, folder: RunFolder
 ) -> tuple[TrialRecord, ...]:
-    """All trials; the chosen ones with their prediction error, their events and a series file."""
+    """All trials; those that either selection chose are tested, with events and a series file."""
     places = {context.entity(place): place for place in places_of(context)}
     records = []
-    for finished, chosen in selection.trials:
-        trial = finished.trial
-        if not chosen:
+    for finished in selection.trials:
+        by_error, by_live = (selection.is_chosen(finished, select) for select in SELECTIONS)
+        trial = replace(finished.trial, chosen=by_error, chosen_live=by_live)
+        if not (by_error or by_live):
             records.append(replace(trial, events=None))
             continue
         place = places[trial.entity]
         scored = _with_prediction_errors(trial, _model(finished, selection), division, place)
         folder.write(SERIES, finished.key, _series(context, trial, context.zones[place.zone]))
-        records.append(replace(scored, chosen=True, series=f"{SERIES}/{finished.key}.json"))
+        records.append(replace(scored, series=f"{SERIES}/{finished.key}.json"))
     return tuple(records)
 
 

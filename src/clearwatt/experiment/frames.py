@@ -8,7 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from clearwatt.experiment.records import BaselineRecord, ComponentScore, TrialRecord, UpdateRecord
+from clearwatt.experiment.records import (
+    BaselineRecord,
+    ComponentScore,
+    Selection,
+    TrialRecord,
+    UpdateRecord,
+)
 from clearwatt.experiment.results import RunRecords, read_results
 
 
@@ -18,8 +24,8 @@ class Results:
 
     Args:
         trials: one row per configuration and entity: ``instance``, ``entity``, hyperparameters,
-            ``chosen``, the metrics of both components (``predictor_fitting_error``, ...), live
-            errors, coverage, cost.
+            ``chosen`` (lowest FE), ``chosen_live`` (lowest live RMSE), the metrics of both
+            components (``predictor_fitting_error``, ...), live errors, coverage, cost.
         baselines: the same metrics of Baseline_L and Baseline_U.
         updates: one row per update of a chosen trial: ``time``, ``component``, thresholds, samples.
         daily: live RMSE of each day of the updating phase, for chosen trials and baselines, whose
@@ -37,9 +43,15 @@ class Results:
     entities: pd.DataFrame
 
     @classmethod
-    def load(cls, run: str | Path) -> Results:
-        """Read the folder that ``clearwatt experiment run`` wrote."""
-        records = read_results(run)
+    def load(cls, run: str | Path, *, select: Selection | None = None) -> Results:
+        """Read the folder that ``clearwatt experiment run`` wrote.
+
+        Args:
+            run: the folder.
+            select: the selection that decides which trials are the chosen ones of ``updates``,
+                ``daily`` and ``recovery``: "fe" or "live"; None for that of the run.
+        """
+        records = read_results(run, select)
         chosen = records.chosen_trials
         return cls(
             trials=pd.DataFrame([_trial_row(trial) for trial in records.trials]),
@@ -73,6 +85,7 @@ def _trial_row(trial: TrialRecord) -> dict[str, Any]:
         "kind": trial.kind,
         "zone": trial.zone,
         "chosen": trial.chosen,
+        "chosen_live": trial.chosen_live,
         **trial.configuration,
         **_component_columns("predictor", trial.predictor),
         **_component_columns("autoencoder", trial.autoencoder),

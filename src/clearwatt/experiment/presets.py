@@ -40,6 +40,7 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             warmup=Training(epochs=100, patience=30),
             update=Training(epochs=12, patience=None),
             baseline=Training(epochs=20, patience=10),
+            baseline_autoencoder=Training(epochs=100, patience=30),
         ),
         "small": Experiment(
             preset="small",
@@ -55,7 +56,9 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             grid=_ONE_POINT,
             update=replace(UPDATE, epochs=10),
         ),
-        "paper": Experiment(preset="paper", instances=ROWS, grid=Grid(capacity_scale=None)),
+        "paper": Experiment(
+            preset="paper", instances=ROWS, grid=Grid(capacity_scale=None), equal_epochs=True
+        ),
     }
 )
 

@@ -18,6 +18,11 @@ from clearwatt.experiment.intervals import IntervalScores
 from clearwatt.experiment.metrics import LiveError
 
 BaselineKey = Literal["L", "U"]
+Selection = Literal["fe", "live"]
+"""How the configuration of an entity is chosen: by lowest fitting error, or by lowest live RMSE.
+
+Both are measured on the updating phase.
+"""
 ADAPTIVE = "A"
 """Key of our adaptive forecaster, a row beside the paper's instances."""
 
@@ -112,10 +117,12 @@ class TrialTiming:
 class TrialRecord:
     """One configuration on one entity, and its scores. Only ``timing`` depends on the machine.
 
-    ``events`` is None in the results for a trial that was not chosen. ``series`` is the file of
-    the daily error, relative to the run. ``held_samples`` are the past samples held at the end, by
-    the component that holds most. ``frozen_rmse`` is the error of the networks of the warm-up over
-    the updating phase, where they are not those of a baseline.
+    ``chosen`` is the trial of lowest fitting error, ``chosen_live`` that of lowest live RMSE; the
+    latter is missing in runs of older releases. Only these are tested; ``events`` of the others is
+    None in the results. ``series`` is the file of the daily error, relative to the run.
+    ``held_samples`` are the past samples held at the end, by the component that holds most.
+    ``frozen_rmse`` is the error of the networks of the warm-up over the updating phase, where they
+    are not those of a baseline.
     """
 
     instance: str
@@ -136,8 +143,19 @@ class TrialRecord:
     intervals: IntervalScores | None = None
     held_samples: int | None = None
     frozen_rmse: FiniteNumber = None
+    chosen_live: bool | None = None
     series: str | None = None
     daily: DailyError = ()
+
+    @property
+    def tested(self) -> bool:
+        """Whether it has been scored on the test phase."""
+        return self.series is not None
+
+    def selection_error(self, select: Selection) -> float:
+        """The error of the updating phase that a selection minimises; infinite if there is none."""
+        error = self.predictor.fitting_error if select == "fe" else self.live.rmse
+        return math.inf if error is None or math.isnan(error) else error
 
     @property
     def updates(self) -> tuple[UpdateRecord, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,13 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationErr
 
 from clearwatt.data.schema import Drift
 from clearwatt.errors import ConfigurationError, DataError
-from clearwatt.experiment.records import BaselineRecord, DailyError, Timestamp, TrialRecord
+from clearwatt.experiment.records import (
+    BaselineRecord,
+    DailyError,
+    Selection,
+    Timestamp,
+    TrialRecord,
+)
 from clearwatt.runs.folder import RUN, write_json
 
 RESULTS = "results.json"
@@ -99,6 +105,7 @@ class RunRecords:
         timing: processor time, in seconds.
         preset: name of the preset, if any.
         delay_steps: steps until a measurement was known; None in runs of older releases.
+        select: the selection whose trials are the chosen ones.
         name: of the run's folder; not written.
     """
 
@@ -113,12 +120,19 @@ class RunRecords:
     timing: Mapping[str, float] = field(default_factory=dict)
     preset: str | None = None
     delay_steps: int | None = None
+    select: Selection = "fe"
     name: str = ""
 
     @cached_property
     def chosen_trials(self) -> tuple[TrialRecord, ...]:
         """The chosen trial of each instance and entity."""
-        return tuple(trial for trial in self.trials if trial.chosen)
+        return self.chosen_by(self.select)
+
+    def chosen_by(self, select: Selection) -> tuple[TrialRecord, ...]:
+        """The trial of each instance and entity that a selection chooses."""
+        if select == "fe":
+            return tuple(trial for trial in self.trials if trial.chosen)
+        return tuple(trial for trial in self.trials if trial.chosen_live)
 
     @property
     def delay(self) -> pd.Timedelta | None:
@@ -183,11 +197,12 @@ def _without_series(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in dropped}
 
 
-def read_results(folder: str | Path) -> RunRecords:
+def read_results(folder: str | Path, select: Selection | None = None) -> RunRecords:
     """The results of a finished run, with the daily errors of its chosen trials and baselines.
 
     Args:
         folder: what ``clearwatt experiment run --out`` wrote.
+        select: the selection to use; None for that of the run.
     """
     folder = Path(folder)
     try:
@@ -200,9 +215,26 @@ def read_results(folder: str | Path) -> RunRecords:
     return replace(
         results,
         name=folder.resolve().name,
-        trials=tuple(replace(each, daily=_daily(each, folder)) for each in results.trials),
+        select=select or results.select,
+        trials=tuple(
+            replace(each, daily=_daily(each, folder)) for each in _choose_live(results.trials)
+        ),
         baselines=tuple(replace(each, daily=_daily(each, folder)) for each in results.baselines),
     )
+
+
+def _choose_live(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The trials with the choice by live RMSE, which runs of older releases do not have."""
+    if all(trial.chosen_live is not None for trial in trials):
+        return list(trials)
+    best: dict[tuple[str, str], TrialRecord] = {}
+    for trial in trials:  # in the order of the grid: of equal errors the first is chosen
+        rival = best.setdefault((trial.instance, trial.entity), trial)
+        if trial.selection_error("live") < rival.selection_error("live"):
+            best[trial.instance, trial.entity] = trial
+    return [
+        replace(trial, chosen_live=best[trial.instance, trial.entity] is trial) for trial in trials
+    ]
 
 
 def _first_mistake(error: ValidationError | KeyError | TypeError) -> str:

@@ -72,6 +72,7 @@ def run(
                 ),
                 phases=asdict(division.phases),
                 delay_steps=context.delay,
+                select=experiment.select,
                 zones=tuple(_zones(context, division)),
                 drifts=context.drifts,
                 entities=tuple(_entities(context)),
@@ -102,14 +103,15 @@ def _context(experiment: Experiment, dataset: Dataset, division: Division) -> Co
 def _describe_run(context: Context, dataset: Dataset, division: Division) -> dict[str, Any]:
     """The description of a run.
 
-    Its identity does not include where the data are, nor the name of a preset. "resolved" holds
-    what the data decide where the experiment leaves it open.
+    Its identity does not include where the data are, the name of a preset, nor the selection.
+    "resolved" holds what the data decide where the experiment leaves it open.
     """
     experiment = context.experiment
     plain = experiment.to_dict()
-    del plain["data"], plain["preset"]
+    del plain["data"], plain["preset"], plain["select"]
     return {
         "preset": experiment.preset,
+        "select": experiment.select,
         "experiment": plain,
         "data": {
             **data_facts(dataset),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Generic, Literal, TypeVar
 
 import pandas as pd
 
+from clearwatt.arrays import Float32Array
+from clearwatt.clear.component import Model
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.clock import Clock
 from clearwatt.data import Drift
@@ -18,7 +20,7 @@ from clearwatt.experiment.models import Place, TrainedNetwork, weight_count
 from clearwatt.experiment.protocol import PhaseSamples, ZonePhases
 from clearwatt.training.fleet import Training, one_thread, stack_of
 from clearwatt.training.networks import Network, Reconstructor
-from clearwatt.training.streams import drive, run_together
+from clearwatt.training.streams import Stream, drive, run_together
 
 NetworkRole = Literal["plain", "variational", "everything"]
 """The autoencoder of a zone, its variational one, and that of Baseline_U."""
@@ -67,7 +69,7 @@ class Context:
         return len(own.warmup.at) + (len(own.updating.at) if role == "everything" else 0)
 
     def training(self, role: NetworkRole) -> Training:
-        """Training of the models of a role."""
+        """Training of the models of a role; the autoencoder of Baseline_U has its own."""
         return self.experiment.baseline if role == "everything" else self.experiment.warmup
 
     def warmup(self, role: NetworkRole) -> WarmUp:
@@ -112,17 +114,26 @@ class RepresentationTask(Task[list[TrainedNetwork]]):
 
     def run(self, context: Context) -> list[TrainedNetwork]:
         """One trained network per candidate and zone, in the order of `trials`."""
-        warmup = context.warmup(self.role)
         streams = [
-            warmup.autoencoder(network, context.span(zone, self.role).x)
+            self._train(context, network, context.span(zone, self.role).x)
             for network, zone in self.trials
         ]
         return [TrainedNetwork.of(model) for model in drive(run_together(streams))]
 
+    def _train(self, context: Context, network: Reconstructor, x: Float32Array) -> Stream[Model]:
+        warmup = context.warmup(self.role)
+        if self.role != "everything":
+            return warmup.autoencoder(network, x)
+        upper = replace(warmup, training=context.experiment.baseline_autoencoder)
+        return upper.finished_autoencoder(network, x)
+
     def cost(self, context: Context) -> float:
         """Cost of a stack of candidates."""
         counts = [context.samples(zone, self.role) for _, zone in self.trials]
-        return stack_cost(weight_count(self.networks[0]), counts, context.training(self.role))
+        training = context.training(self.role)
+        if self.role == "everything":
+            training = context.experiment.baseline_autoencoder
+        return stack_cost(weight_count(self.networks[0]), counts, training)
 
     @property
     def trials(self) -> list[tuple[Reconstructor, int]]:

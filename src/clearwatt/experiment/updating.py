@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -82,9 +82,11 @@ def updating_cost(
 ) -> float:
     """Multiply-adds of a typical number of updates of a zone's networks of these sizes."""
     training, samples = context.experiment.update, 2 * configuration.novelty_capacity
-    encoders = len(heads) if role_of(configuration) == "variational" else 1
-    each = [encoder] * encoders + list(heads)
-    return UPDATES * sum(training_cost(weights, samples, training) for weights in each)
+    own = role_of(configuration) == "variational"
+    limited = own and not context.experiment.equal_epochs
+    longest = training if limited else replace(training, work=None)
+    encoders = (len(heads) if own else 1) * training_cost(encoder, samples, longest)
+    return UPDATES * (encoders + sum(training_cost(each, samples, training) for each in heads))
 
 
 def role_of(configuration: Configuration) -> NetworkRole:

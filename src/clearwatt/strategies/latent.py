@@ -14,6 +14,8 @@ from clearwatt.strategies.mixture import fit_mixture
 
 Density = Literal["prior", "gaussian", "mixture"]
 
+PRECISION = torch.float32
+"""Of the fit of a mixture; double takes twice as long for the same likelihood (benchmarks)."""
 _RIDGE = 1e-5
 """Keeps the covariances of collapsed latent dimensions invertible; a share of large variances."""
 
@@ -32,12 +34,14 @@ def fit_density(
         return _pack(np.ones(1), np.zeros((1, width)), np.eye(width)[None])
     if density == "gaussian" or len(z) < 2 * components:
         return _gaussian(z)
-    try:
-        return _mixture(z, components, seed)
-    except RuntimeError:  # torch: a matrix has no Cholesky factor
-        # A component has no covariance if latents are too far apart for single precision. An
-        # update in service must not fail because of that.
-        return _gaussian(z)
+    for precision in dict.fromkeys((PRECISION, torch.float64)):
+        try:
+            return _mixture(z, components, seed, precision)
+        except RuntimeError:  # torch: a matrix has no Cholesky factor
+            continue
+    # A component has no covariance if latents are too far apart. An update in service must not fail
+    # because of that.
+    return _gaussian(z)
 
 
 def draw_latents(density: dict[str, Tensor], count: int, rng: np.random.Generator) -> Tensor:
@@ -57,17 +61,18 @@ def _gaussian(z: Float64Array) -> dict[str, Tensor]:
     return _pack(np.ones(1), z.mean(0)[None], factor[None])
 
 
-def _mixture(z: Float64Array, components: int, seed: int) -> dict[str, Tensor]:
+def _mixture(
+    z: Float64Array, components: int, seed: int, precision: torch.dtype
+) -> dict[str, Tensor]:
     """Fit a mixture by expectation maximisation, in coordinates in which the latents are white."""
     whole = _gaussian(z)
     centre, factor = whole["means"][0].double(), whole["factors"][0].double()
     white = torch.linalg.solve_triangular(factor, (torch.from_numpy(z) - centre).T, upper=False).T
-    found = fit_mixture(white, components, np.random.default_rng(seed))
-    return _pack(
-        found.weights.numpy(),
-        (centre + found.means @ factor.T).numpy(),
-        (factor @ found.factors).numpy(),
-    )
+    found = fit_mixture(white.to(precision), components, np.random.default_rng(seed))
+    weights, means, factors = (part.double() for part in found)
+    if not all(part.isfinite().all() for part in (weights, means, factors)):
+        raise RuntimeError("the mixture is not finite")
+    return _pack(weights.numpy(), (centre + means @ factor.T).numpy(), (factor @ factors).numpy())
 
 
 def _pack(

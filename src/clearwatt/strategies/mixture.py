@@ -31,8 +31,8 @@ def fit_mixture(z: Tensor, components: int, rng: np.random.Generator) -> Mixture
     """Fit a mixture of Gaussians with full covariances.
 
     Args:
-        z: Samples, n x z, in double precision; about white, because variances below `RIDGE`
-            cannot be resolved.
+        z: Samples, n x z; about white, because variances below `RIDGE` cannot be resolved. Their
+            precision is that of the fit.
         components: How many Gaussians.
         rng: Draws the samples that the components start from.
     """

@@ -34,6 +34,7 @@ TINY = Experiment(
     warmup=SHORT,
     update=SHORT,
     baseline=SHORT,
+    baseline_autoencoder=SHORT,
 )
 
 

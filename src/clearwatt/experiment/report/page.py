@@ -101,6 +101,7 @@ def _setting_rows(results: RunRecords) -> list[tuple[str, str]]:
         ("novelty capacities", _capacities(results)),
         ("measurements known after", _delay(results)),
         ("trials", f"{len(results.trials):,} tried, {len(results.chosen_trials):,} chosen"),
+        ("chosen by", "lowest live RMSE" if results.select == "live" else "lowest FE"),
         ("processor time of a trial", _processor_time(results)),
         ("seed", str(results.configuration.get("seed", "not recorded"))),
     ]

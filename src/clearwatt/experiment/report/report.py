@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from clearwatt.experiment.records import Selection
 from clearwatt.experiment.report.findings import Finding, findings, summary
 from clearwatt.experiment.report.formats import document
 from clearwatt.experiment.report.learning import describe_learning
 from clearwatt.experiment.report.paper import TABLES
+from clearwatt.experiment.report.selection_table import selection_table
 from clearwatt.experiment.report.summary import (
     component_table,
     entity_table,
@@ -24,7 +26,8 @@ from clearwatt.experiment.results import RunRecords, read_results
 class Report:
     """A finished run, its tables and the findings.
 
-    The tables are autoencoder, predictor, operation and, if the run has them, intervals.
+    The tables are autoencoder, predictor, operation and, if the run has them, intervals and
+    selection.
     """
 
     results: RunRecords
@@ -32,13 +35,20 @@ class Report:
     findings: tuple[Finding, ...]
 
     @classmethod
-    def of(cls, folder: str | Path) -> Report:
-        """Report on the run in a folder."""
-        results = read_results(folder)
+    def of(cls, folder: str | Path, *, select: Selection | None = None) -> Report:
+        """Report on the run in a folder.
+
+        Args:
+            folder: what ``clearwatt experiment run`` wrote.
+            select: the selection whose trials the tables are about; None for that of the run.
+        """
+        results = read_results(folder, select)
         pair = {component: component_table(results, component) for component in COMPONENTS}
         tables = [*pair.values(), operation_table(results)]
         if (intervals := interval_table(results)) is not None:
             tables.append(intervals)
+        if (selection := selection_table(results)) is not None:
+            tables.append(selection)
         return cls(results, tuple(tables), findings(pair))
 
     @property
@@ -52,7 +62,7 @@ class Report:
         return summary(self.findings, entities=len(self.results.entities))
 
     def table(self, name: str) -> Table:
-        """The table called ``autoencoder``, ``predictor``, ``operation`` or ``intervals``."""
+        """The table of this name."""
         return next(table for table in self.tables if table.name == name)
 
     def to_dict(self, *, entity: str | None = None) -> dict[str, object]:
@@ -63,6 +73,7 @@ class Report:
             "data": results.data.name,
             "entities": len(results.entities),
             "instances": list(results.instances),
+            "select": results.select,
             "tables": {each.name: document(each, TABLES.get(each.name)) for each in self.tables},
             "kinds": {kind: document(table) for kind, table in kind_tables(results).items()},
             "learning": self.learning or None,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from clearwatt.experiment.intervals import IntervalScores, QuantileScores
 from clearwatt.experiment.records import ADAPTIVE, BaselineRecord, ComponentScore, TrialRecord
 from clearwatt.experiment.report.paper import VALIDATION
+from clearwatt.experiment.report.selection_table import UNTESTED, tested_spread
 from clearwatt.experiment.report.tables import (
     BASELINES,
     COMPONENT_METRICS,
@@ -43,12 +44,13 @@ def component_table(results: RunRecords, component: ComponentName) -> Table:
             shared = component == "autoencoder" and len({e.zone for e in results.entities}) == 1
             rows[key] = _baseline_row(scores, shared=shared)
     for key in results.instances:
-        rows[key] = _score_row(
-            [_component_score(trial, component) for trial in results.trials_of(key)]
-        )
-    note = " ".join(
-        filter(None, [_validation_note(results, component), _adaptive_note(rows, component)])
+        rows[key] = _trials_row(results.trials_of(key), component)
+    notes = (
+        _validation_note(results, component),
+        _adaptive_note(rows, component),
+        _selection_note(results),
     )
+    note = " ".join(filter(None, notes))
     return Table(component, _TITLES[component], COMPONENT_METRICS, rows, note)
 
 
@@ -145,6 +147,16 @@ def _score_row(scores: Sequence[ComponentScore]) -> dict[str, Spread]:
     }
 
 
+def _trials_row(trials: Sequence[TrialRecord], component: ComponentName) -> dict[str, Spread]:
+    """The row of an instance, of the trials chosen for it."""
+    return {
+        **_score_row([_component_score(trial, component) for trial in trials]),
+        "prediction_error": tested_spread(
+            trials, lambda trial: _component_score(trial, component).prediction_error
+        ),
+    }
+
+
 def _baseline_row(scores: Sequence[ComponentScore], *, shared: bool = False) -> dict[str, Spread]:
     """A row without updates; a model shared by all entities has no deviation."""
     row = _score_row(scores)
@@ -223,6 +235,15 @@ def _adaptive_note(rows: Mapping[str, Mapping[str, Spread]], component: Componen
         f"{row_name(ADAPTIVE)}: the networks of our adaptive forecaster, without its terms from "
         "past power."
     )
+
+
+def _selection_note(results: RunRecords) -> str:
+    """How configurations were chosen, if not as in the paper."""
+    if results.select == "fe":
+        return ""
+    note = "Configurations chosen by lowest live RMSE on the updating phase."
+    untested = any(not trial.tested for trial in results.chosen_trials)
+    return f"{note} {UNTESTED}" if untested else note
 
 
 def _validation_note(results: RunRecords, component: ComponentName) -> str:

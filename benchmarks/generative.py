@@ -1,0 +1,194 @@
+"""Processor time and errors of Generative Replay: precision of densities, epochs of encoders.
+
+    python benchmarks/generative.py                        # four simulated entities, some minutes
+    python benchmarks/generative.py --seeds 0 1 2 --width 128 --every 4 --capacity 750
+
+Variants are measured in the same run. Random Replay is measured beside them. Only warm-up and
+updating phase are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.forecaster import ClearForecaster
+from clearwatt.clear.warm_up import InstanceNetworks, WarmUp, WarmUpModels
+from clearwatt.data import simulate_grid
+from clearwatt.experiment.metrics import fitting_error, forgetting_ratio
+from clearwatt.experiment.presets import preset
+from clearwatt.experiment.protocol import PhaseSamples, divide
+from clearwatt.strategies import GenerativeReplay, RandomReplay, Strategy, latent
+from clearwatt.strategies.mixture import Mixture, fit_mixture
+from clearwatt.training.fleet import one_thread
+from clearwatt.training.streams import drive
+
+ENTITIES = ("pv_01", "wind_01", "household_block_01", "residential_01")
+SMALL = preset("small")
+
+
+class Variant(NamedTuple):
+    """An approach, the precision of its densities, and `ClearSettings.equal_epochs`."""
+
+    strategy: Strategy
+    precision: torch.dtype = torch.float32
+    equal_epochs: bool = False
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "Generative, double": Variant(GenerativeReplay(), torch.float64),
+    "Generative": Variant(GenerativeReplay()),
+    "Generative, equal epochs": Variant(GenerativeReplay(), equal_epochs=True),
+    "Random": Variant(RandomReplay()),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """Mean scores of a variant over the entities; seconds are core-seconds of a stream."""
+
+    variant: str
+    seconds: float
+    fit_seconds: float
+    updates: float
+    fitting: float
+    forgetting: float
+    fitting_x: float
+
+
+@dataclass
+class FitClock:
+    """Processor time spent in fits of densities."""
+
+    seconds: float = 0.0
+
+    def timed(self, z: Tensor, components: int, rng: np.random.Generator) -> Mixture:
+        """Fit a mixture and add its time."""
+        started = time.process_time()
+        found = fit_mixture(z, components, rng)
+        self.seconds += time.process_time() - started
+        return found
+
+
+@one_thread()
+def measure(options: argparse.Namespace, seed: int) -> list[Row]:
+    """Stream the beginning of the updating phase with every variant."""
+    (zone,) = divide(simulate_grid(), None, options.entities).zones
+    warm, new = (_thin(span, options.every) for span in (zone.warmup, zone.updating))
+    end = options.samples
+    new = PhaseSamples(new.x[:end], new.y[:end], new.at[:end])
+    networks = replace(SMALL.networks, widths=(options.width,), predictor_widths=(options.width,))
+    training = WarmUp(replace(SMALL.warmup, epochs=options.warmup_epochs), seed=seed)
+    models: dict[bool, WarmUpModels] = {}
+    rows = []
+    for name in options.variants:
+        variant = VARIANTS[name]
+        own = variant.strategy.synchronous
+        if own not in models:
+            encoder = networks.representations(zone.inputs, variational=own)[0]
+            pair = InstanceNetworks(encoder, networks.predictors(encoder.latent)[0])
+            models[own] = drive(training.models(pair, warm.x, warm.y))
+        settings = ClearSettings(
+            strategy=variant.strategy,
+            novelty_capacity=options.capacity,
+            alpha=1.3,
+            update=SMALL.update,
+            seed=seed,
+            equal_epochs=variant.equal_epochs,
+        )
+        with patch.object(latent, "PRECISION", variant.precision):
+            rows.append(_stream(name, settings, models[own], training, spans=(warm, new)))
+    return rows
+
+
+def _stream(
+    name: str,
+    settings: ClearSettings,
+    models: WarmUpModels,
+    training: WarmUp,
+    *,
+    spans: tuple[PhaseSamples, PhaseSamples],
+) -> Row:
+    warm, new = spans
+    clock = FitClock()
+    started = time.process_time()
+    names = list(range(new.y.shape[1]))
+    with patch.object(latent, "fit_mixture", clock.timed):
+        forecaster = ClearForecaster.start(
+            models, warm.x, warm.y, warm.at, settings=settings, warm_up=training, names=names
+        )
+        instance = forecaster.instance
+        before = instance.predict(warm.x)
+        updates = drive(forecaster.learn(new.x, new.y, new.at))
+    seconds = time.process_time() - started
+    after = [instance.predict(span.x) for span in spans]
+    scores = []
+    for entity in names:
+        own = [each.event for each in updates if each.event.entity in (None, entity)]
+        last = {event.component: event.step for event in own if event.accepted}
+        rebuilt = instance.reconstruct(new.x, entity)
+        scores.append(
+            (
+                instance.predictors[entity].updates,
+                fitting_error(
+                    new.y[:, entity], after[1][:, entity], last_update=last.get("predictor")
+                ),
+                forgetting_ratio(warm.y[:, entity], after[0][:, entity], before[:, entity]),
+                fitting_error(new.x, rebuilt, last_update=last.get("autoencoder")),
+            )
+        )
+    means = np.mean(scores, axis=0).tolist()
+    return Row(name, seconds / len(names), clock.seconds / len(names), *means)
+
+
+def _thin(span: PhaseSamples, every: int) -> PhaseSamples:
+    return PhaseSamples(span.x[::every].copy(), span.y[::every].copy(), span.at[::every])
+
+
+def main() -> None:
+    options = parse_arguments()
+    rows = [row for seed in options.seeds for row in measure(options, seed)]
+    if options.json:
+        print(json.dumps([asdict(row) for row in rows]))
+        return
+    table = Table("approach", "core-s", "of it fits", "updates", "FE", "FR", "FE of inputs")
+    for name in options.variants:
+        own = [row for row in rows if row.variant == name]
+        fields = ("seconds", "fit_seconds", "updates", "fitting", "forgetting", "fitting_x")
+        means = [np.mean([getattr(row, field) for row in own]) for field in fields]
+        table.add_row(name, *(f"{value:.2f}" for value in means[:3]), *_errors(means[3:]))
+    Console(width=110).print(table)
+
+
+def _errors(values: list[float]) -> list[str]:
+    return [f"{value:.4f}" for value in values]
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Processor time of Generative Replay.")
+    parser.add_argument("--entities", nargs="+", default=list(ENTITIES))
+    parser.add_argument("--samples", type=int, default=12_000, help="of the updating phase")
+    parser.add_argument("--capacity", type=int, default=1_500, help="novel samples (default 1500)")
+    parser.add_argument("--every", type=int, default=1, help="stream each nth sample (default 1)")
+    parser.add_argument("--width", type=int, default=64, help="of all networks (default 64)")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--json", action="store_true", help="print every row as JSON")
+    parser.add_argument("--warmup-epochs", type=int, default=100)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
