@@ -71,12 +71,19 @@ def to_bytes(value: object) -> bytes:
 
 def from_bytes(kind: type[T], content: bytes) -> T:
     """The opposite of `to_bytes`; a StateError if the content is damaged."""
+    return unpack(kind, *read_bytes(content))
+
+
+def read_bytes(content: bytes) -> Packed:
+    """The plain values and tensors that `to_bytes` wrote; a StateError if they are damaged."""
     try:
         tensors = load(verify_checksum(content))
         values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
     except (SafetensorError, KeyError, ValueError) as error:
         raise StateError(f"the content cannot be read ({error!r}); it is damaged") from error
-    return unpack(kind, values, tensors)
+    if not isinstance(values, dict):
+        raise StateError(f"the content is a {type(values).__name__}, not a record; it is damaged")
+    return Packed(values, tensors)
 
 
 def with_checksum(content: bytes) -> bytes:

@@ -35,10 +35,16 @@ def learn(errors, *, block=24):
 
 
 def after_an_error(corrections, error, leads):
-    latest = LatestErrors(
-        np.full((1, 1, 4), error), np.full((1, 1), error), np.zeros((1, 1), np.int64)
-    )
-    return corrections.coefficients.correct(np.zeros((len(leads), 1)), np.array(leads), latest)
+    """The forecast after an error that has lasted for a day."""
+    power = np.zeros((len(leads), 1))
+    return corrections.coefficients.correct(power, np.array(leads), lasting(error), power + error)
+
+
+def lasting(error, *, age=0):
+    """What is known after a day of equal errors of a forecast of 0."""
+    errors = np.array([[[error, error, error, error, 0.0]]])
+    measured = np.full((1, 1), error)
+    return LatestErrors(errors, measured, measured, np.array([[age]]))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,8 @@ def test_the_spread_is_the_share_of_the_error_that_is_left():
     history = ErrorHistory.of(AT, np.zeros_like(errors), errors, since=int(AT[0]), day=24)
     for lead in (1, 4):
         ahead = np.full(STEPS, lead)
-        corrected = coefficients.correct(0 * errors, ahead, history.known_at(AT - lead))
+        day_before = history.day_before(AT, AT - lead)
+        corrected = coefficients.correct(0 * errors, ahead, history.known_at(AT - lead), day_before)
         left = np.sqrt(np.mean((errors - corrected.power)[100:] ** 2) / np.mean(errors[100:] ** 2))
         assert corrected.spread[-1, 0] == pytest.approx(left, rel=0.15)
 
@@ -95,14 +102,13 @@ def test_without_leads_nothing_is_corrected():
 
 def test_an_error_that_is_older_than_the_issue_is_worth_what_it_is_worth_that_long_ahead():
     coefficients = learn(lasting_errors(0.9)).coefficients
-    errors, measured = np.ones((1, 1, 4)), np.ones((1, 1))
-    fresh, old, none = (LatestErrors(errors, measured, np.array([[age]])) for age in (0, 5, 2**40))
+    fresh, old, none = (lasting(1.0, age=age) for age in (0, 5, 2**40))
     zero = np.zeros((1, 1))
-    ahead = coefficients.correct(zero, np.array([7]), fresh)
-    late = coefficients.correct(zero, np.array([2]), old)
+    ahead = coefficients.correct(zero, np.array([7]), fresh, zero)
+    late = coefficients.correct(zero, np.array([2]), old, zero)
     assert late.power == ahead.power
     assert late.spread == ahead.spread
-    silent = coefficients.correct(zero, np.array([1]), none)
+    silent = coefficients.correct(zero, np.array([1]), none, zero)
     assert silent.power == 0
     assert silent.spread == 1
 
@@ -115,3 +121,14 @@ def test_measurements_that_are_missing_at_the_issue_teach_nothing():
     moments = corrections.regressions.moments[:, 0, 0, 0]
     for lead, moment in zip(corrections.leads, moments, strict=True):
         assert (moment > 0) == (lead % 2 == 0)
+
+
+def test_the_entities_that_stay_are_corrected_as_before():
+    lasting = learn(lasting_errors(0.9))
+    three = lasting.add_entities(1).add_entities(1)
+    kept = three.select([2, 0])
+    assert np.array_equal(
+        kept.coefficients.coefficients[:, 1], lasting.coefficients.coefficients[:, 0]
+    )
+    assert np.array_equal(kept.coefficients.spread[:, 1], lasting.coefficients.spread[:, 0])
+    assert not kept.coefficients.coefficients[:, 0].any()

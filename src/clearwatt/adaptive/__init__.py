@@ -4,6 +4,9 @@ from clearwatt.adaptive.deployed import AdaptiveDeployed
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import EntityJoined, NetworkUpdate, TrustShift
 from clearwatt.adaptive.forecaster import AdaptiveForecaster
+from clearwatt.adaptive.prior import FleetPrior
+from clearwatt.adaptive.prior_samples import ZoneSamples
+from clearwatt.adaptive.prior_training import train_prior
 from clearwatt.adaptive.settings import (
     AdaptiveSettings,
     Correction,
@@ -20,10 +23,13 @@ __all__ = [
     "Correction",
     "EntityJoined",
     "FastSettings",
+    "FleetPrior",
     "NetworkGroup",
     "NetworkSettings",
     "NetworkUpdate",
     "NetworkVersion",
     "NoveltySettings",
     "TrustShift",
+    "ZoneSamples",
+    "train_prior",
 ]

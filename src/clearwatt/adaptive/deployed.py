@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.latest import LatestMeasurements
 from clearwatt.adaptive.lead_corrections import CorrectedForecast
-from clearwatt.adaptive.lead_errors import LatestErrors
-from clearwatt.adaptive.recent import LagRows
+from clearwatt.adaptive.lead_errors import LONG, LatestErrors
+from clearwatt.adaptive.recent import LagRows, places_of
 from clearwatt.adaptive.steps import checked_steps
-from clearwatt.arrays import Float64Array, checked_inputs
+from clearwatt.arrays import Float64Array, checked_inputs, nan_array
 from clearwatt.clock import Steps
 from clearwatt.forecaster import Deployed, Forecast, Name
 from clearwatt.packing import Packed, pack, unpack
@@ -33,7 +34,8 @@ class AdaptiveDeployed(Deployed):
         experts: Networks, corrections and trust.
         recent: Columns that forecasts need of the last days' rows, all recalled.
         known: Last step learned from.
-        latest: What the last measurements tell; None: nothing.
+        latest: What the last measurements tell; None: nothing. An entity that was measured after
+            ``known`` has a negative age.
     """
 
     frame: Frame
@@ -67,14 +69,44 @@ class AdaptiveDeployed(Deployed):
 
     def _correct(self, power: Float64Array, steps: Steps) -> CorrectedForecast:
         """Forecasts of the next hours, moved by what has just been measured."""
-        near = (steps > self.known) & (steps < self.known + self.frame.schedule.clock.delay)
         leads, spread = self.experts.leads, np.ones_like(power)
-        if self.latest is None or leads is None or not near.any():
+        if self.latest is None or leads is None or not leads.is_current:
             return CorrectedForecast(power, spread)
-        found = leads.correct(power[near], steps[near] - self.known, self.latest)
-        power = power.copy()
-        power[near], spread[near] = self.experts.limits.clip(found.power), found.spread
+        ahead = (steps - self.known)[:, None] + self.latest.ages
+        moved = (ahead > 0) & (ahead < self.frame.schedule.clock.delay)
+        moved &= (steps > self.known)[:, None]
+        near = moved.any(axis=1)
+        if not near.any():
+            return CorrectedForecast(power, spread)
+        found = leads.correct(
+            power[near],
+            steps[near] - self.known,
+            self.latest,
+            self._measured_at(steps[near] - self.frame.schedule.clock.day),
+        )
+        own, power = moved[near], power.copy()
+        power[near] = np.where(own, self.experts.limits.clip(found.power), power[near])
+        spread[near] = np.where(own, found.spread, 1.0)
         return CorrectedForecast(power, spread)
+
+    def _measured_at(self, at: Steps) -> Float64Array:
+        """Measurements held of some steps, `n x e`; NaN where there is none."""
+        places, there = places_of(at, self.recent.at)
+        if not len(self.recent.at):
+            return nan_array(len(at), len(self.names))
+        measured = self.experts.limits.limit_outliers(self.recent.measured[places])
+        return np.where(there[:, None], measured, np.nan)
+
+    def with_latest(self, measurements: LatestMeasurements) -> AdaptiveDeployed:
+        """With what newer measurements tell that are not learned from yet.
+
+        Nothing changes if they are no newer, or if they are of other entities.
+        """
+        latest, passed = measurements.of_entities(self.names), measurements.known - self.known
+        if latest is None or passed < 0:
+            return self
+        ages = np.where(latest.ages < LONG, latest.ages - passed, LONG)
+        return replace(self, latest=latest._replace(ages=ages))
 
     def networks(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
         """Forecasts of the networks alone, `n x e`.

@@ -41,12 +41,14 @@ class NetworkVersion:
         number: Counts the updates of the entity; 0 is the warm-up.
         params: Weights of all its networks, `m x ...`.
         error: Mean absolute error on what was held when they were trained, in deviations.
+        fleet: Whether they are those of a fleet prior, not trained on the entity itself yet.
     """
 
     entity: int | str
     number: int
     params: Params
     error: float
+    fleet: bool = False
 
 
 class StackedLayers(NamedTuple):

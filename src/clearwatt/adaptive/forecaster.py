@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from clearwatt.adaptive.deployed import AdaptiveDeployed, undo_experts
 from clearwatt.adaptive.ensemble import NetworkVersion
-from clearwatt.adaptive.events import EntityJoined, NetworkChange
-from clearwatt.adaptive.frame import Frame
+from clearwatt.adaptive.entities import AdaptiveEntities
+from clearwatt.adaptive.events import NetworkChange
+from clearwatt.adaptive.fast_part import FastPart, with_fast_part
+from clearwatt.adaptive.lead_forecasts import LeadForecasts, lead_forecasts
 from clearwatt.adaptive.learning import latest_errors, recall
-from clearwatt.adaptive.leaving import leave_entity
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
 from clearwatt.adaptive.samples import (
@@ -30,11 +31,9 @@ from clearwatt.adaptive.samples import (
     forget_measurements,
     with_rows,
 )
-from clearwatt.adaptive.settings import AdaptiveSettings, NoveltySettings
-from clearwatt.adaptive.start import join_entity, start_state
+from clearwatt.adaptive.settings import NoveltySettings
 from clearwatt.adaptive.state import LearnerState, pack_state, unpack_state
-from clearwatt.adaptive.steps import checked_steps, columns_of
-from clearwatt.adaptive.view import View
+from clearwatt.adaptive.steps import checked_steps
 from clearwatt.arrays import (
     Float32Array,
     Float64Array,
@@ -45,7 +44,7 @@ from clearwatt.arrays import (
 from clearwatt.clear.gate import Gate
 from clearwatt.errors import ClearwattError, DataError, StateError
 from clearwatt.files import digest_of
-from clearwatt.forecaster import Forecast, Forecaster, Name, Version
+from clearwatt.forecaster import Forecast, Name, Version
 from clearwatt.packing import Packed, Values
 from clearwatt.training.streams import Stream, drive
 
@@ -62,6 +61,8 @@ class EndedPeriod(NamedTuple):
     inputs: InputModel
     """What they were novel to."""
     changes: tuple[NetworkChange, ...]
+    leads: LeadForecasts | None = None
+    """Forecasts by lead of the days that ended; None: none ended, or none were asked for."""
 
     @property
     def input_errors(self) -> Float64Array:
@@ -73,7 +74,7 @@ class EndedPeriod(NamedTuple):
         return int(self.forecast.at[-1]) if len(self.forecast.at) else otherwise
 
 
-class AdaptiveForecaster(Forecaster):
+class AdaptiveForecaster(AdaptiveEntities):
     """Forecasts of the entities of a zone, learning from each measurement as it becomes known.
 
     Steps are numbers on a clock of `day` steps a day and may have gaps. A forecast of step `t` is
@@ -85,91 +86,6 @@ class AdaptiveForecaster(Forecaster):
 
     `live` forecasts and learns over a whole stream. At most `memory` samples are held.
     """
-
-    def __init__(self, state: LearnerState, rng: np.random.Generator) -> None:
-        self.state, self.rng = state, rng
-        self.approvals: frozenset[Name] = frozenset()
-        """Entities whose trained versions wait for approval."""
-
-    @classmethod
-    def fit(
-        cls,
-        x: npt.ArrayLike,
-        y: npt.ArrayLike,
-        at: npt.ArrayLike,
-        *,
-        day: int,
-        columns: Sequence[str] | None = None,
-        delay: int | None = None,
-        settings: AdaptiveSettings | None = None,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
-    ) -> Self:
-        """Train the warm-up.
-
-        Args:
-            x: Inputs, `n x d`, finite; see `clearwatt.data.features.prepare`.
-            y: Measurements, `n x e`, NaN where there is none.
-            at: Step of each row, `n`, ascending.
-            day: Steps per day: 24 for hours, 96 for quarter hours.
-            columns: Names of the inputs, `d`; calendar and season are recognised by name. None:
-                weather, then the calendar, in the order of `prepare`.
-            delay: Steps until a measurement is known; a day by default.
-            settings: How to learn; the defaults by default.
-            names: Names of the entities; by default numbers from 0 on.
-            seed: Equal seeds give equal forecasts.
-        """
-        stream = cls.start(
-            x,
-            y,
-            at,
-            day=day,
-            columns=columns,
-            delay=delay,
-            settings=settings,
-            names=names,
-            seed=seed,
-        )
-        return drive(stream)
-
-    @classmethod
-    def start(
-        cls,
-        x: npt.ArrayLike,
-        y: npt.ArrayLike,
-        at: npt.ArrayLike,
-        *,
-        day: int,
-        columns: Sequence[str] | None = None,
-        delay: int | None = None,
-        settings: AdaptiveSettings | None = None,
-        names: Sequence[Name] | None = None,
-        seed: int = 0,
-    ) -> Stream[Self]:
-        """Like `fit`, but hand out the training jobs."""
-        settings = settings or AdaptiveSettings()
-        schedule = settings.schedule(day, delay)
-        rows = checked_inputs(x, columns_of(x)).astype(np.float64)
-        steps = checked_steps(at, len(rows))
-        labels = tuple(names if names is not None else range(columns_of(y)))
-        power = checked_targets(y, len(rows), labels).astype(np.float64)
-        windows = [max(2, hours * day // 24) for hours in settings.networks.windows]
-        view = View.fit(rows, steps, columns=columns, windows=windows)
-        memory = settings.memory_for(schedule, len(labels))
-        frame = Frame(settings, schedule, view, rows.shape[1], memory)
-        rng = np.random.default_rng(seed)
-        state = yield from start_state(frame, labels, rows, power, steps, rng=rng)
-        return cls(state, rng)
-
-    @property
-    def names(self) -> tuple[Name, ...]:
-        """Names of the entities, `e`."""
-        return self.state.names
-
-    @property
-    def settings(self) -> AdaptiveSettings:
-        """How it learns."""
-        return self.state.frame.settings
 
     @property
     def deployed(self) -> AdaptiveDeployed:
@@ -203,18 +119,24 @@ class AdaptiveForecaster(Forecaster):
         self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
     ) -> Iterator[tuple[Forecast, tuple[NetworkChange, ...]]]:
         """Like `live`, a period at a time: forecasts of all experts, and what has changed."""
-        last = -1
+        last: int | None = None
         for block in self._blocks(x, y, at):
-            last = max(last, int(block.at[0]) - 1) if last < 0 else last
+            last = int(block.at[0]) - 1 if last is None else last
             ended = drive(self._follow_block(block, last))
             last = ended.last(last)
             yield ended.forecast, ended.changes
-        if last >= 0:
+        if last is not None:
             state = recall(self.state)
             yield self._issued(state, _recalled_after(state, last)), ()
 
     def learn_periods(
-        self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike, *, after: int
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        at: npt.ArrayLike,
+        *,
+        after: int,
+        distances: Sequence[int] = (),
     ) -> Stream[list[EndedPeriod]]:
         """Like `learn`, with the forecasts of the periods that ended meanwhile, as issued.
 
@@ -223,47 +145,35 @@ class AdaptiveForecaster(Forecaster):
             y: Measurements, `n x e`; NaN where there is none.
             at: Steps, `n`, ascending.
             after: Step of the last forecast that was returned before.
+            distances: Steps from the last known measurement for `EndedPeriod.leads`.
         """
         periods: list[EndedPeriod] = []
         for block in self._blocks(x, y, at):
-            ended = yield from self._follow_block(block, after)
+            ended = yield from self._follow_block(block, after, distances)
             after = ended.last(after)
             if len(ended.forecast.at) or ended.changes:
                 periods.append(ended)
         return periods
 
-    def _follow_block(self, block: SampleBlock, last: int) -> Stream[EndedPeriod]:
+    def _follow_block(
+        self, block: SampleBlock, last: int, distances: Sequence[int] = ()
+    ) -> Stream[EndedPeriod]:
         """Learn from samples; returns the forecasts of the ended periods, as issued."""
+        leads = None
         if self._ends_period(block):  # its rows may be retired once it is learned
             self.state = recall(self.state)
+            boundary = self.state.frame.schedule.period_start(int(block.at[-1]))
+            leads = lead_forecasts(self.state, boundary, distances)
         rows, inputs = _recalled_after(self.state, last), self.state.inputs
         issued, seen = self._issued(self.state, rows), self.state.recent.seen[rows]
         changes = yield from self._take(block)
-        return EndedPeriod(issued, seen, inputs, changes)
+        return EndedPeriod(issued, seen, inputs, changes, leads)
 
     def _issued(self, state: LearnerState, rows: Int64Array) -> Forecast:
         """Forecasts as issued of rows that were recalled."""
         at, power = state.recent.at[rows], state.power.undo(state.recent.power[rows])
         _, experts = state.unlearned.of_steps(at, len(state.names))
         return Forecast(at, power, undo_experts(state.power, experts))
-
-    def join(
-        self, name: Name, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike
-    ) -> Stream[tuple[NetworkChange, ...]]:
-        """Let another entity join; see `Forecaster.join`."""
-        rows = checked_inputs(x, self.state.frame.inputs).astype(np.float64)
-        steps = checked_steps(at, len(rows))
-        power = checked_targets(np.reshape(y, (-1, 1)), len(rows), [name]).astype(np.float64)
-        self.state = yield from join_entity(self.state, name, rows, power, steps, rng=self.rng)
-        version = self.state.ensemble.versions[-1]
-        event = EntityJoined(name, self.state.known, int(np.isfinite(power).sum()))
-        return (NetworkChange(event, version),)
-
-    def leave(self, name: Name) -> None:
-        """Let an entity leave; see `Forecaster.leave`."""
-        (place,) = self._places([name])
-        self.state = leave_entity(self.state, place)
-        self.approvals -= {name}
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Delete measurements; see `Forecaster.forget`."""
@@ -286,6 +196,20 @@ class AdaptiveForecaster(Forecaster):
             raise StateError(f"{version!r} is no version of {', '.join(map(str, self.names))}")
         (place,) = self._places([version.entity])
         self.state = with_version(self.state, place, version)
+
+    @property
+    def fast_part(self) -> FastPart:
+        """Everything learned besides networks and held samples, to go back to it later."""
+        return FastPart.of(self.state)
+
+    def restore_fast_part(self, entity: Name, earlier: FastPart) -> None:
+        """Go back to an earlier fast part of one entity; forget its measurements since then, too.
+
+        An entity that joined since then keeps what it has.
+        """
+        self._places([entity])
+        if entity in earlier.names:
+            self.state = with_fast_part(self.state, earlier, entity)
 
     def require_approval(self, entity: Name | None = None, *, required: bool = True) -> None:
         """Whether trained versions wait; see `Forecaster.require_approval`."""
@@ -409,12 +333,6 @@ class AdaptiveForecaster(Forecaster):
             )
         self.state = with_rows(self.state, block)
         return changes
-
-    def _places(self, entities: Sequence[Name]) -> list[int]:
-        unknown = [name for name in entities if name not in self.names]
-        if unknown:
-            raise DataError(f"there is no entity {unknown[0]!r}; there are {self.names}")
-        return [self.names.index(name) for name in entities]
 
 
 def _recalled_after(state: LearnerState, last: int) -> Int64Array:

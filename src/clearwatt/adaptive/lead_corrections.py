@@ -21,8 +21,9 @@ from clearwatt.adaptive.settings import LeadSettings
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Clock, Steps
 
-LEAD_TERMS = ERROR_TERMS + 2
-"""Number `p` of terms: the latest errors, the newest measurement less the forecast, a level."""
+LEAD_TERMS = ERROR_TERMS + 3
+"""Number `p` of terms: the latest errors, the newest measurement less the forecast, the same with
+the change of a day before, a level."""
 NARROWEST = 0.02
 """Smallest error of a corrected forecast, as a share of that of the forecast."""
 
@@ -52,6 +53,11 @@ class LeadCoefficients:
     coefficients: Float64Array
     spread: Float64Array
 
+    @property
+    def is_current(self) -> bool:
+        """Whether these are coefficients of today's terms; earlier releases had fewer."""
+        return int(self.coefficients.shape[-1]) == LEAD_TERMS
+
     def select(self, places: Sequence[int]) -> Self:
         """Of the entities at some places."""
         own = list(places)
@@ -67,19 +73,26 @@ class LeadCoefficients:
             spread=np.concatenate([self.spread, np.ones((leads, entities))], axis=1),
         )
 
-    def correct(self, power: Float64Array, leads: Steps, latest: LatestErrors) -> CorrectedForecast:
+    def correct(
+        self,
+        power: Float64Array,
+        leads: Steps,
+        latest: LatestErrors,
+        day_before: Float64Array,
+    ) -> CorrectedForecast:
         """Forecasts corrected with what is known when they are issued.
 
         Args:
             power: Forecasts, `n x e`.
             leads: Steps since the issue, `n`.
             latest: What is known then, at `n` issues or at one.
+            day_before: Measurements a day before the forecast steps, `n x e`; NaN: none.
         """
         # Errors of an entity that are older than the issue tell less: its lead is longer.
         ahead, where = np.unique(leads[:, None] + latest.ages, return_inverse=True)
         shares = self._shares(ahead)[where.reshape(power.shape)]
         coefficients = np.einsum("neb,bep->nep", shares, self.coefficients)
-        moved = (lead_terms(power, latest) * coefficients).sum(axis=2)
+        moved = (lead_terms(power, latest, day_before) * coefficients).sum(axis=2)
         spread = 1.0 + np.einsum("neb,be->ne", shares, self.spread - 1.0)
         return CorrectedForecast(power + moved, spread)
 
@@ -151,12 +164,14 @@ class LeadCorrections:
         """
         if not self.leads:
             return self
-        latest = history.known_at(at - np.array(self.leads)[:, None])
+        issued = at - np.array(self.leads)[:, None]
+        latest = history.known_at(issued)
         errors = (measured - power).T
         # What was measured at the issue itself tells what it is worth this long ahead.
         known = np.isfinite(errors) & (latest.ages == 0).swapaxes(1, 2)
         errors = np.where(known, errors, 0.0)
-        terms = np.where(known[..., None], lead_terms(power, latest).swapaxes(1, 2), 0.0)
+        found = lead_terms(power, latest, history.day_before(at, issued))
+        terms = np.where(known[..., None], found.swapaxes(1, 2), 0.0)
         # As far as the regressions did not know these samples, so far they can be trusted.
         forecast = (terms @ self.regressions.solve()[..., None])[..., 0]
         pairs = [errors * errors, errors * forecast, forecast * forecast]
@@ -188,6 +203,12 @@ class LeadCorrections:
             np.clip(spread, NARROWEST, 1.0),
         )
 
+    def select(self, places: Sequence[int]) -> Self:
+        """Of the entities at some places."""
+        sums, own = self.regressions, list(places)
+        fewer = replace(sums, moments=sums.moments[:, own], products=sums.products[:, own])
+        return replace(self, regressions=fewer, squares=self.squares[:, own])
+
     def add_entities(self, entities: int) -> Self:
         """With further entities that have no samples yet."""
         none = np.zeros((len(self.leads), entities, 3))
@@ -205,12 +226,23 @@ class LeadCorrections:
         )
 
 
-def lead_terms(power: Float64Array, latest: LatestErrors) -> Float64Array:
-    """Terms of the regressions, `... x n x e x p`, for forecasts `n x e` from any issues."""
+def lead_terms(power: Float64Array, latest: LatestErrors, day_before: Float64Array) -> Float64Array:
+    """Terms of the regressions, `... x n x e x p`.
+
+    Args:
+        power: Forecasts, `n x e`.
+        latest: What is known at any issues, `...`, of each of them.
+        day_before: Measurements a day before the forecast steps, `... x n x e`; NaN: none.
+    """
     newest = latest.measured - power
+    change = day_before - latest.day_before
     terms = np.ones((*newest.shape, LEAD_TERMS))
     terms[..., :ERROR_TERMS] = latest.errors
     terms[..., ERROR_TERMS] = np.where(np.isnan(newest), 0.0, newest)
+    # Without a change of a day before, the newest measurement stays as it is.
+    terms[..., ERROR_TERMS + 1] = terms[..., ERROR_TERMS] + np.where(
+        np.isnan(newest) | np.isnan(change), 0.0, change
+    )
     return terms
 
 

@@ -14,8 +14,8 @@ from clearwatt.clock import HOURS_PER_DAY, Steps
 
 MEAN_HOURS = (3, 6, 24)
 """Lengths of the means of the last errors."""
-ERROR_TERMS = 1 + len(MEAN_HOURS)
-"""Number `q` of terms: the newest error, and the means."""
+ERROR_TERMS = 2 + len(MEAN_HOURS)
+"""Number `q` of terms: the newest error, the means, and the change of the newest error."""
 LONG = 2**40
 """More steps than any clock has."""
 
@@ -24,16 +24,24 @@ class LatestErrors(NamedTuple):
     """Errors (measured less forecast) and measurements known at some issues, `...`, or at one."""
 
     errors: Float64Array
-    """The newest error, and means of the last hours, `... x e x q`; 0 where there is none."""
+    """The newest error, means of the last hours, and the change since the step before the newest,
+    `... x e x q`; 0 where there is none."""
     measured: Float64Array
     """The newest measurement, `... x e`; NaN where there is none within a day."""
+    day_before: Float64Array
+    """The measurement a day before the newest, `... x e`; NaN where there is none."""
     ages: Int64Array
     """Steps from the newest error to the issue, `... x e`; `LONG` where there is none."""
 
     def select(self, places: Sequence[int]) -> LatestErrors:
         """Of the entities at some places."""
         own = list(places)
-        return LatestErrors(self.errors[..., own, :], self.measured[..., own], self.ages[..., own])
+        return LatestErrors(
+            self.errors[..., own, :],
+            self.measured[..., own],
+            self.day_before[..., own],
+            self.ages[..., own],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +102,9 @@ class ErrorHistory:
         rows, entities = self.errors.shape
         shape = (*issued.shape, entities)
         if not rows:
+            none = nan_array(*shape)
             return LatestErrors(
-                np.zeros((*shape, ERROR_TERMS)), nan_array(*shape), np.full(shape, LONG)
+                np.zeros((*shape, ERROR_TERMS)), none, none.copy(), np.full(shape, LONG)
             )
         steps = issued - self.first
         places = np.minimum(np.maximum(steps, -1), rows - 1)
@@ -111,11 +120,30 @@ class ErrorHistory:
             begin = np.minimum(np.maximum(steps + 1 - hours * hour, 0), places + 1)
             count = counts - self.counts[begin]
             errors[..., place] = (sums - self.sums[begin]) / np.maximum(count, 1)
+        before = self.errors[np.maximum(newest - 1, 0), held[1]]
+        changed = found & (newest > 0) & np.isfinite(before)
+        errors[..., -1] = np.where(changed, errors[..., 0] - before, 0.0)
+        earlier = newest - self.day
+        day_before = self.measured[np.maximum(earlier, 0), held[1]]
         return LatestErrors(
             errors,
             np.where(found, self.measured[held], np.nan),
+            np.where(found & (earlier >= 0), day_before, np.nan),
             np.where(found, ages, LONG),
         )
+
+    def day_before(self, at: Steps, issued: npt.NDArray[np.int64]) -> Float64Array:
+        """Measurements a day before some steps, `n`, that are known at each issue, `... x n`.
+
+        Returns:
+            `... x n x e`; NaN where there is none.
+        """
+        rows, entities = self.errors.shape
+        places = at - self.day - self.first
+        there = (places >= 0) & (places < rows)
+        found = nan_array(len(at), entities)
+        found[there] = self.measured[places[there]]
+        return np.where((at - self.day <= issued)[..., None], found, np.nan)
 
     def known_of_each(self, issued: int) -> LatestErrors:
         """What the newest errors up to a step told when they became known, entity by entity.
@@ -126,4 +154,9 @@ class ErrorHistory:
         own = np.where(ages < LONG, issued - ages, issued)
         moments, places = np.unique(own, return_inverse=True)
         found, entities = self.known_at(moments), np.arange(len(own))
-        return LatestErrors(found.errors[places, entities], found.measured[places, entities], ages)
+        return LatestErrors(
+            found.errors[places, entities],
+            found.measured[places, entities],
+            found.day_before[places, entities],
+            ages,
+        )

@@ -51,9 +51,12 @@ def correct_stream(
             )
             learned, before = new.stop, now
         rows = slice(start, stop)
-        latest = history.known_at(at[rows] - lead)
+        issued = at[rows] - lead
         ahead = np.full(stop - start, lead)
-        corrected[rows] = leads.coefficients.correct(power[rows], ahead, latest).power
+        found = leads.coefficients.correct(
+            power[rows], ahead, history.known_at(issued), history.day_before(at[rows], issued)
+        )
+        corrected[rows] = found.power
     return corrected
 
 

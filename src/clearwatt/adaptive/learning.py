@@ -95,7 +95,7 @@ def _learn_leads(state: LearnerState, boundary: int) -> LeadCorrections:
     """
     recent, leads, day = state.recent, state.leads, state.frame.schedule.clock.day
     start, end = state.boundary // day * day, boundary // day * day
-    rows = slice(*recent.at.searchsorted([start, end]).tolist())
+    rows = days_ended(state, boundary)
     if rows.start == rows.stop:
         return leads
     history = errors_since(state, start - leads.reach)
@@ -107,6 +107,13 @@ def _learn_leads(state: LearnerState, boundary: int) -> LeadCorrections:
         now=end,
         passed=end - start,
     )
+
+
+def days_ended(state: LearnerState, boundary: int) -> slice:
+    """Rows of the days that end between the last boundary and the next one."""
+    day = state.frame.schedule.clock.day
+    ends = [state.boundary // day * day, boundary // day * day]
+    return slice(*state.recent.at.searchsorted(ends).tolist())
 
 
 def errors_since(state: LearnerState, since: int) -> ErrorHistory:

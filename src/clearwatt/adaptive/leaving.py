@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearwatt.adaptive.lead_corrections import LeadCorrections
 from clearwatt.adaptive.recent import RecentRows
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
@@ -43,7 +42,7 @@ def leave_entity(state: LearnerState, place: int) -> LearnerState:
             weights=trust.weights[stay],
             samples=trust.samples[stay],
         ),
-        leads=_without_leads(state.leads, stay),
+        leads=state.leads.select(stay),
         limits=state.limits.select(stay),
         jumps=state.jumps[stay],
         progress=state.progress.select(stay),
@@ -54,12 +53,6 @@ def leave_entity(state: LearnerState, place: int) -> LearnerState:
 
 def _without(recent: RecentRows, stay: Sequence[int]) -> RecentRows:
     return recent._replace(**{name: getattr(recent, name)[:, list(stay)] for name in _WIDE})
-
-
-def _without_leads(leads: LeadCorrections, stay: Sequence[int]) -> LeadCorrections:
-    sums, own = leads.regressions, list(stay)
-    fewer = replace(sums, moments=sums.moments[:, own], products=sums.products[:, own])
-    return replace(leads, regressions=fewer, squares=leads.squares[:, own])
 
 
 def _without_forecasts(unlearned: UnlearnedForecasts, place: int) -> UnlearnedForecasts:

@@ -47,6 +47,11 @@ class InputModel:
         error = float(left.clamp(min=0).sqrt().mean())
         return cls(mean.numpy(), directions.numpy(), error)
 
+    @classmethod
+    def everything(cls, width: int) -> Self:
+        """A model to which no input is novel, before there are any to fit it to."""
+        return cls(np.zeros(width), np.eye(width), 0.0)
+
     def errors(self, seen: Float32Array) -> Float64Array:
         """Reconstruction error of inputs `n x v`: distance to the directions, `n`."""
         centred = seen - self.mean

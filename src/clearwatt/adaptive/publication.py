@@ -7,6 +7,7 @@ of each period, the rows of the open period with each measurement.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -141,12 +142,20 @@ def split_deployed(deployed: AdaptiveDeployed, boundary: int) -> tuple[DeployedB
     return base, OpenPeriod(rows.part(slice(cut, None)), deployed.latest)
 
 
+class _Rows(NamedTuple):
+    rows: LagRows
+
+
 def read_open_period(content: bytes) -> OpenPeriod:
-    """An open period as `to_bytes` wrote it; earlier releases wrote the rows alone."""
-    try:
+    """An open period as `to_bytes` wrote it.
+
+    Of what earlier releases wrote, the rows are taken: they wrote other errors with them, or none.
+    """
+    with suppress(StateError):
         return from_bytes(OpenPeriod, content)
-    except StateError:
-        return OpenPeriod(from_bytes(LagRows, content))
+    with suppress(StateError):
+        return OpenPeriod(from_bytes(_Rows, content).rows)
+    return OpenPeriod(from_bytes(LagRows, content))
 
 
 def pack_networks(version: NetworkVersion) -> Packed:

@@ -15,7 +15,7 @@ from clearwatt.adaptive.lead_corrections import LeadCorrections
 from clearwatt.adaptive.learning import retire
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.recent import LagRows, RecentRows
+from clearwatt.adaptive.recent import LagRows, RecentRows, places_of
 from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.state import LearnerState, UpdateCounts
 from clearwatt.adaptive.terms import TERMS, lag_inputs, lags_of
@@ -88,29 +88,48 @@ def start_state(
 ) -> Stream[LearnerState]:
     """Learn the warm-up: inputs `n x d`, power `n x e`, steps `n`."""
     require_measured(names, y)
-    settings, schedule, clock = frame.settings, frame.schedule, frame.schedule.clock
-    power = Standardisation.fit(y)
+    schedule, power = frame.schedule, Standardisation.fit(y)
     measured = power.apply(y).astype(np.float64)
     limits, seen = PowerRange.of(measured), frame.view.see(x, at)
-    lagged = _lag_inputs_at(at, frame, at, measured, limits)
+    lagged = lag_inputs_at(at, frame, at, measured, limits)
     versions = yield from warm_up_networks(
         frame, names, seen, lagged, measured.astype(np.float32), rng=rng
     )
-    entities, experts = len(names), len(settings.experts)
     boundary = schedule.period_start(int(at[-1])) + schedule.refresh
-    blank = RecentRows.blank(
-        0,
-        inputs=frame.inputs,
-        seen=frame.view.width,
-        entities=entities,
-        lags=frame.architecture.lags,
+    state = new_state(
+        frame,
+        names,
+        power=power,
+        limits=limits,
+        versions=versions,
+        inputs=InputModel.fit(seen),
+        boundary=boundary,
+        newest=int(at[-1]),
     )
-    recent = blank.fresh(at, x, measured)._replace(
+    recent = state.recent.fresh(at, x, measured)._replace(
         seen=seen,
         lagged=lagged,
         learned=np.ones(measured.shape, np.bool_),
         recalled=np.ones(len(at), np.bool_),
     )
+    state = state._replace(recent=recent)
+    return retire(state, rng)
+
+
+def new_state(
+    frame: Frame,
+    names: Sequence[Name],
+    *,
+    power: Standardisation,
+    limits: PowerRange,
+    versions: tuple[NetworkVersion, ...],
+    inputs: InputModel,
+    boundary: int,
+    newest: int,
+) -> LearnerState:
+    """A state that holds no samples, with the first networks of each entity."""
+    settings, clock = frame.settings, frame.schedule.clock
+    entities, experts = len(names), len(settings.experts)
     corrections = Corrections.empty(
         settings.fast.corrections, day=clock.day, ridge=settings.fast.ridge, entities=entities
     )
@@ -121,14 +140,20 @@ def start_state(
         caution=settings.fast.caution,
     )
     leads = LeadCorrections.empty(settings.leads, clock=clock, entities=entities)
-    state = LearnerState(
+    return LearnerState(
         frame=frame,
         names=tuple(names),
         power=power,
-        recent=recent,
+        recent=RecentRows.blank(
+            0,
+            inputs=frame.inputs,
+            seen=frame.view.width,
+            entities=entities,
+            lags=frame.architecture.lags,
+        ),
         unlearned=UnlearnedForecasts.empty(terms=TERMS, experts=experts),
         reservoir=Reservoir.empty(
-            frame.memory - schedule.recent_steps,
+            frame.memory - frame.schedule.recent_steps,
             memory=settings.recency * clock.day,
             inputs=frame.view.width,
             entities=entities,
@@ -139,10 +164,10 @@ def start_state(
         leads=leads,
         limits=limits,
         jumps=np.full(entities, np.nan),
-        inputs=InputModel.fit(seen),
+        inputs=inputs,
         progress=UpdateCounts.begin(entities, boundary),
         boundary=boundary,
-        newest=int(at[-1]),
+        newest=newest,
         past=(
             Experts(
                 boundary,
@@ -154,7 +179,6 @@ def start_state(
             ),
         ),
     )
-    return retire(state, rng)
 
 
 def join_entity(
@@ -167,16 +191,38 @@ def join_entity(
     rng: np.random.Generator,
 ) -> Stream[LearnerState]:
     """Add an entity with its warm-up: inputs `n x d`, power `n x 1`, steps `n`."""
-    if name in state.names:
-        raise DataError(f"there is an entity {name!r} already; give another name")
+    require_new(state, name)
     require_measured([name], y)
     frame, own = state.frame, Standardisation.fit(y)
     measured = own.apply(y).astype(np.float64)
     limits = PowerRange.of(measured)
-    lagged = _lag_inputs_at(at, frame, at, measured, limits)
+    lagged = lag_inputs_at(at, frame, at, measured, limits)
     (version,) = yield from warm_up_networks(
         frame, [name], frame.view.see(x, at), lagged, measured.astype(np.float32), rng=rng
     )
+    return add_entity(state, version, own, limits, measured=measured, at=at)
+
+
+def add_entity(
+    state: LearnerState,
+    version: NetworkVersion,
+    power: Standardisation,
+    limits: PowerRange,
+    *,
+    measured: Float64Array,
+    at: Steps,
+) -> LearnerState:
+    """The state with another entity.
+
+    Args:
+        state: Without it.
+        version: Its networks.
+        power: Scale of its power.
+        limits: Range of its power, in deviations.
+        measured: Measurements that it has learned from, in deviations, `n x 1`.
+        at: Steps of these, `n`.
+    """
+    frame = state.frame
     corrections, trust = state.corrections.add_entities(1), state.trust.add_entities(1)
     past = tuple(
         Experts(
@@ -190,19 +236,19 @@ def join_entity(
         for each in state.past
     )
     return state._replace(
-        names=(*state.names, name),
+        names=(*state.names, version.entity),
         power=Standardisation(
-            np.concatenate([state.power.mean, own.mean]),
-            np.concatenate([state.power.scale, own.scale]),
+            np.concatenate([state.power.mean, power.mean]),
+            np.concatenate([state.power.scale, power.scale]),
         ),
         recent=_with_entity(
             state.recent,
             _values_at(state.recent.at, at, measured[:, 0]),
-            _lag_inputs_at(state.recent.at, frame, at, measured, limits),
+            lag_inputs_at(state.recent.at, frame, at, measured, limits),
         ),
         reservoir=state.reservoir.add_entity(
             _values_at(state.reservoir.at, at, limits.limit_outliers(measured)[:, 0]),
-            _lag_inputs_at(state.reservoir.at, frame, at, measured, limits),
+            lag_inputs_at(state.reservoir.at, frame, at, measured, limits),
         ),
         corrections=corrections,
         trust=trust,
@@ -219,6 +265,12 @@ def draw_seeds(rng: np.random.Generator, count: int) -> list[int]:
     return [int(seed) for seed in rng.integers(2**31, size=count)]
 
 
+def require_new(state: LearnerState, name: Name) -> None:
+    """Refuse an entity that is there already."""
+    if name in state.names:
+        raise DataError(f"there is an entity {name!r} already; give another name")
+
+
 def require_measured(names: Sequence[Name], y: Float64Array) -> None:
     """Refuse an entity without any measurement in its warm-up."""
     empty = np.flatnonzero(~np.isfinite(y).any(axis=0))
@@ -228,11 +280,13 @@ def require_measured(names: Sequence[Name], y: Float64Array) -> None:
 
 def _values_at(wanted: Steps, at: Steps, values: Float64Array) -> Float64Array:
     """Values, `n`, of some steps; NaN where there is none."""
-    places = np.minimum(np.searchsorted(at, wanted), len(at) - 1)
-    return np.where(at[places] == wanted, values[places], np.nan)
+    places, there = places_of(wanted, at)
+    found = np.full(len(wanted), np.nan)
+    found[there] = values[places[there]]
+    return found
 
 
-def _lag_inputs_at(
+def lag_inputs_at(
     wanted: Steps, frame: Frame, at: Steps, measured: Float64Array, limits: PowerRange
 ) -> Float32Array:
     """Past measurements that some networks see of some steps, `n x e x l`, from a warm-up."""

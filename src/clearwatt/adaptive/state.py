@@ -13,7 +13,7 @@ from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
-from clearwatt.adaptive.lead_corrections import LeadCoefficients, LeadCorrections
+from clearwatt.adaptive.lead_corrections import LEAD_TERMS, LeadCoefficients, LeadCorrections
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import RecentRows
@@ -24,7 +24,7 @@ from clearwatt.adaptive.unlearned import UnlearnedForecasts
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Clock
 from clearwatt.forecaster import Name
-from clearwatt.packing import Packed, Values, pack, tensors_below, unpack, with_prefix
+from clearwatt.packing import Packed, Tensors, Values, pack, tensors_below, unpack, with_prefix
 from clearwatt.training.standardisation import Standardisation
 
 Counts = npt.NDArray[np.int64]
@@ -167,8 +167,8 @@ def pack_state(state: LearnerState) -> Packed:
 def unpack_state(packed: Packed) -> LearnerState:
     """Back from `pack_state`."""
     values, tensors = packed
-    saved_state = _with_leads(values["state"])
-    state = unpack(LearnerState, saved_state, tensors_below(tensors, "state."))
+    state_tensors = tensors_below(tensors, "state.")
+    state = unpack(LearnerState, _with_leads(values["state"], state_tensors), state_tensors)
     past = unpack(SavedPast, values["past"], tensors_below(tensors, "past."))
     versions = {(version.entity, version.number): version for version in past.networks}
     ensembles: dict[tuple[int, ...], Ensemble] = {}
@@ -185,16 +185,25 @@ def unpack_state(packed: Packed) -> LearnerState:
                 each.coefficients,
                 each.weights,
                 each.limits,
-                each.leads,
+                _current(each.leads),
             )
             for each in past.experts
         ),
     )
 
 
-def _with_leads(values: Values) -> Values:
-    """Saved values with corrections by lead; earlier releases had none."""
-    if "leads" in values:
+def _current(leads: LeadCoefficients | None) -> LeadCoefficients | None:
+    """Coefficients of today's terms; None for those of an earlier release."""
+    return leads if leads is not None and leads.is_current else None
+
+
+def _with_leads(values: Values, tensors: Tensors) -> Values:
+    """Saved values with corrections by lead, which begin anew after an earlier release.
+
+    Its corrections had fewer terms, or there were none.
+    """
+    products = tensors.get("leads.regressions.products")
+    if products is not None and products.shape[-1] == LEAD_TERMS:
         return values
     clock = unpack(Clock, values["frame"]["schedule"]["clock"], {})
     leads = LeadCorrections.empty(LeadSettings(), clock=clock, entities=len(values["names"]))

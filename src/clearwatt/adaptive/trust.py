@@ -11,6 +11,8 @@ import numpy as np
 from clearwatt.arrays import Float64Array
 
 ITERATIONS = 20
+SETTLING = 50
+"""Solutions one after the other when nothing was solved before."""
 LEAST = 1e-4
 """Smallest weight at the start of a solution, so that an expert can come back."""
 
@@ -43,6 +45,27 @@ class Trust:
         products = np.zeros((entities, experts, experts))
         weights = np.full((entities, experts), 1 / experts)
         return cls(half_life, caution, products, weights, np.zeros(entities))
+
+    @classmethod
+    def expected(
+        cls, products: Float64Array, samples: float, *, half_life: float, caution: float
+    ) -> Self:
+        """Trust before any sample, from what is expected of the errors.
+
+        Args:
+            products: Mean product of each two experts' errors, `e x k x k`.
+            samples: Number of samples that the expectation counts as.
+            half_life: Steps until an error counts half.
+            caution: Prior belief that all experts are equally good, in samples.
+        """
+        entities, experts = products.shape[:2]
+        start = cls.equal(entities, experts, half_life=half_life, caution=caution)
+        sums = samples * products
+        weights = start.weights
+        for _ in range(SETTLING):
+            weights = least_on_simplex(sums + caution * _identity(experts), weights)
+        counts = np.full(entities, samples)
+        return replace(start, products=sums, weights=weights, samples=counts)
 
     @property
     def usual_error(self) -> Float64Array:
@@ -78,11 +101,17 @@ class Trust:
     def add_entities(self, entities: int) -> Self:
         """With further entities of which nothing is known."""
         experts = self.weights.shape[1]
+        return self.concatenate(
+            self.equal(entities, experts, half_life=self.half_life, caution=self.caution)
+        )
+
+    def concatenate(self, other: Self) -> Self:
+        """Of these entities, then of others."""
         return replace(
             self,
-            products=np.concatenate([self.products, np.zeros((entities, experts, experts))]),
-            weights=np.concatenate([self.weights, np.full((entities, experts), 1 / experts)]),
-            samples=np.concatenate([self.samples, np.zeros(entities)]),
+            products=np.concatenate([self.products, other.products]),
+            weights=np.concatenate([self.weights, other.weights]),
+            samples=np.concatenate([self.samples, other.samples]),
         )
 
 

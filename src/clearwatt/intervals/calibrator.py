@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import Float64Array, to_single
 from clearwatt.errors import ConfigurationError, DataError, StateError, require_whole
 from clearwatt.intervals.cells import PARTS, CellSpread, Indices, ResidualCells
 from clearwatt.intervals.levels import checked_levels
@@ -193,10 +193,39 @@ class Calibrator:
         self._restore(self.state()[0], rest)
         self.revision += 1
 
+    @property
+    def learned(self) -> dict[str, npt.NDArray[Any]]:
+        """What has been learned so far of each entity, pending rows aside, to go back to it.
+
+        In single precision, because copies of several days are kept.
+        """
+        kept = {"lowest", "height", "limits"}
+        return {
+            name: to_single(each)
+            for name, each in self._arrays().items()
+            if name not in kept and not name.startswith("batch.")
+        }
+
+    def go_back(self, column: int, earlier: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go back to what had been `learned` of one entity; its pending rows are forgotten."""
+        arrays = {name: each.copy() for name, each in self._arrays().items()}
+        for name, then in earlier.items():
+            axis = _axis(name)
+            np.moveaxis(arrays[name], axis, 0)[column] = np.moveaxis(then, axis, 0)[column]
+        arrays["batch.residuals"][:, column] = np.nan
+        self._restore(self.state()[0], arrays)
+        self.revision += 1
+
     def copy(self) -> Calibrator:
         """An independent copy."""
         other = copy(self)
         other._state = self._state.copy()
+        return other
+
+    def restarted(self) -> Calibrator:
+        """An independent copy that can begin with any day."""
+        other = self.copy()
+        other._day = other._last = None
         return other
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

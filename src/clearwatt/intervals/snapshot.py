@@ -10,10 +10,11 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import Float64Array, Int64Array
 from clearwatt.errors import StateError
 from clearwatt.intervals.cells import Indices, ResidualCells
 from clearwatt.intervals.levels import LEARNED_LEVELS, LEVELS, checked_levels
+from clearwatt.intervals.near_quantiles import NearQuantiles, interpolate_leads
 from clearwatt.intervals.quantile_model import QuantileModel
 from clearwatt.packing import verify_checksum, with_checksum
 
@@ -25,15 +26,22 @@ class MovedForecasts(NamedTuple):
     """n x m."""
     spread: Float64Array
     """Usual error as a share of that of the calibrated forecasts, n x m; 1: the same forecasts."""
+    ahead: Int64Array
+    """Steps from the newest measurement that they know, n x m."""
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileSnapshot:
-    """Quantiles of `m` entities around any forecast; immutable. ``limits`` are 2 x m."""
+    """Quantiles of `m` entities around any forecast; immutable.
+
+    ``limits`` are 2 x m. ``near`` are the quantiles of the next hours; None: they are those of a
+    day ahead, narrower by the spread.
+    """
 
     cells: ResidualCells
     model: QuantileModel
     limits: Float64Array
+    near: NearQuantiles | None = None
 
     def quantiles(
         self,
@@ -55,14 +63,29 @@ class QuantileSnapshot:
             columns: Of the entities that are forecast; None: all.
             moved: Forecasts that the quantiles shall lie around instead, narrower or wider.
         """
-        model, cells, limits = self.model, self.cells, self.limits
+        model, cells, limits, near = self.model, self.cells, self.limits, self.near
         if columns is not None:
             model = QuantileModel(*(each[columns] for each in model))
             cells, limits = cells.select(columns), limits[:, columns]
-        found = model.quantiles(
-            forecasts, steps, cells=cells, levels=checked_levels(levels), limits=limits
+            near = None if near is None else near.select(columns)
+        wanted = checked_levels(levels)
+        found = model.quantiles(forecasts, steps, cells=cells, levels=wanted, limits=limits)
+        if moved is None:
+            return found
+        if near is None:
+            return move_quantiles(found, forecasts, moved.power, moved.spread, limits)
+        rows = (moved.spread != 1).any(axis=1)
+        power = moved.power[rows]
+        around = interpolate_leads(
+            near.around(power, steps[rows], cells, wanted),
+            found[rows] - forecasts[rows][..., None],
+            moved.ahead[rows],
+            leads=near.leads,
+            horizon=near.horizon,
         )
-        return found if moved is None else _move(found, forecasts, moved, limits)
+        own = np.clip(power[..., None] + around, *limits[..., None])
+        found[rows] = np.where(moved.spread[rows][..., None] == 1, found[rows], own)
+        return found
 
     def pack(self) -> bytes:
         """The snapshot as bytes, in single precision, which is finer than any measurement."""
@@ -72,9 +95,12 @@ class QuantileSnapshot:
             "limits": self.limits,
             **self.model._asdict(),
         }
+        whole = {"clock": np.array([self.cells.day, self.cells.parts], np.int64)}
+        if self.near is not None:
+            arrays |= {f"near.{name}": each for name, each in _near_arrays(self.near).items()}
+            whole["near.leads"] = np.array([*self.near.leads, self.near.horizon], np.int64)
         single = {name: np.ascontiguousarray(each, np.float32) for name, each in arrays.items()}
-        clock = np.array([self.cells.day, self.cells.parts], np.int64)
-        return with_checksum(save({**single, "clock": clock}))
+        return with_checksum(save({**single, **whole}))
 
     @classmethod
     def unpack(cls, content: bytes) -> QuantileSnapshot:
@@ -82,9 +108,12 @@ class QuantileSnapshot:
         try:
             arrays = load(verify_checksum(content))
             day, parts = arrays.pop("clock").tolist()
+            leads = arrays.pop("near.leads", None)
             double = {name: each.astype(np.float64) for name, each in arrays.items()}
+            near = None if leads is None else _read_near(leads.tolist(), double)
             cells = ResidualCells(day, parts, double.pop("lowest"), double.pop("height"))
-            snapshot = cls(cells, limits=double.pop("limits"), model=QuantileModel(**double))
+            limits = double.pop("limits")
+            snapshot = cls(cells, QuantileModel(**double), limits, near)
             snapshot._check()
             return snapshot
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -101,16 +130,48 @@ class QuantileSnapshot:
             **{name: (getattr(model, name), (m,)) for name in ("bias", "size", "wide")},
             "table": (model.table, (m, len(LEARNED_LEVELS))),
         }
+        for place, each in enumerate(() if self.near is None else self.near.models):
+            for name, array in each._asdict().items():
+                shapes[f"near.{name} at {place}"] = (array, getattr(model, name).shape)
         for name, (array, wanted) in shapes.items():
             if array.shape != wanted:
                 raise ValueError(f"{name} has shape {array.shape}, not {wanted}")
 
 
-def _move(
-    quantiles: Float64Array, forecasts: Float64Array, moved: MovedForecasts, limits: Float64Array
+def _near_arrays(near: NearQuantiles) -> dict[str, Float64Array]:
+    """Arrays of the quantiles of the next hours, all leads together."""
+    names = QuantileModel._fields
+    stacked = {name: np.stack([getattr(each, name) for each in near.models]) for name in names}
+    return {"logarithm": near.logarithm, **stacked}
+
+
+def _read_near(leads: list[int], arrays: dict[str, Float64Array]) -> NearQuantiles:
+    """The opposite of `_near_arrays`; takes its arrays away."""
+    own = {name: arrays.pop(f"near.{name}") for name in ("logarithm", *QuantileModel._fields)}
+    logarithm = own.pop("logarithm")
+    models = tuple(
+        QuantileModel(**{name: each[place] for name, each in own.items()})
+        for place in range(len(leads) - 1)
+    )
+    return NearQuantiles(tuple(leads[:-1]), leads[-1], models, logarithm)
+
+
+def move_quantiles(
+    quantiles: Float64Array,
+    forecasts: Float64Array,
+    power: Float64Array,
+    spread: Float64Array,
+    limits: Float64Array,
 ) -> Float64Array:
-    """Quantiles (n x m x levels) around other forecasts, within the limits."""
-    power, spread = moved.power[..., None], moved.spread[..., None]
-    around = power + spread * (quantiles - forecasts[..., None])
+    """Quantiles (n x m x levels) around other forecasts, within the limits.
+
+    Args:
+        quantiles: Around ``forecasts`` (n x m).
+        forecasts: That the quantiles were given for.
+        power: The other forecasts, n x m.
+        spread: Usual error of these as a share of that of ``forecasts``, n x m.
+        limits: Lowest and highest power, 2 x m.
+    """
+    around = power[..., None] + spread[..., None] * (quantiles - forecasts[..., None])
     # Only where something differs, so that the others keep every bit.
-    return np.where(spread == 1, quantiles, np.clip(around, *limits[..., None]))
+    return np.where(spread[..., None] == 1, quantiles, np.clip(around, *limits[..., None]))
