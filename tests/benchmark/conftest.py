@@ -78,7 +78,9 @@ LOSSES = {"good": (0.1, 0.1, 0.3), "same": (0.1, 0.3, 0.2), "bad": (0.5, 0.5, 0.
 def record(peer: str, entity: str, loss: float, noise: np.ndarray) -> PeerRecord:
     daily = loss + 0.01 * noise
     score = PhaseScore(float(np.sqrt(daily.mean())), loss, None)
-    return PeerRecord(peer, peer, entity, "zone", score, score, Cost(loss, 3, 4000), tuple(daily))
+    return PeerRecord(
+        peer, peer, entity, "zone", score, score, Cost(loss, 3, 4000), *2 * (tuple(daily),)
+    )
 
 
 @pytest.fixture(scope="session")

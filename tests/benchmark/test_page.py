@@ -36,9 +36,19 @@ def page(tmp_path_factory) -> str:
         ABOUT,
         (
             PeerRecord(
-                "none-held", "holds nothing", "a<i>", "z", score, score, Cost(0.0, 0, 0), daily
+                "none-held",
+                "holds nothing",
+                "a<i>",
+                "z",
+                score,
+                score,
+                Cost(0.0, 0, 0),
+                daily,
+                daily,
             ),
-            PeerRecord("much", "holds much", "a<i>", "z", score, score, Cost(9.0, 5, 10**6), daily),
+            PeerRecord(
+                "much", "holds much", "a<i>", "z", score, score, Cost(9.0, 5, 10**6), daily, daily
+            ),
         ),
     )
     path = tmp_path_factory.mktemp("page") / "leaderboard.html"

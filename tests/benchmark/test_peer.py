@@ -79,20 +79,59 @@ def test_no_forecast_depends_on_what_is_measured_within_its_delay(peer, forecast
     assert_same_until(STEP, again, forecasts)
 
 
-@pytest.mark.parametrize("delay", [7, 36])
-@pytest.mark.parametrize("key", ["clear-adaptive", "clear-re"])
-def test_with_another_delay_neither_forecast_nor_quantile_peeks(key, delay, coast):
-    (peer,) = (quick(each) for each in PEERS if each.key == key)
-    history = ending_at(STEP, replace(coast.select_entities([0]), delay=delay))
-    found, again = peer.forecast(history), peer.forecast(disturbed(history))
-    assert_same_until(STEP, again, found)
+LEADS = (1, 6, 24, 48)
+"""Steps, which are hours here."""
+ISSUED = 230
+"""Step of the stream after which all is noise; every peer has learned by then."""
+QUICK_PAIRS = {("clear-adaptive", 6), ("clear-adaptive", 48)}
+"""Peers that train for seconds, and the leads at which they are tested in the quick run."""
 
 
-def ending_at(step: int, history: ZoneHistory) -> ZoneHistory:
-    """Without what comes after a step, which takes as long to learn."""
-    end = history.first + step + 1
+def peers_by_lead() -> list:
+    """Every peer at every lead; most of those that train for seconds in the slow run."""
+    cheap = ("persistence", "last-value", "climatology", "lightgbm-lags-last")
+    return [
+        pytest.param(
+            peer,
+            lead,
+            id=f"{peer.key}-{lead}h-ahead",
+            marks=()
+            if peer.key.startswith(cheap) or (peer.key, lead) in QUICK_PAIRS
+            else pytest.mark.slow,
+        )
+        for peer in map(quick, PEERS)
+        for lead in LEADS
+    ]
+
+
+@pytest.mark.parametrize(("peer", "lead"), peers_by_lead())
+def test_noise_in_all_that_is_not_known_leaves_forecasts_by_lead_as_they_are(peer, lead, coast):
+    if peer.missing_requirement():
+        pytest.skip(peer.missing_requirement())
+    history = ending_after(ISSUED, replace(coast.select_entities([0]), delay=lead))
+    found, again = peer.forecast(history), peer.forecast(with_noise_after(ISSUED, history))
+    said = slice(0, ISSUED + 1)
+    np.testing.assert_array_equal(again.power[said], found.power[said])
+    assert again.quantiles.keys() == found.quantiles.keys()
+    for level, each in found.quantiles.items():
+        np.testing.assert_array_equal(again.quantiles[level][said], each[said])
+
+
+def ending_after(step: int, history: ZoneHistory) -> ZoneHistory:
+    """Without what comes more than a few hours after a step, which takes as long to learn."""
+    end = history.first + step + 10
     parts = {name: getattr(history, name)[:end] for name in ("wide", "measured", "at", "times")}
-    return replace(history, **parts, test=end - 10)
+    return replace(history, **parts, test=end - 5)
+
+
+def with_noise_after(step: int, history: ZoneHistory) -> ZoneHistory:
+    """With noise in measurements not known when a step is forecast, and in later weather."""
+    rng, row = np.random.default_rng(5), history.first + step
+    measured, wide = history.measured.copy(), history.wide.copy()
+    unknown = history.at > history.at[row] - history.delay
+    measured[unknown] = rng.normal(size=measured[unknown].shape)
+    wide[row + 1 :] = rng.normal(size=wide[row + 1 :].shape)
+    return replace(history, measured=measured, wide=wide)
 
 
 def assert_same_until(step: int, found: Forecasts, wanted: Forecasts) -> None:

@@ -96,6 +96,7 @@ def test_other_settings_need_another_folder(benchmark, grid, tmp_path):
         finished(replace(benchmark, seed=1), grid, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_processes_find_the_same(benchmark, grid, tmp_path):
     serial, _ = finished(benchmark, grid, tmp_path / "one")
     parallel, _ = finished(benchmark, grid, tmp_path / "two", "processes")

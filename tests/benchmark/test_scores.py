@@ -41,6 +41,28 @@ def test_a_day_is_a_day_and_the_days_make_up_the_phase(coast, noisy):
     assert np.sqrt(np.mean(farm.daily)) == pytest.approx(farm.updating.rmse, rel=1e-4)
 
 
+def test_the_test_phase_has_days_of_its_own(coast, noisy):
+    farm, _ = score_forecasts(PEER, coast, noisy)
+    assert len(farm.test_daily) == -(-(len(coast.at) - coast.test) // 24)
+    whole = [loss for loss in farm.test_daily[:-1] if loss is not None]
+    assert np.sqrt(np.mean(whole)) == pytest.approx(farm.test.rmse, rel=0.1)
+
+
+def test_coverage_counts_measurements_between_both_quantiles(coast, noisy):
+    wanted = np.nan_to_num(coast.measured[coast.first :])
+    low, high = wanted - 0.1, wanted + 0.2
+    low[::4] += 0.2  # every fourth measurement lies below the interval
+    farm, town = score_forecasts(PEER, coast, replace(noisy, quantiles={0.05: low, 0.95: high}))
+    assert farm.updating.coverage == pytest.approx(0.75, abs=0.01)
+    assert farm.updating.width == pytest.approx(0.25, abs=0.01)
+    assert town.test.coverage == pytest.approx(0.75, abs=0.02)
+
+
+def test_without_quantiles_of_the_interval_there_is_no_coverage(coast, noisy):
+    farm, _ = score_forecasts(PEER, coast, noisy)  # its quantiles are those of 10 % and 90 %
+    assert (farm.updating.coverage, farm.updating.width) == (None, None)
+
+
 def test_a_forecast_that_went_out_of_bounds_has_no_error(coast, noisy):
     power = noisy.power.copy()
     power[5, 0] = np.inf

@@ -99,6 +99,17 @@ def test_errors_by_lead_are_printed_and_written(folder, tmp_path, capsys):
     assert {row["peer"] for row in printed["rows"]} == {"last-value", "climatology"}
 
 
+def test_markdown_by_lead_has_a_table_of_each_phase_and_a_page_is_written(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    options = ("--peers", "last-value", "climatology", "--leads", "24", "1", "--markdown")
+    assert command(folder, out, *options) == 0
+    printed = capsys.readouterr().out
+    for phase in ("updating", "test"):
+        assert f"live RMSE by lead, {phase} phase**" in printed
+    assert printed.count("| peer | 1h | 24h |") == 2
+    assert "Error against lead" in (out / "leads.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [(["--leads", "0"], "--leads has 0.0"), (["--leads", "3", "--delay", "5"], "exclude")],

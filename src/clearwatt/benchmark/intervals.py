@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.benchmark.history import Power, ZoneHistory
-from clearwatt.intervals import ModelSwap, calibrate_stream
+from clearwatt.intervals import ModelSwap, calibrate_stream, scale_stream
 
 
 class CalibratedQuantiles(NamedTuple):
@@ -30,6 +30,8 @@ def calibrate(
 ) -> CalibratedQuantiles:
     """Quantiles around live forecasts, each from the measurements known at its time.
 
+    Less than a day ahead, their width follows the share of measurements outside (`LeadScale`).
+
     Args:
         history: Of a zone.
         levels: Of the quantiles.
@@ -39,16 +41,28 @@ def calibrate(
         swaps: Models that began to serve, by the rows of ``live``.
     """
     unlimited = [(-np.inf, np.inf)] * len(history.entities)
+    near, limits = history.delay < history.day, history.limits or unlimited
     quantiles = calibrate_stream(
         fitted,
         live,
         history.measured,
         at=history.at,
         clock=history.clock,
-        limits=history.limits or unlimited,
+        limits=unlimited if near else limits,
         swaps=swaps,
         levels=levels,
     )
-    values = quantiles.values[-history.steps :]
+    values = quantiles.values
+    if near:
+        values = scale_stream(
+            values,
+            live,
+            history.measured[-len(live) :].astype(np.float64),
+            history.at[-len(live) :],
+            levels=levels,
+            clock=history.clock,
+            limits=np.transpose(limits),
+        )
+    values = values[-history.steps :]
     by_level = {level: values[:, :, at] for at, level in enumerate(levels)}
     return CalibratedQuantiles(by_level, quantiles.state_bytes)

@@ -18,7 +18,7 @@ from clearwatt.errors import StateError
 from clearwatt.files import read_versioned_json, write_text_atomically
 
 RESULTS = "leaderboard.json"
-FORMAT, VERSION = "clearwatt-benchmark", 1
+FORMAT, VERSION = "clearwatt-benchmark", 2
 ABOUT = ("experiment", "data", "versions", "machine")
 
 
@@ -34,6 +34,7 @@ class SkippedPeer:
 class PeerRow:
     """One peer: its errors and its cost, means over the entities.
 
+    ``coverage`` is the share of measurements within the 90 % interval, ``width`` its mean width.
     ``wins`` counts the entities on which it has the lowest live RMSE of the updating phase,
     ``clear_wins`` those of them on which it is significantly better than the second.
     """
@@ -50,6 +51,14 @@ class PeerRow:
     held_bytes: float
     wins: int
     clear_wins: int
+    coverage: float | None = None
+    width: float | None = None
+    test_coverage: float | None = None
+    test_width: float | None = None
+
+    def errors(self, phase: str) -> float | None:
+        """The live RMSE of a phase, "updating" or "test"."""
+        return self.rmse if phase == "updating" else self.test_rmse
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,10 @@ class Leaderboard:
     def of(self, peer: str, entity: str) -> PeerRecord:
         """The record of one peer on one entity."""
         return self._by_name[peer, entity]
+
+    def of_peer(self, peer: str) -> list[PeerRecord]:
+        """The records of one peer, in the order of the entities."""
+        return [self.of(peer, entity) for entity in self.entities]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -175,6 +188,10 @@ class Leaderboard:
             held_bytes=fmean(each.cost.held_bytes for each in own),
             wins=len(won),
             clear_wins=sum(won),
+            coverage=_mean([each.updating.coverage for each in own]),
+            width=_mean([each.updating.width for each in own]),
+            test_coverage=_mean([each.test.coverage for each in own]),
+            test_width=_mean([each.test.width for each in own]),
         )
 
     def _differences(self, peer: str, other: str) -> list[Difference | None]:

@@ -116,6 +116,10 @@ class CostMeter:
         finally:
             self._seconds += time.process_time() - started
 
+    def add_seconds(self, seconds: float) -> None:
+        """Count processor time that was measured elsewhere."""
+        self._seconds += seconds
+
     def count_training(self, column: int) -> None:
         """Count a training of the model of one entity."""
         self.trainings[column] += 1

@@ -18,6 +18,11 @@ _COLOURS = {
 _OTHER = "#7f8a98"
 
 
+def peer_colour(peer: str) -> str:
+    """The colour of a peer's family."""
+    return _COLOURS.get(peer.partition("-")[0], _OTHER)
+
+
 def cost_panels(board: Leaderboard) -> list[Panel]:
     """Live error against past data held, and against processor time; dots are labelled by rank."""
     return [
@@ -48,7 +53,6 @@ def _scatter_figure(board: Leaderboard, cost: Callable[[PeerRow], float], title:
 
 
 def _dot(row: PeerRow, across: float, rank: int) -> Figure:
-    colour = _COLOURS.get(row.peer.partition("-")[0], _OTHER)
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -58,7 +62,11 @@ def _dot(row: PeerRow, across: float, rank: int) -> Figure:
         "textposition": "middle center",
         "textfont": {"color": "#ffffff", "size": 11},
         "cliponaxis": False,
-        "marker": {"color": colour, "size": 20, "line": {"color": "var(--card)", "width": 1}},
+        "marker": {
+            "color": peer_colour(row.peer),
+            "size": 20,
+            "line": {"color": "var(--card)", "width": 1},
+        },
         "hovertemplate": f"{rank}. {plotly_text(row.label)}<br>live RMSE %{{y:.4f}}<br>holds "
         f"{format_bytes(row.held_bytes)}, learns {row.seconds:.1f} s<extra></extra>",
     }

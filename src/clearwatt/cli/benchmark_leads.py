@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 def run_benchmark_by_lead(options: argparse.Namespace) -> None:
     """Run a benchmark at several leads, and print the errors by lead."""
+    from clearwatt.benchmark.lead_page import PAGE, write_lead_page
+    from clearwatt.benchmark.lead_tables import lead_tables
     from clearwatt.benchmark.leads import LeadLeaderboard, run_leads
     from clearwatt.benchmark.peers import LEAD_PEERS
     from clearwatt.benchmark.tables import skipped_lines
@@ -38,13 +40,15 @@ def run_benchmark_by_lead(options: argparse.Namespace) -> None:
         show_progress(steps, compute.workers)
     board = LeadLeaderboard.read(options.out, leads)
     write_text_atomically(options.out / "leads.json", json_text(board.to_dict()))
+    write_lead_page(board, options.out / PAGE)
+    tables = lead_tables(board)
     if options.json:
         print_json(board.to_dict())
     elif options.markdown:
-        print_lines([markdown_table(board.table())])
+        print_lines(f"**{each.title}**\n\n{markdown_table(each)}\n" for each in tables)
     else:
-        print_tables([terminal_table(board.table())])
-        print_lines(skipped_lines(next(iter(board.boards.values())).skipped))
+        print_tables([terminal_table(each) for each in tables])
+        print_lines([*skipped_lines(board.first.skipped), f"the page is {options.out / PAGE}"])
 
 
 def _leads(options: argparse.Namespace) -> list[pd.Timedelta]:

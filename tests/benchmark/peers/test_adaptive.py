@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from clearwatt.adaptive import AdaptiveSettings, NetworkSettings
-from clearwatt.benchmark.peers.adaptive import Adaptive
+from clearwatt.benchmark.peers.adaptive import Adaptive, day_ahead_run
 from clearwatt.benchmark.run import Benchmark
 from clearwatt.clock import Clock
 from clearwatt.data import Dataset, Entity, Kind
@@ -126,3 +126,14 @@ def test_only_what_is_known_within_a_day_corrects_the_forecast(delay, corrected)
     )
     same = forecast(history) == run.live[-history.steps :, 0]
     assert same.all() != corrected
+
+
+def test_leads_below_a_day_correct_the_same_day_ahead_forecasts():
+    history = World("1h", 50).history()
+    hour, day, two_days = (
+        day_ahead_run(replace(history, delay=delay), QUICK) for delay in (1, 24, 48)
+    )
+    assert hour is day
+    assert two_days is not day
+    louder = replace(history, measured=1.1 * history.measured)
+    assert day_ahead_run(louder, QUICK) is not day

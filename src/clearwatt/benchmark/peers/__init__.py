@@ -31,6 +31,7 @@ PEERS: tuple[Peer, ...] = (
     LightGBM("window", lags=True),
     LightGBM("everything", lags=True, neighbours=True),
     LightGBM("everything", lags=True, last=True),
+    LightGBM("everything", lags=True, last=True, days=60),
     LightGBMQuantiles(),
     PlainNetwork("frozen"),
     PlainNetwork("fine-tuned"),
@@ -55,7 +56,13 @@ QUICK = (
 )
 """Peers that take less than a minute per entity."""
 
-LEAD_PEERS = ("last-value", "climatology", "lightgbm-lags-last", "clear-adaptive")
+LEAD_PEERS = (
+    "last-value",
+    "persistence-24h",
+    "climatology",
+    "lightgbm-lags-last-60d",
+    "clear-adaptive",
+)
 """Peers that are compared by lead, unless others are chosen."""
 
 

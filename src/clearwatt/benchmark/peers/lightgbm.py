@@ -62,7 +62,9 @@ class LightGBM(Peer):
         else:
             names = {"everything": "weekly", "window": "window", "frozen": "frozen"}
         more = "-neighbours" if self.neighbours else ""
-        return f"lightgbm-{names[self.past]}{more}{'-last' if self.last else ''}"
+        more += "-last" if self.last else ""
+        more += f"-{self.days}d" if self.days != WEEK else ""
+        return f"lightgbm-{names[self.past]}{more}"
 
     @property
     def label(self) -> str:
