@@ -41,6 +41,28 @@ def test_events_are_listed_newest_last_and_by_kind(url, capsys):
     assert table.index(events[-1]["at"]) < table.index(events[0]["at"])
 
 
+@pytest.mark.parametrize("command", ["events", "models"])
+def test_an_unknown_zone_or_entity_is_told_and_not_an_empty_table(url, capsys, command):
+    assert main([command, "--url", url, "--entity", "prak"]) == 2
+    assert "'prak' is unknown" in capsys.readouterr().err
+    assert main([command, "--url", url, "--zone", "nroth", "--json"]) == 2
+    assert "'nroth' is unknown" in capsys.readouterr().err
+
+
+def test_no_events_of_a_kind_are_told(url, capsys):
+    assert main(["events", "--url", url, "--kind", "updaet"]) == 0
+    assert "no events of kind updaet" in capsys.readouterr().out
+
+
+def test_a_rollback_to_the_model_of_another_entity_is_refused(url, capsys):
+    before = deployed(url, "park"), deployed(url, "farm")
+    assert main(["rollback", "park", "--to", before[1], "--url", url]) == 2
+    assert f"{before[1]} is not a model of park" in capsys.readouterr().err
+    assert main(["rollback", "park", "--to", "../park", "--url", url]) == 2
+    assert "'../park', which is not the id of a version" in capsys.readouterr().err
+    assert (deployed(url, "park"), deployed(url, "farm")) == before
+
+
 def test_a_rollback_puts_the_version_before_into_service_and_can_be_undone(url, capsys):
     before = deployed(url)
     name, _, number = before.rpartition(":")
@@ -73,6 +95,17 @@ def test_unknown_names_are_refused(url, capsys):
     assert "predictor:park:999" in capsys.readouterr().err
 
 
+def test_errors_by_lead_are_printed(url, capsys):
+    assert main(["entities", "leads", "park", "--url", url, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["entity"], found["leads"][-1]["lead"]) == ("park", 86_400)
+    assert main(["zones", "leads", "north", "--url", url]) == 0
+    shown = capsys.readouterr().out
+    assert "24 h" in shown and "90 % interval" in shown
+    assert main(["entities", "leads", "nobody", "--url", url]) != 0
+    assert "nobody" in capsys.readouterr().err
+
+
 def test_zones_and_entities_are_listed_renamed_and_deleted(url, capsys, monkeypatch):
     assert main(["entities", "rename", "town", "Old town", "--url", url]) == 0
     assert main(["entities", "list", "--url", url, "--json"]) == 0
@@ -80,7 +113,9 @@ def test_zones_and_entities_are_listed_renamed_and_deleted(url, capsys, monkeypa
     listed = {each["id"]: each["name"] for each in json.loads(out[out.index("[") :])}
     assert listed == {"farm": "farm", "park": "park", "town": "Old town"}
     assert main(["zones", "delete", "south", "--url", url]) == 2
-    assert "say --yes" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "'clearwatt backup' makes a copy" in error
+    assert "--yes deletes" in error
     terminal = io.StringIO("north\nsouth\n")
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdin", terminal)
@@ -95,3 +130,8 @@ def test_zones_and_entities_are_listed_renamed_and_deleted(url, capsys, monkeypa
     assert main(["zones", "list", "--url", url]) == 0
     out = capsys.readouterr().out
     assert "north" in out and "south" not in out
+
+
+def test_what_is_not_suspected_cannot_be_confirmed(url, capsys):
+    assert main(["confirm", "park", "--url", url]) == 2
+    assert "park is not suspected" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,14 @@ class World:
         )
         return cls(times, weather, power[:hours].astype(np.float32), zone, people)
 
+    def with_lasting_errors(self) -> World:
+        """Power whose deviations from what the weather explains last for hours."""
+        noise = np.random.default_rng(8).normal(0, 1.5, self.power.shape)
+        lasting = np.zeros_like(noise)
+        for row in range(1, len(noise)):
+            lasting[row] = 0.9 * lasting[row - 1] + noise[row]
+        return replace(self, power=(self.power + lasting).astype(np.float32))
+
     def issue(self, start: int, stop: int, issued_at: int | None = None) -> WeatherIssue:
         times = self.times[start:stop]
         return WeatherIssue(
@@ -121,8 +129,10 @@ class Service:
         self.send(0, hours)
         self.command("warmup", end=int(self.world.times[hours - 1]))
 
-    def send(self, start: int, stop: int) -> None:
-        self.store.add_readings(self.world.readings(start, stop, self.numbers), at=0.0)
+    def send(self, start: int, stop: int, *, late: int | None = None) -> None:
+        """Send rows, so many seconds after the last of them; None: it is not known when."""
+        at = 0.0 if late is None else float(self.world.times[stop - 1] + late)
+        self.store.add_readings(self.world.readings(start, stop, self.numbers), at=at)
 
     def weather(self, start: int, stop: int) -> None:
         self.store.add_weather(self.world.issue(start, stop), at=0.0)

@@ -58,6 +58,13 @@ class Tally:
             self.position = entry.seq
         return self._outcome()
 
+    @property
+    def refresh_interval(self) -> float:
+        return 60.0
+
+    def find_latest(self) -> bytes | None:
+        return f"{self.zone.id}: {self.total:g}".encode()
+
     def save(self, folder: Path) -> None:
         counts = {"position": self.position, "trained": self.trained, "diverged": self.diverged}
         save_state(folder, {**counts, "total": self.total}, self.params)

@@ -19,10 +19,10 @@ def test_a_check_that_fails_is_logged_and_the_next_one_runs(tmp_path, monkeypatc
     with closing(open_store(tmp_path / "clearwatt.db")) as store:
         find = store.find_damage
 
-        def fail_once():
+        def fail_once(*, rows):
             if errors:
                 raise errors.pop()
-            found = find()
+            found = find(rows=rows)
             checked.set()
             return found
 

@@ -52,6 +52,7 @@ def test_token_backup_and_restore_write_private_files(tmp_path):
     assert data.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_a_service_writes_private_files_and_says_if_its_directory_is_readable(tmp_path):
     data = tmp_path / "parent" / "data"
     create_token(data)

@@ -23,6 +23,7 @@ def token(tmp_path, capsys):
     return capsys.readouterr().out.strip()
 
 
+@pytest.mark.slow
 def test_a_life_with_tokens(tmp_path, token, capsys, monkeypatch):
     """Start, refuse strangers and a second service, forecast, revoke, stop in order."""
     data_dir = tmp_path / "data"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from clearwatt.cli.options import Commands, add_json_option
-from clearwatt.cli.printing import print_json, print_tables, rows_table
-from clearwatt.cli.service import add_address_options, open_client
+from clearwatt.cli.printing import print_json, print_lines, print_tables, rows_table
+from clearwatt.cli.service import add_address_options, open_client, require_known
 
 
 def register(commands: Commands) -> None:
@@ -38,8 +38,14 @@ def run(options: argparse.Namespace) -> None:
         page = client.events(
             zone=options.zone, entity=options.entity, kinds=options.kind, limit=options.limit
         )
+        if not page.events:  # those of a deleted entity stay
+            require_known(client, zone=options.zone, entity=options.entity)
     if options.json:
         print_json(page.model_dump(mode="json"))
+        return
+    if not page.events:
+        kinds = f" of kind {' or '.join(options.kind)}" if options.kind else ""
+        print_lines([f"there are no events{kinds} yet"])
         return
     rows = [
         (event.at, event.kind, event.entity or event.zone or "–", event.actor, event.message)

@@ -16,6 +16,7 @@ from clearwatt import __version__
 from clearwatt.cli import (
     backup,
     benchmark,
+    confirm,
     data,
     doctor,
     events,
@@ -23,6 +24,7 @@ from clearwatt.cli import (
     feed,
     forecast,
     models,
+    prior,
     registry,
     replay,
     rollback,
@@ -34,8 +36,8 @@ from clearwatt.cli import (
 from clearwatt.errors import ClearwattError
 
 COMMANDS = (
-    *(simulate, data, weather, experiment, benchmark),
-    *(serve, token, feed, replay, forecast, events, models, rollback, registry),
+    *(simulate, data, weather, experiment, benchmark, prior),
+    *(serve, token, feed, replay, forecast, events, models, rollback, confirm, registry),
     *(backup, doctor),
 )
 """Modules of the commands, in the order of the help."""

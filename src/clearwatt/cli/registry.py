@@ -1,12 +1,14 @@
-"""``clearwatt zones`` and ``clearwatt entities``: list, rename and delete in a running service."""
+"""``clearwatt zones`` and ``clearwatt entities``: list, rename, delete and judge by lead."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from clearwatt.cli.lead_report import Subject, add_leads_action
 from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import print_json, print_lines, print_tables, rows_table, write_line
 from clearwatt.cli.service import add_address_options, open_client
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from clearwatt.service.api.schemas.zones import ZoneAnswer
     from clearwatt.service.client import Client
 
-Subject = Literal["zone", "entity"]
 PAGE = 1000
 
 
@@ -28,13 +29,14 @@ def register(commands: Commands) -> None:
 
 
 def _register(commands: Commands, command: str, subject: Subject) -> None:
-    about = f"list, rename or delete {command} of a running service"
+    about = f"list, rename or delete {command} of a running service, or show errors by lead"
     parser = commands.add_parser(command, help=about, allow_abbrev=False)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help=f"list the {command}", allow_abbrev=False)
     renaming = actions.add_parser(
         "rename", help="change the name that people see; the id stays", allow_abbrev=False
     )
+    add_leads_action(actions, subject)
     deletion = actions.add_parser(
         "delete", help="delete one with everything stored of it, for good", allow_abbrev=False
     )
@@ -59,9 +61,9 @@ def run_list(options: argparse.Namespace) -> None:
         print_json([each.model_dump(mode="json") for each in found])
         return
     columns = (
-        ("zone", "name", "step (s)", "entities", "state", "newest reading")
+        ("zone", "name", "step (s)", "entities", "state", "newest reading", "delay")
         if zones
-        else ("entity", "name", "zone", "kind", "capacity", "state")
+        else ("entity", "name", "zone", "kind", "capacity", "state", "delay")
     )
     print_tables([rows_table(columns, map(_row, found))])
 
@@ -70,9 +72,16 @@ def _row(each: ZoneAnswer | EntityAnswer) -> tuple[object, ...]:
     from clearwatt.service.api.schemas.zones import ZoneAnswer
 
     if isinstance(each, ZoneAnswer):
-        return each.id, each.name, each.step, each.entities, each.state, each.watermark or "–"
+        newest, delay = each.watermark or "–", _delay(each.reporting_delay)
+        return each.id, each.name, each.step, each.entities, each.state, newest, delay
     capacity = "–" if each.capacity is None else f"{each.capacity:g} {each.unit}"
-    return each.id, each.name, each.zone, each.kind, capacity, each.state
+    delay = _delay(each.reporting_delay)
+    return each.id, each.name, each.zone, each.kind, capacity, each.state, delay
+
+
+def _delay(seconds: int | None) -> str:
+    """The reporting delay in a table."""
+    return "–" if seconds is None else str(timedelta(seconds=seconds))
 
 
 def run_rename(options: argparse.Namespace) -> None:
@@ -116,7 +125,10 @@ def _subject_of(client: Client, subject: Subject, identity: str) -> tuple[str, i
 def _confirm(what: str, identity: str) -> None:
     """Ask for the id on a terminal; elsewhere --yes must say it."""
     if not sys.stdin.isatty():
-        raise ConfigurationError(f"this deletes {what}, for good; say --yes to do it")
+        raise ConfigurationError(
+            f"this deletes {what}, for good; 'clearwatt backup' makes a copy of everything, --yes "
+            "deletes"
+        )
     write_line(
         f"This deletes {what}. It cannot be undone; 'clearwatt backup' makes a copy of everything."
     )

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import time
+import re
 from typing import TYPE_CHECKING
 
-from clearwatt.cli.options import Commands, add_json_option
-from clearwatt.cli.printing import print_json, print_lines
-from clearwatt.cli.service import add_address_options, open_client
-from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.cli.learner_command import add_learner_options, finish_command
+from clearwatt.cli.options import Commands
+from clearwatt.cli.service import open_client
+from clearwatt.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from clearwatt.service.api.schemas.base import Accepted
-    from clearwatt.service.api.schemas.history import EventAnswer
     from clearwatt.service.client import Client
-
-WAIT = 60.0
-"""Seconds to wait for the learner."""
-PAUSE = 0.2
-"""Seconds between two looks at the events."""
 
 
 def register(commands: Commands) -> None:
@@ -35,29 +28,42 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--to", metavar="VERSION", help="the version (default: the one before the deployed one)"
     )
-    parser.add_argument(
-        "--no-wait", action="store_true", help="return when the service has noted the command"
-    )
-    add_address_options(parser)
-    add_json_option(parser)
+    add_learner_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Activate the version, and print what the learner says about it."""
     with open_client(options) as client:
+        if options.to is not None:
+            require_own(client, options.entity, options.to)
         version = options.to or version_before(client, options.entity)
-        accepted = client.activate(version)
-        event = None if options.no_wait else wait_for_event(client, accepted)
-    if options.json:
-        outcome = None if event is None else event.model_dump(mode="json")
-        print_json({"version": version, "command": accepted.command, "event": outcome})
-    elif event is None:
-        print_lines([f"{version} is put into service when the learner reaches the command"])
-    else:
-        print_lines([event.message])
-    if event is not None and event.kind == "command refused":
-        raise DataError(f"{version} was not put into service: {event.message}")
+        finish_command(
+            client,
+            options,
+            client.activate(version),
+            facts={"version": version},
+            later=f"{version} is put into service when the learner reaches the command",
+            refused=f"{version} was not put into service",
+        )
+
+
+def require_own(client: Client, entity: str, version: str) -> None:
+    """Raise a ConfigurationError unless a version is the entity's or one that its zone shares."""
+    from clearwatt.service.api.schemas.base import VERSION_PATTERN
+
+    zone = client.entity(entity).zone
+    if not re.fullmatch(VERSION_PATTERN, version):
+        raise ConfigurationError(
+            f"--to is {version!r}, which is not the id of a version; 'clearwatt models --entity "
+            f"{entity}' lists them"
+        )
+    found = client.model(version)
+    if found.entity not in (entity, None) or found.zone != zone:
+        raise ConfigurationError(
+            f"{version} is not a model of {entity}; 'clearwatt models --entity {entity}' lists "
+            "those that are"
+        )
 
 
 def version_before(client: Client, entity: str) -> str:
@@ -79,14 +85,3 @@ def version_before(client: Client, entity: str) -> str:
             "the others, --to VERSION chooses one"
         )
     return max(served, key=lambda model: model.number).id
-
-
-def wait_for_event(client: Client, accepted: Accepted) -> EventAnswer | None:
-    """The event of a command; None if the learner has not reached it in time."""
-    end = time.monotonic() + WAIT
-    while time.monotonic() < end:
-        found = [e for e in client.events(zone=accepted.zone).events if e.key == accepted.event]
-        if found:
-            return found[0]
-        time.sleep(PAUSE)
-    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clearwatt.cli.options import Commands
 from clearwatt.cli.printing import print_lines, progress
 from clearwatt.cli.service import add_store_options, database_of, require_service
+from clearwatt.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from clearwatt.service.serve import ServeOptions
@@ -33,6 +35,13 @@ def register(commands: Commands) -> None:
         "--weather-url",
         metavar="URL",
         help="mirror of Open-Meteo for zones whose weather the service fetches",
+    )
+    parser.add_argument(
+        "--prior-days",
+        type=float,
+        default=7.0,
+        metavar="N",
+        help="days between two trainings of fleet priors (default 7; 0: never)",
     )
     _add_import_options(parser)
     parser.set_defaults(run=run)
@@ -137,7 +146,9 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         ray_address=options.ray_address,
         log_level=options.log_level,
     )
-    return ServeOptions(web, learner, options.log_level, options.weather_url)
+    if not (math.isfinite(options.prior_days) and options.prior_days >= 0):
+        raise ConfigurationError(f"--prior-days is {options.prior_days}; give days, 0 or more")
+    return ServeOptions(web, learner, options.log_level, options.weather_url, options.prior_days)
 
 
 def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:

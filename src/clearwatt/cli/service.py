@@ -45,6 +45,14 @@ def open_client(options: argparse.Namespace) -> Client:
     return Client(options.url, token_of(options))
 
 
+def require_known(client: Client, *, zone: str | None, entity: str | None) -> None:
+    """Raise the service's error if a zone or an entity of the options is not registered."""
+    if zone is not None:
+        client.zone(zone)
+    if entity is not None:
+        client.entity(entity)
+
+
 def add_token_option(parser: argparse.ArgumentParser) -> None:
     """Add --token; the environment is safer, because other users can see a command line."""
     parser.add_argument(

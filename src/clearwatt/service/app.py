@@ -24,6 +24,7 @@ from clearwatt.service.api.routes import (
     intake,
     models,
     operations,
+    priors,
     quarantine,
     signals,
     stream,
@@ -44,6 +45,7 @@ from clearwatt.service.dashboard.error_pages import ErrorPageMiddleware
 from clearwatt.service.dashboard.routes import ROUTERS as PAGES
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.metrics import Metrics
+from clearwatt.service.priors import PriorBook
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import Store
 from clearwatt.service.views.overview import Overview
@@ -60,6 +62,7 @@ ROUTERS = (
     signals,
     stream,
     models,
+    priors,
     commands,
     quarantine,
     operations,
@@ -105,6 +108,7 @@ def create_app(
         sessions=Sessions(data_dir / "session.key" if data_dir else None, clock=clock),
         feed=feed or Feed(store),
         signals=SignalCache(store),
+        priors=PriorBook(store),
         clock=clock,
         data_dir=data_dir,
     )

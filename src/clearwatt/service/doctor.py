@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from clearwatt.errors import ClearwattError, StateError
@@ -58,7 +59,7 @@ def examine(data_dir: Path, database: str, *, mend: bool = False) -> list[Damage
 def _examine(store: Store, data_dir: Path, *, mend: bool) -> Iterator[Damage]:
     damage = store.find_damage()
     if damage is not None:
-        mended = mend and store.rebuild_indexes()
+        mended = mend and store.mend_damage()
         yield replace(_database_damage(damage), mended=mended)
         if not mended:
             return
@@ -137,7 +138,8 @@ def _check_models(
 
 def _versions(store: Store, zone: str) -> Iterator[StoredVersion]:
     offset = 0
-    while page := store.versions(zone=zone, limit=PAGE, offset=offset):
+    every = partial(store.versions, zone=zone, limit=PAGE, deleted=True)
+    while page := every(offset=offset):
         yield from page
         offset += len(page)
 

@@ -7,7 +7,7 @@ acceptance. The learner applies it to the models; all other state is derived fro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Literal, NamedTuple
 
@@ -92,6 +92,7 @@ class WeatherIssue:
 
 CommandKind = Literal[
     "warmup",
+    "start",
     "adopt",
     "hold",
     "resume",
@@ -102,6 +103,7 @@ CommandKind = Literal[
     "include",
     "release",
     "drop",
+    "confirm",
     "settings",
     "delete",
 ]
@@ -152,6 +154,23 @@ class ServiceEvent:
     seq: int = -1
 
 
+PriorOrigin = Literal["imported", "trained"]
+
+
+@dataclass(frozen=True, slots=True)
+class PriorVersion:
+    """A fleet prior that is stored; ``number`` counts them, ``digest`` identifies the content.
+
+    ``origin``: it was imported, or trained by this service. ``actor`` is who did that.
+    """
+
+    digest: str
+    number: int
+    origin: PriorOrigin
+    actor: str
+    at: float
+
+
 VersionStatus = Literal["deployed", "superseded", "refused", "awaiting", "damaged"]
 
 
@@ -170,6 +189,10 @@ class StoredVersion:
     threshold: float
     path: str
     event: str | None = None
+
+    def without_clock(self) -> StoredVersion:
+        """Without the time at which it was trained, which is not a function of the journal."""
+        return replace(self, at=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +303,8 @@ class Vintage:
     ``sources`` (n) is the source of each step: 0 is the model, others are fallbacks (see
     `clearwatt.service.forecasting.fallback.Source`). ``number`` is that of the entity when it was
     answered: a forecast of a deleted entity is not stored. None: it is not checked.
+    ``measured_until`` is the time of the newest measurement that it uses, None if it uses none of
+    the last day, and for vintages of earlier releases.
     """
 
     entity: str
@@ -292,6 +317,13 @@ class Vintage:
     values: npt.NDArray[np.float32]
     sources: npt.NDArray[np.uint8]
     number: int | None = None
+    measured_until: int | None = None
+
+    @property
+    def leads(self) -> npt.NDArray[np.float64]:
+        """Seconds from the issue to each time that is forecast (n)."""
+        times = self.start + self.step * np.arange(len(self.values))
+        return np.asarray(times - self.issued_at, np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,10 @@ from clearwatt.service.connections import (
 )
 from clearwatt.service.dashboard.preparation import prepare
 from clearwatt.service.files import ModelFiles
+from clearwatt.service.fleet_starts import FleetStarts
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.integrity import IntegrityCheck
+from clearwatt.service.learner.fleet_training import DAYS, FleetTraining
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.resources import limit_threads
 from clearwatt.service.learner.supervisor import Supervisor
@@ -63,12 +65,14 @@ class ServeOptions:
         learner: data directory, database and training of the learner.
         log_level: lowest level that is logged.
         weather_url: address of a mirror of Open-Meteo; None: Open-Meteo's.
+        prior_days: days between two trainings of fleet priors; 0: none are trained.
     """
 
     web: ServiceConfig
     learner: LearnerConfig
     log_level: str = "info"
     weather_url: str | None = None
+    prior_days: float = DAYS
 
     @property
     def data_dir(self) -> Path:
@@ -127,7 +131,13 @@ def _run(
         forecaster.reload(zone, generation=generation)
         feed.announce(zone)
 
-    supervisor = Supervisor(options.learner, changed=on_commit, record=store.add_event)
+    def on_refresh(zone: str, content: bytes) -> None:
+        forecaster.refresh(zone, content)
+        feed.announce(zone)
+
+    supervisor = Supervisor(
+        options.learner, changed=on_commit, refreshed=on_refresh, record=store.add_event
+    )
 
     def on_weather(zone: str) -> None:
         forecaster.forget_weather(zone)
@@ -162,6 +172,10 @@ def _run(
         supervisor.start()
         stack.enter_context(IntegrityCheck(store))
         stack.enter_context(weather)
+        stack.enter_context(FleetStarts(store, registry, started=supervisor.wake))
+        if options.prior_days > 0:
+            training = FleetTraining(store, options.database, days=options.prior_days)
+            stack.enter_context(training)
         pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end

@@ -37,7 +37,7 @@ CLEAR_ONLY = (
     "split",
 )
 """Settings of the forecaster "clear" only, by the names that clients use."""
-ADAPTIVE_ONLY = ("delay", "memory", "novelty_days")
+ADAPTIVE_ONLY = ("delay", "memory", "novelty_days", "refresh")
 """Settings of the forecaster "adaptive" only."""
 
 
@@ -67,15 +67,20 @@ class ZoneSettings(BaseModel):
 
     ``alpha``: a sample is novel if its error exceeds alpha times the usual error. ``lateness`` is
     the number of seconds behind the newest reading of the zone after which a missing one is
-    overdue. ``gate_margin`` None deploys every update, as in the paper; it defaults to 0.5 for
-    "clear" and to None for "adaptive", which trusts a bad update less by itself. With ``approval``
-    a person must approve a version before it is deployed. With ``weather`` the service fetches the
-    weather of the zone's ``coordinates`` by itself.
+    overdue. ``reporting_delay`` is the number of seconds until a measurement is known, by default
+    estimated from the arrivals. ``gate_margin`` None deploys every update, as in the paper; it
+    defaults to 0.5 for "clear" and to None for "adaptive", which trusts a bad update less by
+    itself. With ``approval`` a person must approve a version before it is deployed. With
+    ``share_with_fleet`` the zone's readings are among those that fleet priors are trained on. With
+    ``suspicion`` "on", readings of a meter that seems to lie go to quarantine until it is repaired
+    or a person confirms them. With ``weather`` the service fetches the weather of the zone's
+    ``coordinates`` by itself.
 
     For "adaptive": ``delay`` is how many seconds before its time a forecast is issued that live
     errors and intervals are about; ``memory`` is the maximum number of past samples held, by
     default 125 days' worth, from 3,000 to 12,000 (fewer if more than 25 entities are warmed up);
-    ``novelty_days`` is how many days' worth of novel samples make an update due. For "clear":
+    ``novelty_days`` is how many days' worth of novel samples make an update due; ``refresh`` is
+    the least number of seconds between two refreshes of the next hours. For "clear":
     ``novelty_capacity`` is that number in samples, by default a month.
     """
 
@@ -86,6 +91,7 @@ class ZoneSettings(BaseModel):
     delay: int = Field(default=86_400, ge=1, le=7 * 86_400)
     memory: int | None = Field(default=None, ge=200, le=1_000_000)
     novelty_days: float | None = Field(default=4.0, gt=0, le=366)
+    refresh: int = Field(default=60, ge=0, le=86_400)
     strategy: str = "RecentReplay"
     parameters: dict[str, float | int | str | bool | None] = Field(default_factory=dict)
     novelty_capacity: int | None = Field(default=None, ge=1, le=1_000_000)
@@ -94,8 +100,11 @@ class ZoneSettings(BaseModel):
     update_epochs: int = Field(default=30, ge=1, le=10_000, alias="epochs")
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     lateness: int = Field(default=86_400, ge=0, le=366 * 86_400)
+    reporting_delay: int | None = Field(default=None, ge=0, le=30 * 86_400)
     gate_margin: float | None = Field(default=0.5, ge=0)
     approval: bool = False
+    share_with_fleet: bool = True
+    suspicion: Literal["on", "off"] = "on"
     width: int = Field(default=64, ge=1, le=4096)
     layers: int = Field(default=3, ge=1, le=16)
     latent: int = Field(default=12, ge=1, le=256)

@@ -11,9 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from clearwatt.service.leads import LeadQuality
+
 Plain = Mapping[str, Any]
 ZonePhase = Literal["waiting", "warming up", "learning", "held"]
-EntityPhase = Literal["waiting", "warming up", "learning", "held", "awaiting approval"]
+EntityPhase = Literal[
+    "waiting",
+    "warming up",
+    "from the fleet",
+    "learning",
+    "held",
+    "suspected",
+    "awaiting approval",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,14 @@ class ExcludedWindow(NamedTuple):
     whole_zone: bool = False
 
 
+class SuspicionStatus(NamedTuple):
+    """Why a meter is suspected, in few words and as a sentence, and since which reading."""
+
+    kind: str
+    since: int
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class EntityStatus:
     """The status of an entity.
@@ -128,8 +146,11 @@ class EntityStatus:
     ``predictor``, ``encoder`` and ``candidate`` are version ids; ``candidate`` awaits approval.
     ``judged`` counts readings compared with a forecast, ``spark`` is the error of each of the last
     seven days, the oldest first. ``received`` counts readings that wait for the
-    warm-up. ``number`` is the store's number of the entity, which tells it from a deleted one with
-    the same id; None in statuses of earlier releases.
+    warm-up. ``leads`` has the errors by lead, ``size`` what they are a share of: the capacity, or
+    else the power scaled to 1. ``number`` is the store's number of the entity, which tells it from
+    a deleted one with the same id; None in statuses of earlier releases. ``reporting_delay`` is the
+    number of seconds until a measurement is known, None: not known yet. ``suspicion`` is why its
+    readings go to quarantine, None: they do not.
     """
 
     state: EntityPhase = "waiting"
@@ -141,6 +162,8 @@ class EntityStatus:
     skill: ForecastSkill = ForecastSkill()
     spark: tuple[float | None, ...] = ()
     interval: IntervalQuality = IntervalQuality()
+    leads: tuple[LeadQuality, ...] = ()
+    size: float | None = None
     last_update: int | None = None
     component: ComponentStatus = ComponentStatus()
     held: bool = False
@@ -148,6 +171,8 @@ class EntityStatus:
     quarantined: int = 0
     received: int = 0
     number: int | None = None
+    reporting_delay: int | None = None
+    suspicion: SuspicionStatus | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; the keys of a model are left out while there is none."""
@@ -162,6 +187,8 @@ class EntityStatus:
             "quarantined": self.quarantined,
             "received": self.received,
             **({} if self.number is None else {"number": self.number}),
+            **_reporting_delay(self.reporting_delay),
+            **({} if self.suspicion is None else {"suspicion": list(self.suspicion)}),
         }
 
     def _model_json(self) -> dict[str, Any]:
@@ -174,6 +201,8 @@ class EntityStatus:
             "skill": _values(self.skill),
             "spark": list(self.spark),
             "interval": _values(self.interval),
+            "leads": [list(each) for each in self.leads],
+            "size": self.size,
             "last_update": self.last_update,
             **_values(self.component),
         }
@@ -191,6 +220,8 @@ class EntityStatus:
             skill=_record(ForecastSkill, content.get("skill")),
             spark=tuple(content.get("spark") or ()),
             interval=_record(IntervalQuality, content.get("interval")),
+            leads=tuple(LeadQuality(*each) for each in content.get("leads", ())),
+            size=content.get("size"),
             last_update=content.get("last_update"),
             component=_record(ComponentStatus, content),
             held=content.get("held", False),
@@ -198,6 +229,8 @@ class EntityStatus:
             quarantined=content.get("quarantined", 0),
             received=content.get("received", 0),
             number=content.get("number"),
+            reporting_delay=content.get("reporting_delay"),
+            suspicion=SuspicionStatus(*given) if (given := content.get("suspicion")) else None,
         )
 
 
@@ -210,7 +243,8 @@ class ZoneStatus:
     are JSON values (`clearwatt.service.scaling`, `clearwatt.service.settings`), ``intervals`` is
     the revision of the zone's intervals, ``deployed`` that of what an adaptive zone forecasts with
     besides its versions. ``removed`` is the number of the journal entry that deleted something
-    last. ``error`` is why learning fails; None: it does not.
+    last. ``reporting_delay`` is the number of seconds until most measurements are known, None: not
+    known yet. ``error`` is why learning fails; None: it does not.
     """
 
     zone: str
@@ -232,6 +266,7 @@ class ZoneStatus:
     entities: Mapping[str, EntityStatus] = field(default_factory=dict)
     error: str | None = None
     removed: int = 0
+    reporting_delay: int | None = None
 
     def entity(self, name: str, *, number: int | None = None) -> EntityStatus:
         """The status of an entity; one that the learner has not seen yet is waiting.
@@ -267,6 +302,7 @@ class ZoneStatus:
             "deployed": self.deployed,
             "entities": {name: entity.to_json() for name, entity in self.entities.items()},
             **({"removed": self.removed} if self.removed else {}),
+            **_reporting_delay(self.reporting_delay),
         }
         return content if self.error is None else {**content, "error": self.error}
 
@@ -297,6 +333,7 @@ class ZoneStatus:
             entities={name: EntityStatus.from_json(each) for name, each in entities.items()},
             error=content.get("error"),
             removed=content.get("removed", 0),
+            reporting_delay=content.get("reporting_delay"),
         )
 
 
@@ -313,6 +350,11 @@ def _values(
     record: LiveErrors | ForecastSkill | IntervalQuality | ComponentStatus,
 ) -> dict[str, Any]:
     return {name: getattr(record, name) for name in _NAMES[type(record)]}
+
+
+def _reporting_delay(seconds: int | None) -> dict[str, Any]:
+    """Left out while it is not known: the status of a large zone is written often."""
+    return {} if seconds is None else {"reporting_delay": seconds}
 
 
 def _record(kind: type[_Flat], content: Plain | None) -> _Flat:

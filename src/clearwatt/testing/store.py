@@ -21,7 +21,6 @@ from clearwatt.service.records import (
     Outcome,
     Receipt,
     ServiceEvent,
-    SignalDay,
     Token,
     Verdict,
     Vintage,
@@ -36,6 +35,7 @@ from clearwatt.testing.store_records import (
     START,
     STEP,
     make_outcome,
+    make_signals,
     make_version,
     readings,
     register,
@@ -197,7 +197,7 @@ def check_commit(open_store: Opener) -> None:
         store.commit(make_outcome(zone, entity, old))
         assert store.version(new.id) == replace(new, status="superseded"), "no way back"
         (day,) = store.signals(zone.id, start=START + 3600, end=START + 7200)
-        assert day == SignalDay(zone.id, START, old.id.encode()), f"a signal day is {day}"
+        assert day == make_signals(zone, entity, old.number), f"a signal day is {day}"
         flags = store.readings(entity.number, start=START, end=START + 2 * STEP).flags
         assert flags.tolist() == [Flag.QUARANTINED, Flag.ACCEPTED], f"the flags are {flags}"
         store.mark_version(new.id, "damaged")
@@ -287,7 +287,8 @@ def check_vintages(open_store: Opener) -> None:
         values, sources = np.arange(4, dtype=np.float32), np.array([0, 0, 1, 2], dtype=np.uint8)
         given = [
             Vintage(
-                entity.id, issued, 3, None, "p", START + 4 * i * STEP, STEP, values + i, sources
+                *(entity.id, issued, 3, None, "p", START + 4 * i * STEP, STEP, values + i, sources),
+                measured_until=5 + i,
             )
             for i, issued in enumerate((10.0, 20.0, 30.0))
         ]
@@ -296,6 +297,7 @@ def check_vintages(open_store: Opener) -> None:
         assert [v.issued_at for v in found] == [20.0, 10.0], f"found {found}"
         assert found[0].values.tolist() == [1, 2, 3, 4], f"values {found[0].values}"
         assert found[0].sources.tolist() == [0, 0, 1, 2], f"sources {found[0].sources}"
+        assert [v.measured_until for v in found] == [6, 5], f"measured until {found}"
         span = {"start": START, "end": START + 12 * STEP}
         before = store.vintages(entity.id, **span, issued_before=30.0, limit=1)
         assert [v.issued_at for v in before] == [20.0], f"issued before: {before}"
@@ -321,6 +323,23 @@ def check_tokens(open_store: Opener) -> None:
         assert store.tokens_existed(), "it is not known that a token existed"
 
 
+def check_priors(open_store: Opener) -> None:
+    """Check that priors are numbered and stay as they were stored first."""
+    with closing(open_store()) as store:
+        digests = [uuid4().hex for _ in range(2)]
+        first, second = (
+            store.add_prior(each, each.encode(), origin="imported", actor="check", at=1.0)
+            for each in digests
+        )
+        assert second.number == first.number + 1, "priors are not numbered in their order"
+        again = store.add_prior(first.digest, b"", origin="trained", actor="check", at=2.0)
+        assert again == first, "a prior changed when it was stored again"
+        assert store.priors()[:2] == [second, first], "the newest prior is not the first"
+    with closing(open_store()) as store:
+        assert store.prior(first.digest) == digests[0].encode(), "a prior comes back different"
+        assert store.prior(uuid4().hex) is None, "a prior that is not stored was found"
+
+
 STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_registration,
     check_idempotence,
@@ -334,6 +353,7 @@ STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_latest,
     check_vintages,
     check_tokens,
+    check_priors,
     check_removal,
     check_concurrent_writers,
     check_killed_writer,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save
 
 from clearwatt.service.records import (
     READING,
@@ -99,5 +101,16 @@ def make_outcome(
             Verdict(entity.number, START, Flag.QUARANTINED, "stuck"),
             Verdict(entity.number, START + 50 * STEP, Flag.LATE),
         ),
-        signals=(SignalDay(zone.id, START, version.id.encode()),),
+        signals=(make_signals(zone, entity, version.number),),
     )
+
+
+def make_signals(zone: Zone, entity: RegisteredEntity, value: float) -> SignalDay:
+    """A signal day with two forecasts of an entity, and of one that the store does not have."""
+    content: dict[str, npt.NDArray[np.generic]] = {
+        "times": START + STEP * np.arange(2),
+        "reconstruction": np.zeros(2, np.float32),
+        "forecast": np.full((2, 2), value, np.float32),
+        "entities": np.array([entity.number, 10**9]),
+    }
+    return SignalDay(zone.id, START, save(content))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 
+from safetensors.numpy import load
+
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import Command, Outcome, RegisteredEntity, RemovedEntity, Zone
 from clearwatt.service.status import ZoneStatus
@@ -55,21 +57,48 @@ def _check_entity(
     assert [each.id for each in store.entities(zone.id)] == [other.id], "it is still there"
     removed = [(each.number, each.removed_at) for each in store.removed_entities(zone.id)]
     assert removed == [(entity.number, seq)], f"the journal tells of {removed}"
+    assert store.unforgotten_entities() == {entity.number}, "the learner has forgotten it"
+    _check_unforgotten(store, zone, entity)
     gone = RemovedEntity(entity.id, entity.number, seq)
     store.commit(Outcome(ZoneStatus(zone.id, seq, 3), removed=(gone,)))
-    assert not [v for v in store.versions(zone=zone.id) if v.entity == entity.id], "a version"
+    every = store.versions(zone=zone.id, deleted=True)
+    assert not [version for version in every if version.entity == entity.id], "a version"
+    assert not store.unforgotten_entities(), "it is forgotten, and counts as not forgotten"
     while store.remove_readings():
         pass
+    days = store.signals(zone.id, start=START, end=START + STEP)
+    assert all(entity.number not in load(day.content)["entities"] for day in days), "signals"
+    assert all(10**9 in load(day.content)["entities"] for day in days), "signals of another"
     assert store.span(entity.number) is None, "a reading is left"
     assert len(store.readings(other.number, start=START, end=START + 6000 * STEP).times) == 3
     (again,) = store.add_entities([replace(entity, capacity=7.0)])
     assert again.number > other.number, "a number is used twice"
     key = f"update:{make_version(zone, entity, 3).id}"
-    store.commit(make_outcome(zone, again, make_version(zone, again, 3)))
+    learned = make_outcome(zone, again, make_version(zone, again, 3))
+    store.commit(replace(learned, status=ZoneStatus(zone.id, seq + 1, 4)))
     found = [event for event in store.events(entity=entity.id) if event.key == key]
     assert len(found) == 1, f"events with the key {key}: {found}"
     paths = store.unused_files()
     assert not paths, f"{paths} are in use again"
+
+
+def _check_unforgotten(store: Store, zone: Zone, entity: RegisteredEntity) -> None:
+    """What the store shows of a deleted entity before the learner has reached the deletion.
+
+    Another zone may have an entity of this id by then, with versions of the same ids.
+    """
+    shown = [each.id for each in store.versions(entity=entity.id) if each.entity == entity.id]
+    assert not shown, f"versions {shown} of a deleted entity"
+    shown = [each.id for each in store.versions(zone=zone.id) if each.entity == entity.id]
+    assert not shown, f"versions {shown} of a deleted entity, by zone"
+    late = make_outcome(zone, entity, make_version(zone, entity, 3))
+    store.commit(replace(late, status=store.status(zone.id)))
+    (day,) = store.signals(zone.id, start=START, end=START + STEP)
+    assert entity.number not in load(day.content)["entities"], "signals of a deleted entity"
+    key = f"update:{make_version(zone, entity, 3).id}"
+    keys = [event.key for event in store.events(entity=entity.id)]
+    assert key not in keys, f"the key {key} is taken by a deleted entity"
+    assert len(keys) == len(set(keys)) == 1, f"its events are {keys}"
 
 
 def _check_zone(store: Store, zone: Zone, entity: RegisteredEntity) -> None:

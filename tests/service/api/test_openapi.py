@@ -55,7 +55,15 @@ def examined(web, folder, *options):
             [
                 *(program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--no-color"),
                 *("--header", f"Authorization: Bearer {made.text}"),
-                *("--seed", "1", "--generation-database", "none", *options),
+                *(
+                    "--seed",
+                    "1",
+                    "--generation-database",
+                    "none",
+                    "--wait-for-schema",
+                    "60",
+                    *options,
+                ),
                 *("--exclude-path", STREAM),  # it does not end; test_stream.py listens to it
             ],
             cwd=folder,
@@ -66,6 +74,7 @@ def examined(web, folder, *options):
         )
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_nothing_in_the_examples_and_a_few_random_requests(web, tmp_path):
     result = examined(web, tmp_path, "--phases", "examples,fuzzing", "--max-examples", "4")
     assert result.returncode == 0, result.stdout[-5000:]

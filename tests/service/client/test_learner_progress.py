@@ -71,7 +71,8 @@ def test_a_zone_that_does_not_learn_and_a_service_that_is_gone(place, capsys):
     with sqlite3.connect(folder / "data" / "clearwatt.db", timeout=60) as database:
         database.execute("UPDATE journals SET head = head + 1 WHERE zone = 'north'")
         database.execute(
-            "INSERT INTO journal SELECT zone, head, 'readings', X'00', 0.0 FROM journals "
+            "INSERT INTO journal SELECT zone, head, 'readings', X'00', 0.0, NULL FROM "
+            "journals "
             "WHERE zone = 'north'"
         )
     database.close()

@@ -75,6 +75,7 @@ def test_disorder_and_a_power_cut_lead_to_the_same_state(in_order, tmp_path):
         assert standing(client) == in_order[0]
 
 
+@pytest.mark.slow
 def test_a_history_too_short_to_learn_from_is_reported(tmp_path):
     with running(tmp_path / "data") as service, pytest.raises(DataError, match="cannot warm up"):
         play(service.url, Plan(warmup=20, settings=SETTINGS), hours=100)
@@ -133,6 +134,7 @@ def test_the_weather_of_neighbours_is_sent_and_learned_from(neighbouring_grid, t
         assert set(later.forecasts[0].sources) == {"model"}
 
 
+@pytest.mark.slow
 def test_a_zone_registered_without_neighbours_goes_on_without_them(neighbouring_grid, tmp_path):
     short = neighbouring_grid.slice(end="2024-01-04T00:00:00Z")
     with running(tmp_path / "data") as service, Client(service.url, patience=PATIENCE) as client:

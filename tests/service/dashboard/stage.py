@@ -19,7 +19,8 @@ from clearwatt.service.store import open_store
 
 EVIL = '<img src=x onerror="document.documentElement.dataset.owned=1">'
 """A name that runs as soon as it is anything but text."""
-HOURS, PLAYED, WARMUP = 900, 700, 200
+HOURS, CHANGED, PLAYED, WARMUP = 900, 560, 700, 200
+"""Hours of the grid; from shortly before its change on, models of the town wait for approval."""
 SPEED = 3600 * 200.0
 """Twenty hours at a time."""
 SPIKES = (660, 661, 662)
@@ -38,6 +39,8 @@ class Stage:
         self.client = Client(self.url, self.operator, patience=PATIENCE)
         plan = Plan(speed=SPEED, warmup=WARMUP, settings=SETTINGS)
         self._replay = Replay(self.client, spiked(small_grid(HOURS)), plan).run()
+        self.play(CHANGED)
+        self.client.approval(required=True, entity="town")
         self.play(PLAYED)
         self.client.add_entities(
             [NewEntity(id="evil", zone="north", kind="consumer", name=EVIL, unit="kW")]

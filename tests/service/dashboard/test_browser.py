@@ -1,16 +1,20 @@
 """The pages in a real browser, with a real service that learns while they are open."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 from tests.service.processes import until
 from tests.service.running import PATIENCE
 
 from .colours import difference
 from .stage import EVIL, SPIKES, Stage
 from .visit import Visits, barriers, log_in, overlaps, swatches
+
+pytestmark = pytest.mark.slow
 
 WINDOW = ("2024-01-03T00:00:00Z", "2024-01-04T00:00:00Z")
 APART = 20.0
@@ -19,6 +23,8 @@ PAGES = (
     *("/", "/entities/farm", "/entities/evil", "/events", "/health"),
     *("/start", "/zones", "/zones/north", "/entities/evil/manage"),
 )
+
+VERSION = "/entities/farm/versions/predictor:farm:0"
 
 
 def test_log_in_and_out(visits: Visits, stage: Stage):
@@ -36,21 +42,111 @@ def test_log_in_and_out(visits: Visits, stage: Stage):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_page_is_without_barriers(visits: Visits, stage: Stage, dark: bool):
-    page = visits.open("/login", dark=dark)
+@pytest.mark.parametrize("size", [(1440, 1000), (390, 844)], ids=["desk", "phone"])
+def test_every_page_is_without_barriers(
+    visits: Visits, stage: Stage, size: tuple[int, int], dark: bool
+):
+    page = visits.open("/login", dark=dark, size=size)
     found = {"/login": barriers(page)}
     log_in(page, stage.operator)
-    for path in PAGES:
+    for path in (*PAGES, VERSION):
         page.goto(path)
         expect(page.locator("#live")).to_be_visible()
         found[path] = barriers(page)
     assert {path: each for path, each in found.items() if each} == {}
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 1000), (390, 844)], ids=["desk", "phone"])
+def test_every_dialog_and_result_is_without_barriers(
+    visits: Visits, stage: Stage, size: tuple[int, int], dark: bool
+):
+    page = visits.open("/login", token=stage.operator, dark=dark, size=size)
+    found = {}
+    for name, open_part in PARTS.items():
+        open_part(page)
+        found[name] = [
+            *barriers(page),
+            *(f"overlap: {each}" for each in overlaps(page, within="dialog[open]")),
+        ]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], name
+    visits.complaints[:] = [each for each in visits.complaints if "422" not in each]
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+def open_dialog(page: Page, path: str, button: str) -> None:
+    """Open the dialog of the first button of this name; it has all of its content."""
+    page.goto(path)
+    expect(page.locator("#plot-hint")).to_contain_text("Drag to zoom")
+    page.get_by_role("button", name=button).first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def ask_to_exclude(page: Page) -> None:
+    page.goto("/entities/park")
+    page.get_by_label("From (your time)").fill("2024-01-03T00:00")
+    page.get_by_label("To (your time)").fill("2024-01-04T00:00")
+    page.get_by_role("textbox", name="Why").fill("the meter was replaced")
+    page.get_by_role("button", name="Exclude…").click()
+    expect(page.get_by_role("dialog")).to_contain_text("because: the meter was replaced")
+
+
+def ask_to_drop(page: Page) -> None:
+    page.goto("/entities/farm")
+    page.get_by_role("checkbox", name="Select the reading of").first.check()
+    page.get_by_role("button", name="Drop the selected").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def explain_an_update(page: Page) -> None:
+    page.goto("/entities/farm")
+    links = page.locator("[data-part=happened] li a")
+    links.filter(has_text="update of the predictor").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("predictor:farm:")
+
+
+def delete_by_a_wrong_id(page: Page) -> None:
+    page.goto("/entities/evil/manage")
+    page.get_by_label(re.compile("to confirm")).fill("good")
+    page.get_by_role("button", name="Delete entity evil").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was deleted")
+
+
+def upload(page: Page) -> None:
+    page.goto("/start")
+    hours = "".join(f"2024-01-0{1 + at // 24} {at % 24:02}:00,{at}.5\n" for at in range(72))
+    file = f"time,mill [kW]\n{hours}".encode()
+    content: FilePayload = {"name": "mill.csv", "mimeType": "text/csv", "buffer": file}
+    page.get_by_label("File").set_input_files(content)
+    page.get_by_role("button", name="Look at it").click()
+    expect(page.get_by_role("heading", name="The file leaves open")).to_be_visible()
+
+
+def answer(page: Page) -> None:
+    """Follows ``upload``; nothing is stored before one says so."""
+    page.locator("[data-answer=timezone]").fill("UTC")
+    page.locator("[data-answer=interval]").select_option("start")
+    page.get_by_role("button", name="Look again").click()
+    expect(page.get_by_role("heading", name="First rows in UTC and kW")).to_be_visible()
+
+
+PARTS: dict[str, Callable[[Page], None]] = {
+    "explanation": explain_an_update,
+    "rollback": partial(open_dialog, path="/entities/farm", button="Activate predictor:farm:0"),
+    "approval": partial(open_dialog, path="/entities/town", button="Approve predictor:town:"),
+    "exclusion": ask_to_exclude,
+    "quarantine": ask_to_drop,
+    "deletion": delete_by_a_wrong_id,
+    "questions": upload,
+    "result": answer,
+}
+"""Parts of pages that appear when somebody has done something, and what they have done."""
+
+
 @pytest.mark.parametrize("width", [360, 390])
 def test_every_page_fits_a_phone(visits: Visits, stage: Stage, width: int):
     page = visits.open("/login", token=stage.operator, size=(width, 844))
-    for path in (*PAGES, "/entities/farm/versions/predictor:farm:0"):
+    for path in (*PAGES, VERSION):
         page.goto(path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         if path == "/entities/farm":
@@ -124,6 +220,26 @@ def test_why_an_update_happened_and_what_it_changed(visits: Visits, stage: Stage
     expect(why).to_contain_text("predictor:farm:")
     page.keyboard.press("Escape")
     expect(why).to_be_hidden()
+
+
+def test_todays_remaining_hours_stand_beside_tomorrow_and_the_errors_by_lead(
+    visits: Visits, stage: Stage
+):
+    page = visits.open("/login", token=stage.reader)
+    page.goto("/entities/farm")
+    today, tomorrow = (
+        page.get_by_label(name, exact=True) for name in ("Today's remaining hours", "Tomorrow")
+    )
+    (forecast,) = stage.client.forecasts(["farm"]).forecasts
+    days = sorted({str(time)[:10] for time in forecast.times})
+    for card, day in ((today, days[0]), (tomorrow, days[1])):
+        pairs = zip(forecast.times, forecast.values, strict=True)
+        energy = sum(value or 0.0 for time, value in pairs if str(time)[:10] == day)
+        shown = re.sub("[^0-9.]", "", card.locator(".big").inner_text().split(" ")[0])
+        assert float(shown) == pytest.approx(energy, rel=0.01)
+    boxes = [card.bounding_box() for card in (today, tomorrow)]
+    assert boxes[0] and boxes[1] and boxes[0]["y"] == boxes[1]["y"]
+    expect(page.locator("[data-part=leads] tbody tr")).to_have_count(5)
 
 
 def test_roll_a_model_back(visits: Visits, stage: Stage):
@@ -201,6 +317,7 @@ def test_exclude_a_window_by_dragging(visits: Visits, stage: Stage):
     assert set(readings.flags) == {"excluded"}
     windows.get_by_role("button", name="Undo").click()
     expect(question).to_contain_text("the meter was replaced")
+    assert barriers(page) == []
     question.get_by_role("button", name="Yes").click()
     expect(page.locator("#outcomes")).to_contain_text("Done: park learns from")
     expect(windows).to_have_count(0)

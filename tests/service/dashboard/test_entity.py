@@ -13,8 +13,9 @@ from tests.service.plant import NOW, STEP, Plant
 from clearwatt.clear.events import UpdateEvent
 from clearwatt.clear.gate import BufferErrors, Comparison
 from clearwatt.service.api.security.auth import create_token
+from clearwatt.service.leads import LeadQuality
 from clearwatt.service.records import Flag, Outcome, RegisteredEntity, ServiceEvent, Verdict
-from clearwatt.service.status import ForecastSkill, IntervalQuality
+from clearwatt.service.status import ForecastSkill, IntervalQuality, SuspicionStatus
 from clearwatt.service.times import text
 
 EVIL = "<script>alert('x')</script>"
@@ -155,6 +156,16 @@ def test_buttons_are_those_that_make_sense_now(web, plant):
     assert "Deploy without approval" in shown
 
 
+def test_a_suspected_meter_has_its_reason_and_a_button_that_asks_first(web, plant):
+    assert "suspicion/confirm" not in page(web)
+    why = "readings since 2024-05-03T00:00:00Z are a thousandth of before: unit?"
+    with_status(plant, suspicion=SuspicionStatus("wrong unit", int(NOW), why))
+    shown = page(web)
+    assert why in shown
+    assert '/v1/entities/e0/suspicion/confirm" data-what="confirm the readings"' in shown
+    assert 'data-confirm="Are the readings since' in shown
+
+
 def test_a_reader_is_offered_nothing_to_change(tmp_path, plant):
     with_status(plant, candidate="predictor:e0:7")
     plant.store.commit(
@@ -282,3 +293,15 @@ def test_a_picture_is_on_the_page_before_any_script_has_run(web, plant):
     down = [y for _, y in points]
     assert down.index(min(down)) == 2, "the highest of the four readings is the third"
     assert (min(down), max(down)) == (0.0, 1000.0)
+
+
+def test_errors_by_lead_are_a_table(web, plant):
+    assert "after the first full day" in page(web)
+    leads = LeadQuality(900, 1344, 0.5, 1.0, 0.9), LeadQuality(86_400, 1344, 2.0, 1.6, None)
+    with_status(plant, leads=leads, size=20.0)
+    found = page(web)
+    table = found[found.index("Error by lead") :]
+    rows = [re.sub(r"<[^>]*>", " ", row).split() for row in table.split("<tr>")[2:4]]
+    assert rows[0] == ["15", "min", "0.500", "kW", "2.5", "%", "50", "%", "better", "90", "%"]
+    assert rows[1][:8] == ["24", "h", "2.00", "kW", "10", "%", "25", "%"]
+    assert rows[1][8:10] == ["worse", "–"]

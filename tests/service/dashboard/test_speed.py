@@ -14,6 +14,8 @@ from clearwatt.service.dashboard.preparation import prepare
 from .large import DAYS, MEMBERS, ROWS, ZONES, large_plant
 from .visit import Visits
 
+pytestmark = pytest.mark.slow
+
 FLEET, ENTITY = 1.5, 2.0
 """Seconds that people should wait at most, on a machine that does nothing else."""
 BUSY = 5.0

@@ -1,5 +1,6 @@
 """The page of a service without data, and the upload of an export."""
 
+import gzip
 import json
 
 import pytest
@@ -157,6 +158,12 @@ def test_a_file_of_any_name_is_read(web, name):
     answer = upload(web, hourly("1", "2", "3", "4"), file=name)
     assert answer.status_code == 200
     assert "data-send" in answer.text
+
+
+def test_a_packed_file_is_not_unpacked_by_the_service(web):
+    answer = upload(web, gzip.compress(hourly("1", "2", "3", "4")), file="m.csv.gz")
+    assert answer.status_code == 422
+    assert "csv.gz is packed; unpack it" in answer.text
 
 
 @pytest.mark.parametrize("encoding", ["nonsense", "zlib", "idna", "a\0b"])

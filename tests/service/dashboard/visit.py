@@ -52,24 +52,28 @@ class Visits:
             self.complaints.append(f"{message.location.get('url')}: {message.text}")
 
 
-OVERLAPS = """() => {
+OVERLAPS = """(within) => {
   const texts = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
     if (!node.data.trim() || !parent.checkVisibility({ visibilityProperty: true })) continue;
+    if (within && document.querySelector(within) && !parent.closest(within)) continue;
     if (parent.closest("script, style, title, .skip, option")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
+    let sticky = false;
     for (const box of range.getClientRects()) {
       let { left, top, right, bottom } = box;
       for (let up = parent; up; up = up.parentElement) {
+        sticky ||= getComputedStyle(up).position === "sticky";
         if (getComputedStyle(up).overflow === "visible" || up instanceof SVGElement) continue;
         const limit = up.getBoundingClientRect();
         left = Math.max(left, limit.left); right = Math.min(right, limit.right);
         top = Math.max(top, limit.top); bottom = Math.min(bottom, limit.bottom);
       }
-      if (right - left > 2 && bottom - top > 2) texts.push({ node, left, top, right, bottom });
+      const shown = right - left > 2 && bottom - top > 2;
+      if (shown && !sticky) texts.push({ node, left, top, right, bottom });
     }
   }
   const found = [];
@@ -81,12 +85,15 @@ OVERLAPS = """() => {
   }));
   return found;
 }"""
-"""Pairs of texts that are drawn over each other; what is clipped or hidden does not count."""
+"""Pairs of texts that are drawn over each other.
+
+What is clipped or hidden does not count, nor what stays in sight on a ground of its own.
+"""
 
 
-def overlaps(page: Page) -> list[str]:
-    """Texts of a page that overlap."""
-    found: list[str] = page.evaluate(OVERLAPS)
+def overlaps(page: Page, *, within: str = "") -> list[str]:
+    """Texts of a page that overlap; only those within a part of it, if it is there."""
+    found: list[str] = page.evaluate(OVERLAPS, within)
     return found
 
 

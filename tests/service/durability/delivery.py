@@ -43,8 +43,9 @@ ADAPTIVE = {
     "novelty_days": 0.3,
     "alpha": 1.1,
     "lateness": BLOCK * HOUR,
+    "refresh": 0,
 }
-"""Frequent updates."""
+"""Frequent updates, and a refresh after each batch."""
 SETTINGS = {"north": ADAPTIVE, "south": CLEAR}
 """Both kinds of forecaster: whatever is done to the service, it is done to both."""
 

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from tests.service.processes import until
 from tests.service.running import PATIENCE, settled
@@ -13,12 +14,17 @@ from tests.service.running import PATIENCE, settled
 from clearwatt.http_retry import TEMPORARY
 from clearwatt.service.client import Client, ServiceError, ServiceUnreachableError
 
-from .delivery import Request
-
 RETRY, AGAIN = 0.02, 0.1
 """Seconds before the same is tried again because it failed, and although it did not."""
 DAY = ("2020-01-08T00:00:00Z", "2020-01-09T00:00:00Z")
 """In the history, so that there is weather for it whatever was delivered."""
+
+
+class Request(Protocol):
+    """Something that is sent to a service, and may be sent again."""
+
+    def send(self, client: Client) -> None:
+        """Send it."""
 
 
 class Feeder:
@@ -28,10 +34,13 @@ class Feeder:
         url: where the service is, when it is.
         requests: all there is to be sent; whatever was sent may be sent again.
         pause: seconds between two.
+        repeat: whether the last one is sent again while no other may be sent.
     """
 
-    def __init__(self, url: str, requests: Sequence[Request], *, pause: float = 0.0) -> None:
-        self.url, self.requests, self._pause = url, requests, pause
+    def __init__(
+        self, url: str, requests: Sequence[Request], *, pause: float = 0.0, repeat: bool = True
+    ) -> None:
+        self.url, self.requests, self._pause, self._repeat = url, requests, pause, repeat
         self.acknowledged, self.refusals, self._allowed = 0, set[int](), 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="feeder")
@@ -41,10 +50,10 @@ class Feeder:
         """Let so many of the requests be sent, from the first on."""
         self._allowed = min(requests, len(self.requests))
 
-    def deliver(self, requests: int | None = None) -> None:
+    def deliver(self, requests: int | None = None, *, patience: float = PATIENCE) -> None:
         """Let so many requests (or all) be sent, and wait until they are acknowledged."""
         self.allow(len(self.requests) if requests is None else requests)
-        until(lambda: self._failure or self.acknowledged >= self._allowed, PATIENCE)
+        until(lambda: self._failure or self.acknowledged >= self._allowed, patience)
         if self._failure is not None:
             raise self._failure
 
@@ -66,6 +75,9 @@ class Feeder:
 
     def _step(self, client: Client) -> None:
         new = self.acknowledged < self._allowed
+        if not new and not self._repeat:
+            self._ended.wait(RETRY)
+            return
         at = self.acknowledged if new else self.acknowledged - 1
         if at >= 0 and self._sent(client, self.requests[at]):
             self.acknowledged += new
@@ -86,9 +98,9 @@ class Feeder:
         return True
 
 
-def settle(client: Client) -> None:
+def settle(client: Client, patience: float = PATIENCE) -> None:
     """Wait until all that arrived has been learned from."""
-    until(lambda: settled(client), PATIENCE)
+    until(lambda: settled(client), patience)
 
 
 def free_port() -> str:

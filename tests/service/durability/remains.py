@@ -15,7 +15,10 @@ from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.records import Entry, ServiceEvent, WeatherIssue
 from clearwatt.service.store import Store, open_store
 
-TIMING = {"started", "stopped", "learner restarted", "fallback", "full", "damaged"}
+TIMING = {
+    *("started", "stopped", "learner restarted", "fallback", "full", "damaged", "unavailable"),
+    "prior",  # trained in the background, now and then
+}
 """Events of the service, not of what it has learned."""
 
 
@@ -100,6 +103,8 @@ def _models(checkpoint: Path) -> str:
 
 
 def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Compare part by part, so that a difference is told by its part."""
+    """Compare part by part; a difference is reported with its part and the entries that differ."""
     for part, content in expected.items():
-        assert found[part] == content, part
+        names = sorted(found[part].keys() | content.keys())
+        differ = {name for name in names if found[part].get(name) != content.get(name)}
+        assert not differ, f"{part}: {[(name, found[part].get(name)) for name in differ]}"

@@ -4,21 +4,20 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.service.processes import alive, niced, spawned, until
+from tests.service.processes import alive, spawned, until
 from tests.service.running import PATIENCE, Running, running
 
 from clearwatt.service.client import Client
-from clearwatt.service.learner.updater import NICENESS
 
 from .conftest import Twin, uninterrupted
 from .delivery import HISTORY, HOUR, START, ZONES, Readings, World, in_order
 from .feeding import Feeder, asking, free_port, settle
+from .harm import kill, trains
 from .remains import check_same, remains
 
 _LOG = logging.getLogger(__name__)
@@ -63,26 +62,6 @@ def seen(condition: Callable[[], object], *, every: float) -> bool:
             return False
         time.sleep(every)
     return True
-
-
-def trains(service: Running) -> int | None:
-    """The process that has begun to train, if one has."""
-    return next(filter(None, (niced(NICENESS, pid) for pid in spawned(service.process.pid))), None)
-
-
-def family(pid: int) -> Iterator[int]:
-    for child in spawned(pid):
-        yield from family(child)
-        yield child
-
-
-def kill(service: Running, *, all_at_once: bool) -> None:
-    """Kill the service alone (its processes must end by themselves), or all of its processes."""
-    processes = list(family(service.process.pid)) if all_at_once else []
-    service.kill()
-    for pid in processes:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def survive(world: World, data_dir: Path, moments: list[Moment], database: str | None) -> int:

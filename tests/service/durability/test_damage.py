@@ -1,7 +1,5 @@
 """Damaged files are found, told of, and done without."""
 
-from pathlib import Path
-
 import pytest
 from tests.service.running import running
 
@@ -11,17 +9,10 @@ from clearwatt.service.files import Checkpoints
 from .conftest import Twin
 from .delivery import in_order
 from .feeding import DAY, Feeder, free_port, settle
+from .harm import damage
 from .remains import check_same, remains
 
 pytestmark = [pytest.mark.xdist_group("durability"), pytest.mark.slow]
-
-
-def damage(folder: Path) -> None:
-    """Flip a bit of the weights, as a dying disk would."""
-    (file,) = folder.glob("*.safetensors")
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(bytes(content))
 
 
 def predictor_of(client: Client, entity: str) -> str | None:

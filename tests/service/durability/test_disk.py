@@ -1,7 +1,6 @@
 """A real full disk: nothing comes in, forecasts go on, and so does all else once there is room."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.service.processes import until
@@ -12,6 +11,7 @@ from clearwatt.service.client import Client
 from .conftest import Twin
 from .delivery import ZONES, in_order
 from .feeding import Feeder, asking, settle
+from .harm import fill
 from .remains import check_same, remains
 
 pytestmark = [pytest.mark.xdist_group("durability"), pytest.mark.slow]
@@ -30,13 +30,6 @@ def small_disk(tmp_path):
         pytest.skip(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
-
-
-def fill(file: Path) -> None:
-    """Take all the room there is."""
-    with pytest.raises(OSError, match="No space left"), file.open("wb", buffering=0) as ballast:
-        while True:
-            ballast.write(bytes(4096))
 
 
 def test_a_full_disk_stops_nothing_but_what_must_be_written(twin: Twin, small_disk):

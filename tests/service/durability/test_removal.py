@@ -37,7 +37,7 @@ def test_what_is_deleted_stays_deleted_and_can_be_played_again(tmp_path):
             client.forecasts(["park"])
         until(lambda: not any("town" in name for name in model_files(data)), PATIENCE)
         until(lambda: not any("park" in name for name in model_files(data)), PATIENCE)
-        assert [folder.name for folder in (data / "zones").iterdir()] == ["north"]
+        until(lambda: [each.name for each in (data / "zones").iterdir()] == ["north"], PATIENCE)
         play(service.url)
         states = {entity.id: entity.state for entity in client.entities().entities}
         assert states == dict.fromkeys(("farm", "park", "town"), "learning")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.service.processes import spawned, until
 from tests.service.running import PATIENCE, running
 
@@ -9,6 +10,7 @@ from clearwatt.cli import main
 from clearwatt.service.client import Client
 
 
+@pytest.mark.slow
 def test_one_database_has_one_service_whatever_its_data_directory(postgres, tmp_path, capsys):
     database = ["--database", postgres]
     with running(tmp_path / "one", *database) as service:

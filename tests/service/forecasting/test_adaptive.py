@@ -1,12 +1,16 @@
 """A web process forecasts with what the learner has published, and holds it once."""
 
+import json
+
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save
 
 from clearwatt.adaptive import AdaptiveForecaster, AdaptiveSettings, NetworkSettings
 from clearwatt.adaptive.publication import split_deployed
 from clearwatt.errors import StateError
-from clearwatt.packing import to_bytes
+from clearwatt.packing import pack, to_bytes
 from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
 from clearwatt.service.records import DeployedSnapshot
 from clearwatt.training.fleet import Training
@@ -56,11 +60,34 @@ def test_each_revision_forecasts_as_the_learner_does(forecaster):
     assert (both.spread[:, 0] < 0.9).all()  # an hour ahead, errors are smaller
 
 
-def test_rows_of_an_earlier_release_forecast_as_a_day_ahead(forecaster):
+def test_a_forecast_names_the_newest_measurement_that_it_uses(forecaster):
+    day = slice(10 * DAY, 11 * DAY)
+    measured = Y[day].copy()
+    measured[-3:, 1] = np.nan
+    forecaster.observe(X[day], measured, AT[day])
+    found = assemble(forecaster, 1)
+    assert [found.measured_until(name) for name in ("north", "south")] == [
+        11 * DAY - 1,
+        11 * DAY - 4,
+    ]
+
+
+def with_other_errors(period):
+    """An open period as an earlier release wrote it, with fewer figures of the last errors."""
+    packed = pack(period)
+    tensors = {n: each for n, each in packed.tensors.items() if n != "latest.day_before"}
+    text = torch.frombuffer(bytearray(json.dumps(packed.values).encode()), dtype=torch.uint8)
+    return save({"values.json": text, **tensors})
+
+
+@pytest.mark.parametrize(
+    "written", [lambda period: to_bytes(period.rows), with_other_errors], ids=["rows", "errors"]
+)
+def test_rows_of_an_earlier_release_forecast_as_a_day_ahead(forecaster, written):
     day = slice(10 * DAY, 11 * DAY)
     forecaster.observe(X[day], Y[day], AT[day])
     base, period = split_deployed(forecaster.deployed, forecaster.state.boundary)
-    snapshot = DeployedSnapshot("zone", 1, to_bytes(base), to_bytes(period.rows))
+    snapshot = DeployedSnapshot("zone", 1, to_bytes(base), written(period))
     versions = {f"predictor:{each.entity}:{each.number}": each for each in forecaster.versions}
     found = AdaptiveForecasts.assemble(
         snapshot, lambda wanted: (wanted, versions[wanted]), previous=None
@@ -69,6 +96,7 @@ def test_rows_of_an_earlier_release_forecast_as_a_day_ahead(forecaster):
     forecast = found.forecast(X[ahead].astype(np.float32), AT[ahead], ["north"])
     assert (forecast.power == forecast.day_ahead).all()
     assert (forecast.spread == 1).all()
+    assert found.measured_until("north") is None
 
 
 def test_the_rows_of_the_last_days_are_held_once(forecaster):

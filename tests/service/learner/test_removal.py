@@ -153,6 +153,7 @@ def test_a_learner_that_replays_a_deletion_deletes_the_files_again(service, tmp_
         learning=ZoneLearning,
         outages=Outages(service.store),
         publish=lambda status: None,
+        refresh=lambda zone, content: None,
         wake=lambda: None,
     )
     learner, head = ZoneLearner(service.world.zone, context), service.store.heads()["north"]

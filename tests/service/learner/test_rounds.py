@@ -54,6 +54,7 @@ def test_a_store_that_cannot_be_read_is_reported_and_does_not_end_it(
             learning=Tally,
             outages=Outages(store),
             publish=lambda status: None,
+            refresh=lambda zone, content: None,
             wake=lambda: None,
         )
         Rounds(context, inbox=OneRound(), publish=beats.append).run()

@@ -64,6 +64,7 @@ def test_a_training_whose_worker_is_killed_is_done_again(updater):
     assert_same(future.result(120), train([long]))
 
 
+@pytest.mark.slow
 def test_a_training_that_always_loses_its_worker_is_given_up_and_the_next_goes_on(updater):
     future = updater.submit([job(1, epochs=FOREVER)])
     killed = set()

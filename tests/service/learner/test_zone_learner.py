@@ -62,6 +62,7 @@ class Station:
         self.files = ModelFiles(folder)
         self.trainer = Here()
         self.published: list[ZoneStatus] = []
+        self.refreshed: list[tuple[str, bytes]] = []
         self.outages = Outages(self.store)
         self.restart()
 
@@ -74,6 +75,7 @@ class Station:
             learning=learning,
             outages=self.outages,
             publish=self.published.append,
+            refresh=lambda zone, content: self.refreshed.append((zone, content)),
             wake=lambda: None,
         )
         self.learner = ZoneLearner(self.zone, context)
@@ -428,3 +430,29 @@ def test_a_checkpoint_that_cannot_be_read_gives_way_to_the_one_before(station, c
     assert station.status.steps == 12
     assert station.status.error is None
     assert station.kinds() == ["damaged"]
+
+
+def test_what_the_newest_readings_change_is_passed_on_but_no_more_often_than_told(station):
+    station.send(1, 2, 3)
+    station.catch_up()
+    assert station.refreshed == [("town", b"town: 6")]
+    station.send(4, start=3)
+    station.catch_up()
+    assert station.status.steps == 10
+    assert len(station.refreshed) == 1
+    assert station.learner.next_due(station.head) < time.monotonic() + 61  # it is made later
+    station.restart()
+    station.catch_up()
+    assert station.refreshed[1:] == [("town", b"town: 10")]
+
+
+def test_a_refresh_that_fails_does_not_stop_learning(station, monkeypatch):
+    def fail(learning):
+        raise ArithmeticError("no")
+
+    monkeypatch.setattr(Tally, "find_latest", fail)
+    station.send(1, 2, 3)
+    station.catch_up()
+    assert station.status.steps == 6
+    assert station.learner.error is None
+    assert station.refreshed == []

@@ -59,6 +59,7 @@ def fill(store):
     sources = np.zeros(2, np.uint8)
     store.add_vintages([Vintage("farm", 1.0, None, None, "p", 0, 900, values, sources)])
     store.add_token(Token("id", "name", "read", "hash", 1.0))
+    store.add_prior("digest", bytes(range(256)), origin="imported", actor="Ada", at=1.0)
     return farm
 
 

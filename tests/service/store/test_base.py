@@ -35,6 +35,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], Any]]] = [
     ("check_latest", "latest", lambda found: {n: (t + 900, v) for n, (t, v) in found.items()}),
     ("check_vintages", "vintages", lambda found: found[:1]),
     ("check_tokens", "tokens", lambda found: []),
+    ("check_priors", "priors", lambda found: found[::-1]),
     ("check_removal", "removed_entities", lambda found: []),
     ("check_concurrent_writers", "journal", lambda found: found[1:]),
     ("check_killed_writer", "readings", lambda found: StoredSeries(*(part[:-1] for part in found))),

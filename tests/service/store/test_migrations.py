@@ -17,7 +17,7 @@ from clearwatt.service.store.schema import MIGRATIONS, TABLES
 
 @pytest.fixture
 def first_schema(address, monkeypatch):
-    """A database as the first schema had it, with a zone and an entity in it."""
+    """A database as the first schema had it, with a zone, an entity and a vintage in it."""
     for module in ("sqlite", "postgres"):
         name = f"clearwatt.service.store.{module}.migrate"
         monkeypatch.setattr(
@@ -26,6 +26,10 @@ def first_schema(address, monkeypatch):
     with closing(open_store(address)) as store:
         write_zone(store, "north", 900, "{}")
         store.add_entities([RegisteredEntity("farm", "north", "generator")])
+        with store.write_session() as session:
+            vintage = ("farm", 10.0, 5, None, "p", 900, 1800, 900, bytes(4), bytes(1))
+            marks = ", ".join("?" * len(vintage))
+            session.run(f"INSERT INTO vintages VALUES ({marks})", *vintage)
     monkeypatch.undo()
     return address
 
@@ -49,6 +53,13 @@ def test_an_older_database_is_migrated_and_keeps_what_is_in_it(first_schema):
         assert [entity.id for entity in store.entities("north")] == ["farm"]
     for check in (testing.check_corrections, testing.check_events, testing.check_commit):
         check(lambda: open_store(first_schema))
+
+
+def test_vintages_of_earlier_releases_stay_and_name_no_newest_measurement(first_schema):
+    with closing(open_store(first_schema)) as store:
+        (found,) = store.vintages("farm", start=0, end=3600)
+    assert (found.values.tolist(), found.leads.tolist()) == ([0.0], [890.0])
+    assert found.measured_until is None
 
 
 @pytest.mark.parametrize("settings", [{}, {"alpha": 1.5, "lateness": 60}])

@@ -38,7 +38,7 @@ def batch(number, first):
     return readings
 
 
-def test_a_full_disk(small_store, small_disk):
+def test_a_full_disk(small_store, small_disk, monkeypatch):
     with closing(open_store(small_store)) as store:
         store.add_zone(Zone("north", 900, ("wind",)))
         (farm,) = store.add_entities([RegisteredEntity("farm", "north", "generator")])
@@ -51,9 +51,13 @@ def test_a_full_disk(small_store, small_disk):
         for _ in range(3):  # it stays full, and says so each time
             with pytest.raises(StoreFullError):
                 store.add_readings(batch(farm.number, 1000 * written), at=1.0)
+        with pytest.raises(StoreFullError):
+            store.check()
         assert len(store.readings(farm.number, start=0, end=2**40).times) == 1000 * written
         assert store.heads() == {"north": written}
         (small_disk / "ballast").unlink()
+        monkeypatch.setattr("clearwatt.service.store.postgres.ROOM_INTERVAL", 0.0)
+        store.check()
         assert store.add_readings(batch(farm.number, 1000 * written), at=1.0).new == 1000
     with closing(open_store(small_store)) as store:
         assert store.heads() == {"north": written + 1}

@@ -9,6 +9,7 @@ import pytest
 from tests.service.plant import HOUR, NOW, Plant
 from tests.service.scraping import scraped, watched
 
+from clearwatt.service.leads import LeadQuality
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Outcome, ServiceEvent, Zone
 from clearwatt.service.status import EntityStatus, ForecastSkill, IntervalQuality
@@ -74,6 +75,27 @@ def test_skill_and_coverage_are_metrics(plant):
     assert ("clearwatt_skill_ratio", "e0", "north") not in found
     assert found["clearwatt_worse_than_persistence", "e0", "north"] == 0
     assert found["clearwatt_interval_too_narrow", "e0", "north"] == 0
+
+
+def test_errors_by_lead_are_metrics_of_the_zone(plant):
+    plant.deploy()
+    leads = LeadQuality(900, 100, 3.0, 6.0, 0.8), LeadQuality(3600, 100, 6.0, 6.0, None)
+    known = {
+        "e0": replace(plant.status().entity("e0"), leads=leads, size=30.0),
+        "e1": replace(
+            plant.status().entity("e1"), leads=(LeadQuality(900, 300, 2.0, 2.0, 1.0),), size=10.0
+        ),
+    }
+    plant.deploy(entities=known)
+    found = scraped(watched(plant))
+    share, persistence = (0.25 * 0.1**2 + 0.75 * 0.2**2) ** 0.5, 0.2
+    assert found["clearwatt_lead_rmse_ratio", "900", "north"] == pytest.approx(share)
+    assert found["clearwatt_lead_skill_ratio", "900", "north"] == pytest.approx(
+        1 - share / persistence
+    )
+    assert found["clearwatt_lead_coverage_ratio", "900", "north"] == pytest.approx(0.95)
+    assert found["clearwatt_lead_skill_ratio", "3600", "north"] == 0
+    assert ("clearwatt_lead_coverage_ratio", "3600", "north") not in found
 
 
 def test_learner_and_store_stand_as_they_are(plant):
@@ -151,3 +173,18 @@ def test_a_scrape_shows_every_one_of_a_thousand_entities(plant):
     for zone in range(10):
         for k in range(100):
             assert f'entity="zone-{zone}-{k}"' in shown
+
+
+def test_a_deleted_entity_is_gone_before_the_learner_has_forgotten_it(plant):
+    plant.deploy()
+    (first, *_) = plant.store.entities("north")
+    status = plant.store.status("north")
+    numbered = {
+        entity.id: replace(status.entities[entity.id], number=entity.number)
+        for entity in plant.store.entities("north")
+    }
+    plant.store.commit(Outcome(replace(status, position=0, entities=numbered)))
+    plant.store.remove_entity(first, actor="Ada", at=NOW)
+    found = scraped(watched(plant))
+    assert found["clearwatt_zone_entities", "learning", "north"] == 2
+    assert not [labels for _, *labels in found if first.id in labels]

@@ -13,6 +13,7 @@ from clearwatt.service.status import (
     ForecastSkill,
     IntervalQuality,
     LiveErrors,
+    SuspicionStatus,
     ZoneStatus,
 )
 from clearwatt.service.store import open_store
@@ -98,6 +99,14 @@ def test_what_waits_for_a_person_is_an_alert():
     both = view(status_of(replace(waiting, quarantined=1))).members[0]
     assert [alert.kind for alert in both.alerts] == ["awaiting approval", "quarantine"]
     assert both.severity == 3
+
+
+def test_a_suspected_meter_is_an_alert_that_explains_all_else():
+    own = replace(GOOD, state="suspected", suspicion=SuspicionStatus("noise", 0, "Readings jump."))
+    member = view(status_of(replace(own, quarantined=500, spark=(None,) * 7))).members[0]
+    assert member.state == "suspected"
+    assert [alert.kind for alert in member.alerts] == ["suspected"]
+    assert "Readings jump." in member.alerts[0].message
 
 
 def test_an_entity_worse_than_persistence_or_with_narrow_intervals_is_inaccurate():

@@ -17,6 +17,7 @@ from clearwatt.service.config import ServiceConfig
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.metrics import Metrics
+from clearwatt.service.priors import PriorBook
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import Store
 from clearwatt.service.views.overview import Overview
@@ -49,6 +50,7 @@ class AppContext:
     sessions: Sessions
     feed: Feed
     signals: SignalCache
+    priors: PriorBook
     clock: Callable[[], float] = time.time
     data_dir: Path | None = None
 

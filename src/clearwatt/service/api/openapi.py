@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from clearwatt.service.api.context import AppContext
+from clearwatt.service.api.links import add_links
 from clearwatt.service.api.security.auth import required_role
 from clearwatt.service.records import Role
 
@@ -46,6 +47,7 @@ def _complete_schema(schema: dict[str, Any], *, guarded: bool) -> dict[str, Any]
         for method, operation in methods.items():
             if method in _METHODS:
                 _complete_operation(operation, required_role(method.upper(), path), guarded=guarded)
+    add_links(schema["paths"])
     return schema
 
 

@@ -9,6 +9,7 @@ raises `ServiceError` with the service's message; temporary failures are retried
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +38,9 @@ from clearwatt.service.api.schemas.history import (
 )
 from clearwatt.service.api.schemas.measurements import BatchReceipt, MeasurementSeries
 from clearwatt.service.api.schemas.operations import StatusAnswer
+from clearwatt.service.api.schemas.priors import PriorAnswer, PriorContent, PriorList
 from clearwatt.service.api.schemas.registry import DeletedZone, Renamed
-from clearwatt.service.api.schemas.signals import SignalAnswer
+from clearwatt.service.api.schemas.signals import LeadList, SignalAnswer
 from clearwatt.service.api.schemas.weather import WeatherReceipt
 from clearwatt.service.api.schemas.zones import NewZone, ZoneAnswer, ZoneList
 from clearwatt.service.client.connection import (
@@ -160,6 +162,21 @@ class Client:
         """Delete an entity with everything stored of it."""
         return Accepted.model_validate(self._http.delete(owner_path(entity, None)))
 
+    # Fleet priors.
+
+    def priors(self) -> PriorList:
+        """All fleet priors, the newest first."""
+        return PriorList.model_validate(self._http.get("/v1/priors"))
+
+    def prior(self, digest: str) -> PriorContent:
+        """One prior with its content."""
+        return PriorContent.model_validate(self._http.get(f"/v1/priors/{path_segment(digest)}"))
+
+    def add_prior(self, content: bytes) -> PriorAnswer:
+        """Import a prior; repeating the call changes nothing."""
+        encoded = base64.b64encode(content).decode()
+        return PriorAnswer.model_validate(self._http.post("/v1/priors", {"content": encoded}))
+
     # Weather forecasts and readings.
 
     def send_weather(
@@ -256,6 +273,10 @@ class Client:
             "points": points,
         }
         return SignalAnswer.model_validate(self._http.get("/v1/signals", query))
+
+    def leads(self, zone: str) -> LeadList:
+        """Errors by lead over two weeks, of a zone and of each of its entities."""
+        return LeadList.model_validate(self._http.get("/v1/signals/leads", {"zone": zone}))
 
     # Events, models and commands.
 
@@ -354,6 +375,14 @@ class Client:
     def exclusions(self, entity: str) -> list[ExclusionAnswer]:
         """Windows that an entity does not learn from, with the reasons."""
         return self.entity(entity).exclusions
+
+    def confirm(self, entity: str, *, reason: str = "") -> Accepted:
+        """Say that the readings of a suspected meter are real; they are learned from."""
+        return Accepted.model_validate(
+            self._http.post(
+                f"/v1/entities/{path_segment(entity)}/suspicion/confirm", {"reason": reason}
+            )
+        )
 
     def quarantine(self, *, entity: str | None = None, limit: int = 100) -> QuarantinePage:
         """Readings that failed a quality check, with the reason."""

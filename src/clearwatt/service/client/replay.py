@@ -228,7 +228,9 @@ class Replay:
             time.sleep(POLL)
 
     def _needs_warmup(self, zone: str) -> bool:
-        return self._client.entities(zone=zone, state="waiting", limit=1).total > 0
+        states = ("waiting", "from the fleet")
+        found = (self._client.entities(zone=zone, state=each, limit=1).total for each in states)
+        return any(count > 0 for count in found)
 
     def _is_done(self, command: Accepted) -> bool:
         kinds = ("warmup", "command refused")

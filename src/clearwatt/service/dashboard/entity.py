@@ -12,9 +12,11 @@ from clearwatt.service.api.context import App, AppContext
 from clearwatt.service.api.schemas.base import Id
 from clearwatt.service.api.schemas.entities import EntityAnswer
 from clearwatt.service.api.schemas.history import EventAnswer, QuarantinedReading, VersionAnswer
-from clearwatt.service.dashboard.drawing import preview
+from clearwatt.service.api.schemas.signals import lead_answers
+from clearwatt.service.dashboard.drawing import bar, preview, skill_words
 from clearwatt.service.dashboard.evidence import event_evidence, in_service
 from clearwatt.service.dashboard.rendering import page
+from clearwatt.service.leads import lead_label
 from clearwatt.service.records import RegisteredEntity
 from clearwatt.service.registry import UnknownIdError
 from clearwatt.service.views.accuracy import accuracy_warnings
@@ -66,6 +68,10 @@ def _context(app: AppContext, entity: RegisteredEntity) -> dict[str, Any]:
     own = status.entity(entity.id, number=entity.number)
     return {
         "entity": EntityAnswer.of(entity, own),
+        "leads": lead_answers(own),
+        "lead_label": lead_label,
+        "bar": bar,
+        "skill_words": skill_words,
         "warnings": list(accuracy_warnings(own)),
         "in_service": in_service(app, entity),
         "zone": zone,

@@ -23,17 +23,31 @@ SHOWN = 100
 """Number of events on a page."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Learning": ("update", "refused", "awaiting", "warmup", "adopt", "late", "training failed"),
+    "Learning": (
+        "update",
+        "refused",
+        "awaiting",
+        "warmup",
+        "start",
+        "no start",
+        "adopt",
+        "late",
+        "training failed",
+    ),
     "What people decided": (
         *("hold", "resume", "approval", "activate", "reject", "exclude", "include"),
-        *("release", "drop", "settings", "rename", "delete", "command refused"),
+        *("release", "drop", "confirm", "settings", "rename", "delete", "command refused"),
     ),
     "Accuracy": (
         *("worse than persistence", "better than persistence"),
         *("coverage low", "coverage restored"),
     ),
-    "Readings and weather": ("quarantine", "correction", "weather stale", "weather restored"),
+    "Readings and weather": (
+        *("quarantine", "suspicion", "suspicion ended"),
+        *("correction", "weather stale", "weather restored"),
+    ),
     "The service itself": (
+        "prior",
         *("started", "stopped", "learner restarted", "degraded", "damaged"),
         *("fallback", "full", "unavailable"),
     ),
@@ -42,6 +56,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 TONES: Mapping[str, str] = {
     **dict.fromkeys(("refused", "awaiting", "quarantine", "fallback", "command refused"), "warn"),
+    "suspicion": "warn",
     **dict.fromkeys(("damaged", "degraded", "full", "unavailable", "learner restarted"), "bad"),
     **dict.fromkeys(("worse than persistence", "coverage low", "weather stale"), "warn"),
     "training failed": "bad",

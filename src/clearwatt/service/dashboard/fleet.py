@@ -27,9 +27,11 @@ SHOWN = 50
 
 TONES: dict[FleetState, str] = {
     "degraded": "bad",
+    "suspected": "warn",
     "awaiting approval": "warn",
     "inaccurate": "warn",
     "held": "warn",
+    "from the fleet": "good",
     "learning": "good",
     "updating": "good",
 }

@@ -87,7 +87,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"asset": assets.address, "version": __version__}
+    environment.globals |= {"asset": assets.address, "software": __version__}
     environment.filters |= {
         "moment": moment,
         "power": power,

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clearwatt.errors import ClearwattError, DataError
 from clearwatt.imports import Export, read_export
+from clearwatt.imports.archives import PACKED
 from clearwatt.imports.local_time import calendar_zone
 from clearwatt.imports.recipe import SEPARATORS, recipe_from
 from clearwatt.service.api.context import AppContext
@@ -36,7 +37,7 @@ NAME_BYTES = 100
 """Bytes of a file's name, and of its suffix; file systems have up to 255 in all."""
 UNIT_SIZES = {"W": 0.001, "kW": 1.0, "MW": 1000.0, "GW": 1_000_000.0}
 """Units of entities in kW."""
-_LISTS = frozenset({"time_columns", "name_columns"})
+_LISTS = frozenset({"time_columns", "name_columns", "bad_status"})
 
 
 class EntityChoice(BaseModel):
@@ -95,6 +96,8 @@ def read_upload(form: UploadForm, content: bytes) -> Export:
     recipe = recipe_from({**values, "zone": form.zone}, where="answers")
     with TemporaryDirectory(prefix="clearwatt-upload-") as folder:
         path = Path(folder) / _file_name(form.file)
+        if path.suffix.lower() in PACKED:  # the limit of an upload is of unpacked bytes
+            raise DataError(f"{path.name} is packed; unpack it, and upload what is in it")
         path.write_bytes(content)
         try:
             export = read_export([path], recipe)

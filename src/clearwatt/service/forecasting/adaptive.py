@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from clearwatt.adaptive import AdaptiveDeployed, NetworkVersion
+from clearwatt.adaptive.latest import LatestMeasurements
+from clearwatt.adaptive.lead_errors import LONG
 from clearwatt.adaptive.publication import DeployedBase, read_open_period
 from clearwatt.arrays import Float32Array
 from clearwatt.clock import Steps
@@ -31,6 +33,7 @@ class AdaptiveForecasts:
         deployed: What makes forecasts.
         networks: Id and networks by the id that was asked for.
         ids: Version of each entity that has a forecast.
+        places: Column of each of them in the deployed value.
         reasons: Why an entity has none.
     """
 
@@ -40,6 +43,7 @@ class AdaptiveForecasts:
     deployed: AdaptiveDeployed
     networks: Mapping[str, tuple[str, NetworkVersion]]
     ids: Mapping[str, str]
+    places: Mapping[str, int]
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -74,7 +78,12 @@ class AdaptiveForecasts:
             deployed = base.with_networks(versions, period)
             # The rows are most of the base: held once, not once more by the deployed value.
             base = replace(base, rows=deployed.recent.part(slice(len(base.rows.at))))
-        return cls(snapshot.revision, base, mark, deployed, networks, ids, reasons)
+        own = {str(name): place for place, name in enumerate(deployed.names)}
+        return cls(snapshot.revision, base, mark, deployed, networks, ids, own, reasons)
+
+    def with_latest(self, latest: LatestMeasurements) -> AdaptiveForecasts:
+        """With what the last readings tell that are not learned from yet."""
+        return replace(self, deployed=self.deployed.with_latest(latest))
 
     def versions(self, entity: str) -> Versions | None:
         """The version that forecasts an entity; None if none does."""
@@ -83,16 +92,20 @@ class AdaptiveForecasts:
 
     def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> ScaledForecasts:
         """Scaled forecasts of entities that have a version, for inputs (n x d)."""
-        names = [str(name) for name in self.deployed.names]
-        chosen = self.deployed
-        if len(entities) < len(names):
-            chosen = chosen.select([names.index(entity) for entity in entities])
-            names = list(entities)
-        found, places = chosen.forecast(x, steps), [names.index(entity) for entity in entities]
+        places, chosen = [self.places[entity] for entity in entities], self.deployed
+        if len(entities) < len(self.places):
+            chosen, places = chosen.select(places), list(range(len(entities)))
+        found = chosen.forecast(x, steps)
         power = found.power.T[places]
         if found.day_ahead is None or found.spread is None:
             return ScaledForecasts.of(power)
         return ScaledForecasts(power, found.day_ahead.T[places], found.spread.T[places])
+
+    def measured_until(self, entity: str) -> int | None:
+        """Step of the newest measurement that an entity's forecast uses; None: none of a day."""
+        latest = self.deployed.latest
+        age = LONG if latest is None else int(latest.ages[self.places[entity]])
+        return None if age >= LONG else self.deployed.known - age
 
     def lead_in(self, step: int) -> int:
         """Number of steps before this one whose inputs its forecast depends on.

@@ -24,11 +24,19 @@ from clearwatt.service.times import text
 NONSENSE = 3.0
 """Forecasts beyond this multiple of an entity's size are discarded."""
 
+NEVER = 2**40
+"""More steps ago than any clock has."""
+
 BAND = (0.25, 0.75)
 """A forecast lies between these quantiles, and so within the physical limits of its entity."""
 
-LevelQuantiles = Mapping[float, Float64Array]
-"""Scaled quantiles (n) by level."""
+
+class LevelQuantiles(NamedTuple):
+    """Scaled quantiles (levels x n) of an entity: ends of its band, and the levels asked for."""
+
+    band: Float64Array
+    asked: Float64Array
+
 
 Cause = Literal["weather", "model", "nonsense", "readings"]
 
@@ -50,7 +58,8 @@ class EntityForecast:
     """A forecast of an entity: times, values (unit of power) and sources, all (n).
 
     ``encoder`` and ``predictor`` are the versions behind the steps from the model, None if there
-    are none; ``weather`` is when the oldest and the newest weather used was issued. ``quantiles``
+    are none; ``weather`` is when the oldest and the newest weather used was issued;
+    ``measured_until`` is the time of the newest measurement used, None: none. ``quantiles``
     (levels x n) are NaN where a fallback answers, and None if there are none. ``number`` is the
     store's number of the entity.
     """
@@ -70,6 +79,7 @@ class EntityForecast:
     levels: tuple[float, ...] = ()
     quantiles: npt.NDArray[np.float32] | None = None
     number: int | None = None
+    measured_until: int | None = None
 
     @property
     def vintage(self) -> Vintage:
@@ -85,6 +95,7 @@ class EntityForecast:
             values=self.values,
             sources=self.sources,
             number=self.number,
+            measured_until=self.measured_until,
         )
 
 
@@ -114,11 +125,10 @@ class ZoneRequest:
             own, found = modelled.get(entity.id), quantiles.get(entity.id)
             scaled = None if own is None else own.power
             if scaled is not None and found is not None:
-                scaled = _clip_to_band(scaled, *(found[level] for level in BAND))
+                scaled = _clip_to_band(scaled, *found.band)
             usable = partial(self._usable_readings, entity, zone_status)
             forecast = self._forecast(store, entity, scaled, gaps, usable=usable)
-            forecast = self._with_quantiles(forecast, found)
-            yield _clip(forecast, self._plausible_power(entity))
+            yield self._complete(forecast, found, self._plausible_power(entity))
 
     def _plausible_power(self, entity: RegisteredEntity) -> PlausiblePower:
         """The range of an entity's answers, of whatever source."""
@@ -135,7 +145,7 @@ class ZoneRequest:
     def _quantiles(self, modelled: Mapping[str, ScaledForecasts]) -> dict[str, LevelQuantiles]:
         """Scaled quantiles around the forecasts of the models: of the band and of the levels.
 
-        They are calibrated a day ahead, and narrower where newer measurements are known.
+        They are calibrated for a day ahead, and for a few leads where newer measurements are known.
         """
         widths = self.deployed.widths
         if widths is None or self.deployed.scaling is None:
@@ -153,25 +163,40 @@ class ZoneRequest:
             self.times // self.zone.step,
             levels,
             columns=np.array([widths.columns[entity.number] for entity in known], np.int64),
-            moved=MovedForecasts(power, spread),
+            moved=MovedForecasts(power, spread, self._steps_ahead(known)),
         )
+        # Levels x entities x steps, so that the steps of an entity lie together.
+        parts = [
+            np.ascontiguousarray(quantiles[..., [levels.index(each) for each in own]].T)
+            for own in (BAND, self.levels)
+        ]
         return {
-            entity.id: dict(zip(levels, quantiles[:, at].T, strict=True))
+            entity.id: LevelQuantiles(*(part[:, at] for part in parts))
             for at, entity in enumerate(known)
         }
 
-    def _with_quantiles(
-        self, forecast: EntityForecast, quantiles: LevelQuantiles | None
+    def _steps_ahead(self, entities: Sequence[RegisteredEntity]) -> npt.NDArray[np.int64]:
+        """Steps from the newest measurement that each entity's forecast uses (n x k)."""
+        assert self.deployed.forecasts is not None
+        newest = [self.deployed.forecasts.measured_until(each.id) for each in entities]
+        steps = (self.times // self.zone.step)[:, None]
+        known = np.array([-NEVER if each is None else each for each in newest], np.int64)
+        return np.asarray(steps - known, np.int64)
+
+    def _complete(
+        self, forecast: EntityForecast, quantiles: LevelQuantiles | None, power: PlausiblePower
     ) -> EntityForecast:
-        """A forecast with its quantiles in the unit of power; NaN where a fallback answers."""
-        scaling = self.deployed.scaling
+        """A forecast with its quantiles in the unit of power, both within the plausible power.
+
+        Quantiles are NaN where a fallback answers.
+        """
+        values, scaling = np.clip(forecast.values, *power), self.deployed.scaling
         if quantiles is None or scaling is None or not self.levels:
-            return forecast
-        scaled = np.stack([quantiles[level] for level in self.levels])
-        own = np.where(
-            forecast.sources == Source.MODEL, scaled * scaling.power[forecast.entity], np.nan
-        )
-        return replace(forecast, levels=self.levels, quantiles=own.astype(np.float32))
+            return replace(forecast, values=values)
+        own = (quantiles.asked * scaling.power[forecast.entity]).astype(np.float32)
+        own[:, forecast.sources != Source.MODEL] = np.nan
+        clipped = np.clip(own, *power, out=own)
+        return replace(forecast, values=values, levels=self.levels, quantiles=clipped)
 
     def _scaled_forecasts(self) -> dict[str, ScaledForecasts]:
         """Scaled values (n) by the models of entities that have one, NaN without weather."""
@@ -234,7 +259,14 @@ class ZoneRequest:
             weather=self._weather(modelled),
             missing=missing,
             number=entity.number,
+            measured_until=None if versions is None else self._measured_until(entity.id),
         )
+
+    def _measured_until(self, entity: str) -> int | None:
+        """The time of the newest measurement that an entity's forecast uses."""
+        assert self.deployed.forecasts is not None
+        step = self.deployed.forecasts.measured_until(entity)
+        return None if step is None else step * self.zone.step
 
     def _usable_readings(
         self, entity: RegisteredEntity, zone_status: Callable[[], ZoneStatus]
@@ -270,16 +302,6 @@ class ZoneRequest:
             return None
         issued = self.inputs.issued[modelled]
         return int(issued.min()), int(issued.max())
-
-
-def _clip(forecast: EntityForecast, power: PlausiblePower) -> EntityForecast:
-    """The forecast and its quantiles within the plausible power of the entity."""
-    quantiles = forecast.quantiles
-    return replace(
-        forecast,
-        values=np.clip(forecast.values, *power),
-        quantiles=None if quantiles is None else np.clip(quantiles, *power),
-    )
 
 
 def _clip_to_band(scaled: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:

@@ -127,6 +127,10 @@ class ClearForecasts:
         """None: a forecast depends on the inputs of its own step only."""
         return 0
 
+    def measured_until(self, entity: str) -> int | None:
+        """None: a forecast does not depend on the last measurements."""
+        return None
+
     @torch.inference_mode()
     def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> ScaledForecasts:
         """Scaled forecasts of entities that have models, for inputs (n x d) of steps (n).

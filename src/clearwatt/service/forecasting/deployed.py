@@ -46,6 +46,9 @@ class ZoneForecasts(Protocol):
     def lead_in(self, step: int) -> int:
         """Number of steps before this one whose inputs its forecast depends on."""
 
+    def measured_until(self, entity: str) -> int | None:
+        """Step of the newest measurement that an entity's forecast uses; None: none."""
+
     def forecast(self, x: Float32Array, steps: Steps, entities: Sequence[str]) -> ScaledForecasts:
         """Scaled forecasts of entities that have versions, for inputs (n x d)."""
 

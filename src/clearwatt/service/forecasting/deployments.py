@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 
+from clearwatt.adaptive.latest import LatestMeasurements
 from clearwatt.data.scaling import Scaling
 from clearwatt.errors import ClearwattError, StateError
 from clearwatt.service.forecasting.adaptive import AdaptiveForecasts
@@ -39,6 +40,7 @@ class Deployments:
         self._store = store
         self.library = Library(store, files, clock=clock)
         self._current: dict[str, DeployedZone] = {}
+        self._latest: dict[str, LatestMeasurements] = {}
         self._due: dict[str, float] = {}
         self._locks: dict[str, Lock] = {}
         self._guard = Lock()
@@ -59,10 +61,27 @@ class Deployments:
         if current is not None and current.generation != generation:
             self._load(zone)
 
+    def refresh(self, zone: str, latest: LatestMeasurements) -> None:
+        """Use newer readings of a zone, which its models have not learned from yet.
+
+        If they belong to corrections and trust that were solved since, these are loaded, too.
+        """
+        with self._lock(zone):
+            self._latest[zone] = latest
+            current = self._current.get(zone)
+            known = None if current is None else current.forecasts
+            if isinstance(known, AdaptiveForecasts) and known.base.since == latest.since:
+                assert current is not None
+                self._current[zone] = replace(current, forecasts=known.with_latest(latest))
+                return
+        if current is not None:
+            self._load(zone)
+
     def forget(self, zone: str) -> None:
         """Drop the models of a zone that was deleted."""
         with self._lock(zone):
             self._current.pop(zone, None)
+            self._latest.pop(zone, None)
             self._due.pop(zone, None)
 
     def _load(self, zone: str, *, unless_done: bool = False) -> None:
@@ -110,13 +129,14 @@ class Deployments:
 
     def _adaptive(self, status: ZoneStatus, known: ZoneForecasts | None) -> ZoneForecasts:
         """What the learner has published last; as it is known if nothing has changed."""
-        previous = known if isinstance(known, AdaptiveForecasts) else None
-        if previous is not None and previous.revision == status.deployed:
-            return previous
-        snapshot = self._store.deployed(status.zone)
-        if snapshot is None:
-            raise StateError(f"zone {status.zone} has published nothing to forecast with")
-        return AdaptiveForecasts.assemble(snapshot, self.library.find_networks, previous=previous)
+        found = known if isinstance(known, AdaptiveForecasts) else None
+        if found is None or found.revision != status.deployed:
+            snapshot = self._store.deployed(status.zone)
+            if snapshot is None:
+                raise StateError(f"zone {status.zone} has published nothing to forecast with")
+            found = AdaptiveForecasts.assemble(snapshot, self.library.find_networks, previous=found)
+        latest = self._latest.get(status.zone)
+        return found if latest is None else found.with_latest(latest)
 
     def _with_intervals(
         self, deployed: DeployedZone, previous: DeployedZone | None, status: ZoneStatus

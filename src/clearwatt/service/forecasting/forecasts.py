@@ -9,7 +9,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.adaptive.latest import LatestMeasurements
 from clearwatt.errors import DataError, StateError
+from clearwatt.packing import from_bytes
 from clearwatt.service.forecasting.answers import Cause, EntityForecast, ZoneRequest
 from clearwatt.service.forecasting.coverage import Coverage
 from clearwatt.service.forecasting.deployed import DeployedZone
@@ -117,6 +119,10 @@ class ForecastService:
     def reload(self, zone: str, *, generation: int | None = None) -> None:
         """Put the committed models of a zone into service, unless they are already."""
         self._deployments.reload(zone, generation=generation)
+
+    def refresh(self, zone: str, content: bytes) -> None:
+        """Forecast a zone with its newest readings, as the learner has sent them."""
+        self._deployments.refresh(zone, from_bytes(LatestMeasurements, content))
 
     def forget_zone(self, zone: str) -> None:
         """Drop what is cached of a zone, because it or entities of it were deleted."""

@@ -68,7 +68,8 @@ def main(config: LearnerConfig, pipe: connection.Connection) -> None:
     """Run the learner until it receives "stop", or until the parent ends.
 
     Receives ("wake",) when a journal has grown, and ("stop",). Sends ("changed", zone, position,
-    generation) after each commit, and ("heartbeat", `Heartbeat`) every second.
+    generation) after each commit, ("refreshed", zone, content) with what the newest readings change
+    in forecasts, and ("heartbeat", `Heartbeat`) every second.
     """
     _set_up_process(config)
     inbox = Inbox(pipe)
@@ -97,6 +98,7 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
             publish=lambda status: publish(
                 "changed", status.zone, status.position, status.generation
             ),
+            refresh=lambda zone, content: publish("refreshed", zone, content),
             wake=inbox.wake,
         )
         rounds = Rounds(context, inbox=inbox, publish=lambda beat: publish("heartbeat", beat))

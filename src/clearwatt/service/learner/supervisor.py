@@ -20,6 +20,9 @@ from clearwatt.service.records import ServiceEvent
 Changed = Callable[[str, int, int], None]
 """Called with a zone, its position and its generation after each commit of the learner."""
 
+Refreshed = Callable[[str, bytes], None]
+"""Called with a zone and what its newest readings change in its forecasts."""
+
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds before a learner that died is restarted: doubled each time, up to the second."""
 
@@ -64,12 +67,19 @@ class Supervisor:
         config: Configuration of the learner.
         changed: Called after each commit, from a thread of the supervisor.
         record: Stores an event, such as ``store.add_event``.
+        refreshed: Called when there are newer readings to forecast with, likewise.
     """
 
     def __init__(
-        self, config: LearnerConfig, *, changed: Changed, record: Callable[[ServiceEvent], None]
+        self,
+        config: LearnerConfig,
+        *,
+        changed: Changed,
+        record: Callable[[ServiceEvent], None],
+        refreshed: Refreshed = lambda zone, content: None,
     ) -> None:
-        self._config, self._changed, self._record = config, changed, record
+        self._config, self._record = config, record
+        self._changed, self._refreshed = changed, refreshed
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._learner: _LearnerProcess | None = None
@@ -157,10 +167,16 @@ class Supervisor:
             case ("heartbeat", Heartbeat() as beat):
                 self._beat = time.monotonic(), beat
             case ("changed", str(zone), int(position), int(generation)):
-                try:
-                    self._changed(zone, position, generation)
-                except Exception as error:  # an error of the callback must not end the thread
-                    _LOG.error("change not taken in", extra={"zone": zone}, exc_info=error)
+                self._pass_on(zone, lambda: self._changed(zone, position, generation))
+            case ("refreshed", str(zone), bytes(content)):
+                self._pass_on(zone, lambda: self._refreshed(zone, content))
+
+    def _pass_on(self, zone: str, call: Callable[[], None]) -> None:
+        """Call back; an error of the callback must not end the thread."""
+        try:
+            call()
+        except Exception as error:
+            _LOG.error("change not taken in", extra={"zone": zone}, exc_info=error)
 
     def _send_messages(self) -> None:
         """Send "wake" and "stop" from a thread of its own, so that `wake` never blocks."""

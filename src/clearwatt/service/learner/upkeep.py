@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -76,6 +77,7 @@ class Upkeep:
 
     def _versions(self) -> Iterator[StoredVersion]:
         offset = 0
-        while page := self._store.versions(zone=self._zone, limit=_PAGE, offset=offset):
+        every = partial(self._store.versions, zone=self._zone, limit=_PAGE, deleted=True)
+        while page := every(offset=offset):
             yield from page
             offset += len(page)

@@ -21,6 +21,7 @@ from clearwatt.errors import StateError
 from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
+from clearwatt.service.learner.refresh import Refresh
 from clearwatt.service.learner.removal import remove_model_files
 from clearwatt.service.learner.updater import TrainingLostError, UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
@@ -64,6 +65,13 @@ class Learning(Protocol):
     def save(self, folder: Path) -> None:
         """Write a checkpoint."""
 
+    @property
+    def refresh_interval(self) -> float:
+        """Least seconds between two calls of `find_latest`."""
+
+    def find_latest(self) -> bytes | None:
+        """What readings that are not learned from yet change in forecasts; None: nothing."""
+
 
 class LearningFactory(Protocol):
     """A class with this constructor and this class method, such as `ZoneLearning`."""
@@ -90,8 +98,8 @@ class Trainer(Protocol):
 class LearnerContext:
     """Resources that all zones share.
 
-    ``publish`` is called with the status after each commit, ``wake`` when a training is done, from
-    any thread.
+    ``publish`` is called with the status after each commit, ``refresh`` with a zone and what the
+    newest readings change in its forecasts, ``wake`` when a training is done, from any thread.
     """
 
     store: Store
@@ -101,6 +109,7 @@ class LearnerContext:
     learning: LearningFactory
     outages: Outages
     publish: Callable[[ZoneStatus], None]
+    refresh: Callable[[str, bytes], None]
     wake: Callable[[], None]
 
 
@@ -117,7 +126,7 @@ class ZoneLearner:
         self._status: ZoneStatus | None = None
         self._complaint: str | None = None
         self._has_removed = False
-        self._pace = Pace()
+        self._pace, self._refresh = Pace(), Refresh(zone.id, context.refresh)
         self._upkeep = Upkeep(zone.id, context.store, context.files, context.checkpoints)
 
     @property
@@ -149,7 +158,9 @@ class ZoneLearner:
             return self._pace.not_before
         if self._learning.position < head:
             return self._pace.not_before
-        return max(self._pace.not_before, self._upkeep.next_checkpoint(self._learning.position))
+        refresh = self._refresh.next_due(self._learning, head)
+        checkpoint = self._upkeep.next_checkpoint(self._learning.position)
+        return min(refresh, max(self._pace.not_before, checkpoint))
 
     def run_step(self, head: int) -> None:
         """Run the next step; an error stays within this zone, and the step is tried again later."""
@@ -177,8 +188,11 @@ class ZoneLearner:
             self._commit(self._outcome, head=head)
         elif self._learning is None:
             self._learning = self._load_newest(head)
+            self._refresh.request()
         elif self._stream is not None:
             self._advance(self._stream, self._training_result(), head=head)
+        elif self._refresh.next_due(self._learning, head) <= time.monotonic():
+            self._refresh.run(self._learning)
         elif self._upkeep.due or self._learning.position >= head:
             self._upkeep.checkpoint(self._learning)
         else:
@@ -296,6 +310,7 @@ class ZoneLearner:
             self.context.files.remove_entities([entity.number for entity in outcome.removed])
             self._has_removed = True
         self._outcome = None
+        self._refresh.request()
         self._upkeep.record(
             outcome, due=self._learning is not None and self._learning.due_checkpoint
         )

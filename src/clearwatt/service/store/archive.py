@@ -13,7 +13,7 @@ from clearwatt.service.store.session import Insert, Row, Session
 NEW = Insert("vintages")
 VINTAGES = (
     "SELECT entity, issued_at, weather_issued_at, encoder, predictor, start, step, forecast, "
-    "sources FROM vintages"
+    "sources, measured_until FROM vintages"
 )
 
 
@@ -87,7 +87,7 @@ def _row(vintage: Vintage) -> Row:
 
 
 def _vintage(row: Row) -> Vintage:
-    entity, issued_at, weather, encoder, predictor, start, step, forecast, sources = row
+    entity, issued_at, weather, encoder, predictor, start, step, forecast, sources, known = row
     return Vintage(
         entity=entity,
         issued_at=issued_at,
@@ -98,4 +98,5 @@ def _vintage(row: Row) -> Vintage:
         step=step,
         values=np.frombuffer(forecast, dtype="<f4"),
         sources=np.frombuffer(sources, dtype=np.uint8),
+        measured_until=known,
     )

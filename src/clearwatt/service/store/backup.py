@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from clearwatt.service.store.errors import StoreDamagedError
 from clearwatt.service.store.schema import TABLES
 from clearwatt.service.store.session import Session
 from clearwatt.service.store.sqlite import SqliteStore
@@ -21,8 +22,14 @@ def copy_to_file(source: Session, folder: Path) -> None:
         try:
             with target.write_session() as session:
                 copy_tables(source, session)
+            damage = target.find_damage()
         finally:
             target.close()
+        if damage is not None:
+            raise StoreDamagedError(
+                f"the database is damaged ({damage}); run 'clearwatt doctor', and keep the backups "
+                "you have"
+            )
         path.replace(folder / NAME)
 
 

@@ -17,6 +17,8 @@ from clearwatt.service.records import (
     Entry,
     IntervalSnapshot,
     Outcome,
+    PriorOrigin,
+    PriorVersion,
     Readings,
     Receipt,
     ServiceEvent,
@@ -37,9 +39,12 @@ from clearwatt.service.store import (
     ingest,
     journal,
     outcomes,
+    priors,
     readings,
     registry,
+    rot,
 )
+from clearwatt.service.store.errors import StoreDamagedError
 from clearwatt.service.store.registry_store import RegistryStore
 from clearwatt.service.store.session import Session
 
@@ -227,11 +232,21 @@ class Store(RegistryStore):
         status: VersionStatus | None = None,
         limit: int = 1000,
         offset: int = 0,
+        deleted: bool = False,
     ) -> list[StoredVersion]:
-        """Versions, the newest first; an entity's include the shared ones of its zone."""
+        """Versions, the newest first; an entity's include the shared ones of its zone.
+
+        ``deleted``: also those of deleted entities that the learner has yet to forget.
+        """
         with self.read_session() as session:
             return outcomes.versions(
-                session, zone=zone, entity=entity, status=status, limit=limit, offset=offset
+                session,
+                zone=zone,
+                entity=entity,
+                status=status,
+                limit=limit,
+                offset=offset,
+                deleted=deleted,
             )
 
     def version(self, version: str) -> StoredVersion | None:
@@ -277,6 +292,25 @@ class Store(RegistryStore):
         """
         with self.write_session() as session:
             return archive.prune(session, before, limit=limit)
+
+    # Fleet priors.
+
+    def add_prior(
+        self, digest: str, content: bytes, *, origin: PriorOrigin, actor: str, at: float
+    ) -> PriorVersion:
+        """Store a prior for good; one that is stored already stays as it is."""
+        with self.write_session() as session:
+            return priors.add(session, digest, content, origin=origin, actor=actor, at=at)
+
+    def priors(self) -> list[PriorVersion]:
+        """All priors, the newest first."""
+        with self.read_session() as session:
+            return priors.versions(session)
+
+    def prior(self, digest: str) -> bytes | None:
+        """The content of a prior; None if it is not stored."""
+        with self.read_session() as session:
+            return priors.content(session, digest)
 
     # Tokens.
 
@@ -327,15 +361,26 @@ class Store(RegistryStore):
         with self.read_session() as session:
             session.rows("SELECT name FROM counters")
 
-    def find_damage(self) -> str | None:
+    def find_damage(self, *, rows: bool = True) -> str | None:
         """Read the whole database; the first damage found, or None.
 
         PostgreSQL checks its own pages, if it was created with data checksums.
-        """
-        return None
 
-    def rebuild_indexes(self) -> bool:
-        """Build the indexes again from the tables; whether no damage is left."""
+        Args:
+            rows: Check the rows, too: 4 s for a million readings, all of it in this process.
+        """
+        if not rows:
+            return None
+        with self.read_session() as session:
+            return rot.find_rot(session)
+
+    def mend_damage(self) -> bool:
+        """Take readings again from the journal; whether no damage is left."""
+        try:
+            with self.write_session() as session:
+                rot.mend_readings(session)
+        except StoreDamagedError:
+            return False
         return self.find_damage() is None
 
     @abstractmethod

@@ -6,7 +6,7 @@ from typing import Literal
 
 from clearwatt.service.store.session import Session
 
-Counter = Literal["entities", "events", "vintages"]
+Counter = Literal["entities", "events", "vintages", "priors"]
 
 
 def lock_counter(session: Session, name: Counter) -> int:

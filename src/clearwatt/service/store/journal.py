@@ -11,6 +11,7 @@ import numpy as np
 from clearwatt.errors import DataError
 from clearwatt.service.records import Command, Entry, ServiceEvent, WeatherIssue
 from clearwatt.service.store import events
+from clearwatt.service.store.checksums import check, entry_checksum, weather_checksum
 from clearwatt.service.store.content import (
     dump_command,
     dump_weather,
@@ -82,7 +83,13 @@ def append(session: Session, additions: Sequence[Addition], *, at: float) -> lis
     session.insert_rows(
         entry,
         [
-            entry.row(addition, zone=journal.zone, seq=journal.head, at=at)
+            entry.row(
+                addition,
+                zone=journal.zone,
+                seq=journal.head,
+                at=at,
+                checksum=entry_checksum(addition.kind, addition.content, at),
+            )
             for journal, addition in zip(after, additions, strict=True)
         ],
     )
@@ -111,7 +118,9 @@ def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
     addition = Addition(journal, "weather", None, issues=0 if known else 1)
     seq = append(session, [addition], at=at)[0].head
     first, last = int(issue.times[0]), int(issue.times[-1])
-    row = (issue.zone, seq, issue.issued_at, first, last, len(issue.times), content)
+    steps = len(issue.times)
+    checksum = weather_checksum(seq, issue.issued_at, steps, content)
+    row = (issue.zone, seq, issue.issued_at, first, last, steps, content, checksum)
     session.insert_rows(Insert("weather"), [row])
     if known:
         events.record(session, [_replacement_event(issue, seq=seq, before=known[0][0], at=at)])
@@ -121,9 +130,9 @@ def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
 def entries(session: Session, zone: str, *, after: int, limit: int) -> list[Entry]:
     """Entries after a number, in order."""
     rows = session.rows(
-        "SELECT journal.seq, journal.kind, journal.content, weather.issued_at, weather.steps, "
-        "weather.content, journal.at FROM journal LEFT JOIN weather "
-        "ON weather.zone = journal.zone AND weather.seq = journal.seq "
+        "SELECT journal.seq, journal.kind, journal.content, journal.at, journal.checksum, "
+        "weather.issued_at, weather.steps, weather.content, weather.checksum FROM journal "
+        "LEFT JOIN weather ON weather.zone = journal.zone AND weather.seq = journal.seq "
         "WHERE journal.zone = ? AND journal.seq > ? ORDER BY journal.seq LIMIT ?",
         zone,
         after,
@@ -144,7 +153,7 @@ def weather(
     known = "" if until is None else "AND {}.seq <= ?"
     bound = () if until is None else (until,)
     rows = session.rows(
-        "SELECT w.seq, w.issued_at, w.steps, w.content FROM weather w "
+        "SELECT w.seq, w.issued_at, w.steps, w.content, w.checksum FROM weather w "
         f"WHERE w.zone = ? AND w.last >= ? AND w.first < ? {known.format('w')} AND NOT EXISTS "
         "(SELECT 1 FROM weather newer WHERE newer.zone = w.zone AND newer.issued_at = w.issued_at "
         f"AND newer.seq > w.seq {known.format('newer')}) ORDER BY w.issued_at",
@@ -154,10 +163,7 @@ def weather(
         *bound,
         *bound,
     )
-    return [
-        load_weather(zone, seq=seq, issued_at=issued_at, steps=steps, content=content)
-        for seq, issued_at, steps, content in rows
-    ]
+    return [_issue(zone, row) for row in rows]
 
 
 def weather_spans(session: Session, zone: str) -> list[tuple[int, int]]:
@@ -176,13 +182,20 @@ def newest_issue(session: Session, zone: str, *, reaching: int) -> int | None:
 
 
 def _entry(zone: str, row: Row) -> Entry:
-    seq, kind, content, issued_at, steps, weather_content, at = row
+    seq, kind, content, at, checksum, *weather = row
+    check(f"entry {seq} of zone {zone}", checksum, entry_checksum(kind, content, at))
     if kind == "readings":
         return Entry(seq, zone, load_readings(content), at)
     if kind == "command":
         return Entry(seq, zone, load_command(zone, content), at)
-    issue = load_weather(zone, seq=seq, issued_at=issued_at, steps=steps, content=weather_content)
-    return Entry(seq, zone, issue, at)
+    return Entry(seq, zone, _issue(zone, (seq, *weather)), at)
+
+
+def _issue(zone: str, row: Row) -> WeatherIssue:
+    seq, issued_at, steps, content, checksum = row
+    expected = weather_checksum(seq, issued_at, steps, content)
+    check(f"the weather of entry {seq} of zone {zone}", checksum, expected)
+    return load_weather(zone, seq=seq, issued_at=issued_at, steps=steps, content=content)
 
 
 def _check_weather(session: Session, issue: WeatherIssue) -> WeatherIssue:

@@ -17,7 +17,7 @@ from clearwatt.service.records import (
     VersionStatus,
 )
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import events, journal, readings, removal
+from clearwatt.service.store import events, journal, readings, removal, signal_days
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.session import Session, upsert
 
@@ -27,6 +27,11 @@ PUT_INTERVALS = upsert("intervals", "zone")
 PUT_DEPLOYED = upsert("deployed", "zone")
 PUT_VERSION = upsert("versions", "id")
 VERSIONS = f"SELECT {', '.join(PUT_VERSION.columns)} FROM versions"
+_NOT_DELETED = (
+    "NOT EXISTS (SELECT 1 FROM removed_entities r LEFT JOIN statuses s ON s.zone = r.zone "
+    "WHERE r.zone = versions.zone AND r.id = versions.entity AND r.seq > COALESCE(s.position, 0))"
+)
+"""Condition: not of an entity whose deletion the learner has yet to reach."""
 
 
 def dump_status(status: ZoneStatus) -> str:
@@ -46,15 +51,18 @@ def commit(session: Session, outcome: Outcome, *, content: str) -> None:
     session.insert_rows(PUT_STATUS, [PUT_STATUS.row(status, content=content)])
     _put_versions(session, status.zone, outcome.versions)
     readings.flag(session, outcome.verdicts)
+    removed = removal.removed_entities(session, status.zone)
+    numbers = [entity.number for entity in removed]
     for day in outcome.signals:
-        session.insert_rows(PUT_SIGNALS, [PUT_SIGNALS.row(day)])
+        row = PUT_SIGNALS.row(signal_days.without_entities(day, numbers))
+        session.insert_rows(PUT_SIGNALS, [row])
     snapshot = outcome.intervals
     if snapshot is not None:
         entities = dump_json(list(snapshot.entities))
         session.insert_rows(PUT_INTERVALS, [PUT_INTERVALS.row(snapshot, entities=entities)])
     if outcome.deployed is not None:
         _put_deployed(session, outcome.deployed)
-    events.record(session, outcome.events)
+    events.record(session, removal.rename_keys(outcome.events, removed, status.position))
 
 
 def _put_deployed(session: Session, snapshot: DeployedSnapshot) -> None:
@@ -124,6 +132,7 @@ def versions(
     status: VersionStatus | None,
     limit: int,
     offset: int,
+    deleted: bool,
 ) -> list[StoredVersion]:
     """Versions, the newest first; an entity's include the shared ones of its zone."""
     shared = "entity IS NULL AND zone = (SELECT e.zone FROM entities e WHERE e.id = ?)"
@@ -133,6 +142,8 @@ def versions(
         ("status = ?", (status,)),
     ]
     chosen = [(sql, values) for sql, values in every if values[0] is not None]
+    if not deleted:
+        chosen.append((_NOT_DELETED, ()))
     where = f"WHERE {' AND '.join(sql for sql, _ in chosen)}" if chosen else ""
     values = [value for _, group in chosen for value in group]
     order = "ORDER BY at DESC, number DESC, id LIMIT ? OFFSET ?"
@@ -183,4 +194,7 @@ def _put_version(session: Session, version: StoredVersion) -> None:
             version.entity or "",
             version.status,
         )
+    status = "UPDATE versions SET status = ? WHERE id = ?"
+    if not version.at and session.run(status, version.status, version.id):
+        return  # it keeps the time at which it was trained
     session.insert_rows(PUT_VERSION, [PUT_VERSION.row(version)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ FULL, PASSING = "53100", ("08", "40", "53", "55P03", "57", "58")
 """Error code of a full disk; prefixes of transient errors: lost connection, deadlock, shutdown."""
 
 
+ROOM, ROOM_INTERVAL = 2**20, 5.0
+"""Free bytes below which a disk that was full stays full, and seconds between two tests of that."""
+
+
 class PostgresStore(Store):
     """A store in which writers of different zones run concurrently, those of one zone in turn."""
 
@@ -56,6 +61,8 @@ class PostgresStore(Store):
         self._address = Address(url)
         self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
         self._held: PostgresConnection | None = None
+        self._full: str | None = None
+        self._tested_room = 0.0
         try:
             with self.write_session() as session:
                 session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
@@ -75,13 +82,17 @@ class PostgresStore(Store):
 
     @contextmanager
     def write_session(self) -> Iterator[Session]:
-        """A connection in a transaction."""
-        with (
-            self._address.translate_errors(),
-            self._pool.borrow() as connection,
-            connection.transaction(),
-        ):
-            yield PostgresSession(connection)
+        """A connection in a transaction; `check` reports that its disk is full."""
+        try:
+            with (
+                self._address.translate_errors(),
+                self._pool.borrow() as connection,
+                connection.transaction(),
+            ):
+                yield PostgresSession(connection)
+        except StoreFullError as error:
+            self._full = str(error)
+            raise
 
     def size(self) -> int:
         """Bytes of the database."""
@@ -105,8 +116,14 @@ class PostgresStore(Store):
             self._held = None
 
     def check(self) -> None:
-        """Read something; a lock lost with its connection is acquired again."""
+        """Read something; a lock lost with its connection is acquired again.
+
+        PostgreSQL does not tell how much room its disks have. So a disk is full once a transaction
+        of this process has failed for that reason, until there is room for a test table.
+        """
         super().check()
+        if self._full is not None:
+            self._test_room()
         if self._held is not None and not _usable(self._held):
             self._held.close()
             self._held = self._take_lock()
@@ -114,6 +131,18 @@ class PostgresStore(Store):
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
+
+    def _test_room(self) -> None:
+        """Raise StoreFullError unless there is room for a table, which is not committed."""
+        if self._full is not None and time.monotonic() - self._tested_room < ROOM_INTERVAL:
+            raise StoreFullError(self._full)
+        self._tested_room = time.monotonic()
+        with suppress(psycopg.errors.InsufficientPrivilege), self.write_session() as session:
+            session.run("CREATE TABLE clearwatt_room (content BYTEA)")
+            session.run("ALTER TABLE clearwatt_room ALTER content SET STORAGE EXTERNAL")
+            session.run("INSERT INTO clearwatt_room VALUES (?)", bytes(ROOM))
+            session.run("DROP TABLE clearwatt_room")
+        self._full = None
 
     def _take_lock(self) -> PostgresConnection:
         with self._address.translate_errors():

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.service.records import Flag, Readings, StoredReading, StoredSeries, Verdict
+from clearwatt.service.store.checksums import damaged_row, reading_checksums, wrong_readings
 from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Insert, Session, upsert
 
@@ -49,14 +50,15 @@ def stored_values(
     }
     given = session.value_table(numbers=numbers)
     rows = session.rows(
-        f"SELECT given.item, r.value FROM {given.sql} CROSS JOIN readings r "
+        f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time",
         *given.values,
     )
     found, values = np.zeros(len(readings), dtype=bool), np.full(len(readings), np.nan)
     if rows:
-        items, known = zip(*rows, strict=True)
+        items, known, checksums = zip(*rows, strict=True)
         found[list(items)] = True
+        _check(readings["entity"][list(items)], readings["time"][list(items)], known, checksums)
         values[list(items)] = np.array(known, dtype=np.float64)  # None becomes NaN
     return found, values
 
@@ -75,12 +77,23 @@ def _columns(readings: Readings, at: float) -> list[Sequence[object]]:
     """Columns of the table in the order of its key, so that each page is visited once."""
     chunks = readings["time"] // CHUNK
     order = np.lexsort((readings["time"], readings["entity"], chunks))
+    entities, times = readings["entity"][order], readings["time"][order]
+    checksums = reading_checksums(entities, times, readings["value"][order])
     values: list[float | None] = readings["value"][order].tolist()
     for missing in np.flatnonzero(np.isnan(readings["value"][order])):
         values[missing] = None
     n = len(readings)
-    keys = [column[order].tolist() for column in (chunks, readings["entity"], readings["time"])]
-    return [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, [at] * n]
+    keys = [column.tolist() for column in (chunks[order], entities, times)]
+    return [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, [at] * n, checksums.tolist()]
+
+
+def _check(
+    entities: npt.ArrayLike, times: npt.ArrayLike, values: npt.ArrayLike, checksums: npt.ArrayLike
+) -> None:
+    """Raise StoreDamagedError if one of n readings is not what was written."""
+    wrong = np.flatnonzero(wrong_readings(entities, times, values, checksums))
+    if len(wrong):
+        raise damaged_row(f"the reading at {np.asarray(times)[wrong[0]]}")
 
 
 def extend(session: Session, readings: Readings, known: Mapping[int, Extent]) -> dict[int, Extent]:
@@ -103,7 +116,7 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
     given = session.value_table(numbers={"chunk": chunks})
     rows = session.rows(
-        f"SELECT r.time, r.value, r.flag FROM {given.sql} CROSS JOIN readings r "
+        f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
         "ORDER BY r.time",
         *given.values,
@@ -111,7 +124,8 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
         start,
         end,
     )
-    times, values, flags = zip(*rows, strict=True) if rows else ((), (), ())
+    times, values, flags, checksums = zip(*rows, strict=True) if rows else ((), (), (), ())
+    _check([entity] * len(times), times, values, checksums)
     return StoredSeries(
         np.array(times, dtype=np.int64),
         np.array(values, dtype=np.float64),
@@ -178,15 +192,18 @@ def _newest(
     given = session.value_table(numbers={"entity": entities, "chunk": chunks})
     usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
     rows = session.rows(
-        "SELECT n.entity, n.time, v.value FROM (SELECT r.chunk, r.entity, MAX(r.time) AS time "
-        f"FROM {given.sql} CROSS JOIN readings r WHERE r.chunk = given.chunk "
+        "SELECT n.entity, n.time, v.value, v.checksum FROM "
+        f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} "
+        "CROSS JOIN readings r WHERE r.chunk = given.chunk "
         f"AND r.entity = given.entity AND r.time < ? AND {usable} GROUP BY r.chunk, r.entity) n "
         "CROSS JOIN readings v WHERE v.chunk = n.chunk AND v.entity = n.entity "
         "AND v.time = n.time ORDER BY n.time",
         *given.values,
         before,
     )
-    return {entity: (time, value) for entity, time, value in rows}
+    if rows:
+        _check(*zip(*rows, strict=True))
+    return {entity: (time, value) for entity, time, value, _ in rows}
 
 
 def flag(session: Session, verdicts: Sequence[Verdict]) -> None:

@@ -86,6 +86,11 @@ class RegistryStore(ABC):
         with self.read_session() as session:
             return removal.removed_entities(session, zone)
 
+    def unforgotten_entities(self) -> set[int]:
+        """Numbers of deleted entities that the learner has yet to forget."""
+        with self.read_session() as session:
+            return removal.unforgotten_entities(session)
+
     def journal_bases(self) -> Mapping[str, int]:
         """Number after which the journal of each zone begins that was deleted once."""
         with self.read_session() as session:

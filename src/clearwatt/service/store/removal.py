@@ -7,12 +7,15 @@ reaches the command in the journal, and deletes files; readings are deleted afte
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 from clearwatt.service.records import Command, RegisteredEntity, RemovedEntity, ServiceEvent, Zone
-from clearwatt.service.store import events, journal, registry
+from clearwatt.service.store import events, journal, registry, signal_days
 from clearwatt.service.store.counters import lock_counter, set_counter
+from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Session
 
 CHUNKS_AT_ONCE = 400
@@ -52,6 +55,8 @@ def remove_entity(session: Session, entity: RegisteredEntity, *, actor: str, at:
     if not session.run("DELETE FROM entities WHERE number = ?", entity.number):
         raise DataError(f"there is no entity {entity.id!r}; it may have been deleted")
     _remove_answers(session, [entity])
+    _free_keys(session, "zone = ? AND entity = ?", entity.zone, entity.id, position=seq)
+    _extend_to_signals(session, entity)
     return seq
 
 
@@ -92,8 +97,24 @@ def finish_entity(session: Session, zone: str, entity: RemovedEntity) -> None:
     session.run(f"DELETE FROM versions WHERE zone = ? AND {own}", zone, entity.id)
     _free_keys(session, "zone = ? AND entity = ?", zone, entity.id, position=entity.seq)
     if entity.last:
-        shared = "zone = ? AND entity IS NULL AND key LIKE ? AND key NOT LIKE ?"
-        _free_keys(session, shared, zone, "update:%", "% until %", position=entity.seq)
+        shared = "zone = ? AND entity IS NULL AND key LIKE ?"
+        _free_keys(session, shared, zone, "update:%", position=entity.seq)
+
+
+def rename_keys(
+    recorded: Sequence[ServiceEvent], removed: Sequence[RegisteredEntity], position: int
+) -> list[ServiceEvent]:
+    """Events up to a position of the journal; keys of entities deleted later are changed.
+
+    The same id may be an entity of another zone by now, which needs these keys.
+    """
+    later = {each.id: each.removed_at for each in removed if (each.removed_at or 0) > position}
+    return [
+        replace(event, key=f"{event.key} until {later[event.entity]}")
+        if event.entity in later and " until " not in event.key
+        else event
+        for event in recorded
+    ]
 
 
 def removed_entities(session: Session, zone: str) -> list[RegisteredEntity]:
@@ -104,6 +125,15 @@ def removed_entities(session: Session, zone: str) -> list[RegisteredEntity]:
         zone,
     )
     return [registry.entity_of(row[:-1], removed_at=row[-1]) for row in rows]
+
+
+def unforgotten_entities(session: Session) -> set[int]:
+    """Numbers of deleted entities that the learner has yet to forget."""
+    rows = session.rows(
+        "SELECT r.number FROM removed_entities r LEFT JOIN statuses s ON s.zone = r.zone "
+        "WHERE r.seq > COALESCE(s.position, 0)"
+    )
+    return {number for (number,) in rows}
 
 
 def journal_bases(session: Session) -> Mapping[str, int]:
@@ -151,6 +181,7 @@ def remove_readings(session: Session) -> bool:
         return False
     ((entity, first, last),) = found
     until = min(last, first + CHUNKS_AT_ONCE - 1)
+    _remove_signals(session, entity, first=first, until=until)
     given = session.value_table(numbers={"chunk": range(first, until + 1)})
     count = session.run(
         f"DELETE FROM readings WHERE chunk IN (SELECT given.chunk FROM {given.sql}) AND entity = ?",
@@ -186,12 +217,32 @@ def _remove_answers(session: Session, entities: Sequence[RegisteredEntity]) -> N
     )
 
 
+def _extend_to_signals(session: Session, entity: RegisteredEntity) -> None:
+    """Let the extent of its readings reach to the newest signals, which are deleted with them."""
+    ((newest,),) = session.rows("SELECT MAX(day) FROM signals WHERE zone = ?", entity.zone)
+    if newest is not None:
+        last = (newest + SECONDS_PER_DAY - 1) // CHUNK
+        session.run(
+            "UPDATE extents SET last = ? WHERE entity = ? AND last < ?", last, entity.number, last
+        )
+
+
+def _remove_signals(session: Session, number: int, *, first: int, until: int) -> None:
+    """Delete the forecasts of a deleted entity from the signals of some chunks of time."""
+    zones = session.rows("SELECT zone FROM removed_entities WHERE number = ?", number)
+    for (zone,) in zones:  # none if the zone was deleted, with all of its signals
+        journal.lock_journals(session, [zone])
+        start, end = first * CHUNK, (until + 1) * CHUNK
+        signal_days.remove_entity(session, zone, number, start=start, end=end)
+
+
 def _free_keys(session: Session, where: str, *values: object, position: int) -> None:
     """Change the keys of events, which another zone or entity with the same id may need."""
     session.run(
-        f"UPDATE events SET key = key || ? WHERE {where}",
+        f"UPDATE events SET key = key || ? WHERE {where} AND key NOT LIKE ?",
         f" until {position}",
         *values,
+        "% until %",
     )
 
 

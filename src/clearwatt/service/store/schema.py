@@ -100,6 +100,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE removed_zones (zone TEXT PRIMARY KEY, seq {integer} NOT NULL){strict}",
         "CREATE TABLE removed_files (path TEXT PRIMARY KEY){strict}",
     ),
+    (  # 6: which measurements a forecast knew; not known of earlier ones
+        "ALTER TABLE vintages ADD COLUMN measured_until {integer}",
+    ),
+    (  # 7: checksums of rows; rows written before have none
+        "ALTER TABLE journal ADD COLUMN checksum {integer}",
+        "ALTER TABLE weather ADD COLUMN checksum {integer}",
+        "ALTER TABLE readings ADD COLUMN checksum {integer}",
+    ),
+    (  # 8: fleet priors; journals name them by their digest
+        """CREATE TABLE priors (
+            digest TEXT PRIMARY KEY, number {integer} NOT NULL, origin TEXT NOT NULL,
+            actor TEXT NOT NULL, at {real} NOT NULL, content {blob} NOT NULL,
+            checksum {integer} NOT NULL){strict}""",
+        "INSERT INTO counters (name, value) VALUES ('priors', 0)",
+    ),
 )
 
 _TYPES: Mapping[str, Type] = {
@@ -109,15 +124,22 @@ _TYPES: Mapping[str, Type] = {
     "{blob}": "blob",
 }
 _CREATION = re.compile(r"CREATE TABLE (\w+) \((.*)\)\{\w+\}", re.DOTALL)
+_ADDITION = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (.*)")
 _COLUMN = re.compile(r"(\w+) (TEXT|\{integer\}|\{real\}|\{blob\})")
 
 
 def _columns(statement: str) -> Iterator[tuple[str, Mapping[str, Type]]]:
-    for table, definition in _CREATION.findall(statement):
+    for table, definition in (*_CREATION.findall(statement), *_ADDITION.findall(statement)):
         yield table, {name: _TYPES[kind] for name, kind in _COLUMN.findall(definition)}
 
 
-TABLES: Mapping[str, Mapping[str, Type]] = dict(
-    table for step in MIGRATIONS for statement in step for table in _columns(statement)
-)
+def _tables() -> dict[str, dict[str, Type]]:
+    tables: dict[str, dict[str, Type]] = {}
+    for statement in (each for step in MIGRATIONS for each in step):
+        for table, columns in _columns(statement):
+            tables.setdefault(table, {}).update(columns)
+    return tables
+
+
+TABLES: Mapping[str, Mapping[str, Type]] = _tables()
 """The columns of each table; a table comes after those it references."""

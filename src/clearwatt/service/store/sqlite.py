@@ -23,6 +23,7 @@ from clearwatt.service.store.errors import (
 )
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
+from clearwatt.service.store.rot import find_rot
 from clearwatt.service.store.session import Insert, Row, Session, ValueTable
 
 TYPES = {
@@ -92,20 +93,20 @@ class SqliteStore(Store):
         if _almost_full(self.path):
             raise _full_error(self.path)
 
-    def find_damage(self) -> str | None:
-        """Check every page and index; `check` and every session report what was found."""
+    def find_damage(self, *, rows: bool = True) -> str | None:
+        """Check every page, index and row; `check` reports what was found."""
         with translate_errors(self.path), self._readers.borrow() as connection:
-            self._damage = find_damage(connection)
+            self._damage = find_damage(connection, rows=rows)
         return self._damage
 
-    def rebuild_indexes(self) -> bool:
-        """Build the indexes again from the tables; whether no damage is left."""
+    def mend_damage(self) -> bool:
+        """Build the indexes again, and readings from the journal; whether no damage is left."""
         try:
             with self.write_session() as session:
                 session.run("REINDEX")
         except (StoreDamagedError, ConflictError, sqlite3.IntegrityError):
             return False
-        return self.find_damage() is None
+        return super().mend_damage()
 
     def size(self) -> int:
         """Bytes of the file and of its write-ahead log."""
@@ -145,7 +146,7 @@ class SqliteStore(Store):
             with translate_errors(self.path):
                 yield
         except StoreDamagedError as error:
-            self._damage = str(error.__cause__)
+            self._damage = str(error.__cause__ or error)
             raise
 
     def close(self) -> None:
@@ -199,15 +200,17 @@ class SqliteSession(Session):
         )
 
 
-def find_damage(connection: sqlite3.Connection) -> str | None:
-    """The first damage that SQLite finds in any page or index; None: there is none."""
+def find_damage(connection: sqlite3.Connection, *, rows: bool = True) -> str | None:
+    """The first damage that SQLite finds in any page or index, or in a row; None: there is none."""
     try:
         (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         if (error.sqlite_errorcode & 0xFF) not in DAMAGED:
             raise
         return str(error)
-    return None if found == "ok" else " ".join(str(found).split())
+    if found != "ok":
+        return " ".join(str(found).split())
+    return find_rot(SqliteSession(connection)) if rows else None
 
 
 def damage_error(path: Path, damage: str) -> StoreDamagedError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter as Tally
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 
 from clearwatt.errors import ClearwattError
@@ -13,6 +14,7 @@ from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
+from clearwatt.service.views.zone_leads import zone_leads
 from clearwatt.service.weather_pull import PullState
 
 _PAGE = 1000
@@ -63,7 +65,17 @@ _GAUGES: Mapping[str, str] = {
     "clearwatt_worse_than_persistence": (
         "1 if forecasts were worse than repeating the last known day, over two full weeks."
     ),
+    "clearwatt_lead_rmse_ratio": (
+        "Error of a zone's forecasts by lead over two weeks, as a share of capacity."
+    ),
+    "clearwatt_lead_skill_ratio": (
+        "1 - that error / error of persistence: the last reading or the last day, what is better."
+    ),
+    "clearwatt_lead_coverage_ratio": (
+        "Share of the readings of two weeks inside the 90 % interval of the lead."
+    ),
     "clearwatt_quarantined_readings": "Readings in quarantine.",
+    "clearwatt_suspected": "1 while the meter is suspected to report something else than power.",
     "clearwatt_weather_issued_timestamp_seconds": (
         "Issue time of the newest weather that the service fetched by itself."
     ),
@@ -153,8 +165,9 @@ class StatusGauges:
             position = statuses[zone].position if zone in statuses else 0
             waiting = max(0, head - position)
             samples.add("clearwatt_journal_waiting_entries", waiting, _label("zone", zone))
+        deleted = self._store.unforgotten_entities()
         for status in statuses.values():
-            _add_zone(samples, status)
+            _add_zone(samples, _without(status, deleted))
 
     def _read_events(self, samples: _Samples) -> None:
         with self._reading:
@@ -196,6 +209,14 @@ def _label(name: str, value: str) -> str:
     return f'{name}="{escaped}"'
 
 
+def _without(status: ZoneStatus, deleted: Collection[int]) -> ZoneStatus:
+    """The status without entities that were deleted since it was written."""
+    if not deleted:
+        return status
+    stay = {name: each for name, each in status.entities.items() if each.number not in deleted}
+    return replace(status, entities=stay)
+
+
 def _add_zone(samples: _Samples, status: ZoneStatus) -> None:
     zone = _label("zone", status.zone)
     samples.add("clearwatt_zone_state", 1, f"{zone},{_label('state', status.state)}")
@@ -211,6 +232,11 @@ def _add_zone(samples: _Samples, status: ZoneStatus) -> None:
         samples.add("clearwatt_reconstruction_threshold", shared.component.threshold, zone)
         samples.add("clearwatt_reconstruction_error", shared.error_day, zone)
         _add_component(samples, shared.component, f'component="autoencoder",{zone},entity=""')
+    for each in zone_leads(status.entities.values()):
+        labels = f"{zone},{_label('lead_seconds', str(each.lead))}"
+        samples.add("clearwatt_lead_rmse_ratio", each.share, labels)
+        samples.add("clearwatt_lead_skill_ratio", each.skill, labels)
+        samples.add("clearwatt_lead_coverage_ratio", each.coverage, labels)
     for name, entity in status.entities.items():
         _add_entity(samples, entity, f"{zone},{_label('entity', name)}")
 
@@ -219,6 +245,7 @@ def _add_entity(samples: _Samples, status: EntityStatus, labels: str) -> None:
     samples.add("clearwatt_quarantined_readings", status.quarantined, labels)
     if status.predictor is None:
         return
+    samples.add("clearwatt_suspected", int(status.suspicion is not None), labels)
     samples.add("clearwatt_prediction_threshold_power", status.component.threshold, labels)
     samples.add("clearwatt_judged_readings_total", status.judged, labels)
     _add_component(samples, status.component, f'component="predictor",{labels}')

@@ -25,9 +25,10 @@ WORSE = 2.0
 ENOUGH = 0.25
 """Share of a day's readings that its error needs to count."""
 
-AlertKind = Literal["degraded", "awaiting approval", "inaccurate", "quarantine"]
+AlertKind = Literal["degraded", "suspected", "awaiting approval", "inaccurate", "quarantine"]
 SEVERITY: dict[AlertKind, int] = {
-    "degraded": 4,
+    "degraded": 5,
+    "suspected": 4,
     "awaiting approval": 3,
     "inaccurate": 2,
     "quarantine": 1,
@@ -35,10 +36,12 @@ SEVERITY: dict[AlertKind, int] = {
 
 FleetState = Literal[
     "degraded",
+    "suspected",
     "awaiting approval",
     "inaccurate",
     "updating",
     "warming up",
+    "from the fleet",
     "learning",
     "held",
     "waiting",
@@ -163,11 +166,11 @@ def _state(own: EntityStatus, alerts: tuple[Alert, ...], *, updating: bool) -> F
     kinds = {alert.kind for alert in alerts}
     if "degraded" in kinds:
         return "degraded"
-    if own.state != "learning":
+    if own.state not in ("learning", "from the fleet"):
         return own.state
     if "inaccurate" in kinds:
         return "inaccurate"
-    return "updating" if updating else "learning"
+    return "updating" if updating and own.state == "learning" else own.state
 
 
 def _alerts(
@@ -178,6 +181,13 @@ def _alerts(
             "degraded",
             f"zone {zone.id} cannot learn: {error}; forecasts continue, learning is retried",
         )
+    if own.suspicion:
+        yield Alert(
+            "suspected",
+            f"{own.suspicion.reason} It learns nothing until they are as expected again, or until "
+            "a person confirms them",
+        )
+        return  # it explains all else
     if ratio := _error_increase(own, zone):
         yield Alert(
             "degraded",
@@ -227,4 +237,6 @@ def _quiet_days(status: ZoneStatus) -> int:
 
 
 def _is_quiet(own: EntityStatus, days: int) -> bool:
+    if own.state == "from the fleet" and not own.judged:
+        return False  # it may not be in operation yet
     return len(own.spark) >= days and own.spark[-days:].count(None) == days

@@ -1,5 +1,8 @@
 """Commands over HTTP, and their outcome."""
 
+from tests.service.application import Web
+from tests.service.learner.apply.test_suspicion import played, world_of
+
 from clearwatt.service.times import text
 
 
@@ -45,3 +48,17 @@ def test_hold_resume_exclude_and_settings_are_commands_with_an_outcome(learned):
     learned.refused(422, "POST", "/v1/entities/e0/exclusions", json=backwards)
     del backwards["reason"]
     learned.refused(422, "POST", "/v1/entities/e0/exclusions/undo", json=backwards)
+
+
+def test_a_suspicion_is_shown_and_confirmed_over_http(tmp_path):
+    service = played(tmp_path, world_of("clear"))
+    web = Web(tmp_path, store=service.store, files=service.files)
+    entity = web.get("/v1/entities/e0")
+    assert entity["state"] == "suspected"
+    assert "a thousandth of before: unit?" in entity["suspicion"]["reason"]
+    web.post("/v1/entities/e0/suspicion/confirm", {"reason": "it counts in MW now"})
+    service.catch_up()
+    assert web.get("/v1/entities/e0")["suspicion"] is None
+    (event,) = web.get("/v1/events", kind="confirm")["events"]
+    assert event["details"]["reason"] == "it counts in MW now"
+    web.close()

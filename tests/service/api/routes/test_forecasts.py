@@ -138,5 +138,6 @@ def test_what_was_forecast_when_and_by_which_model_is_kept(planted):
     new, old = planted.get("/v1/forecasts/vintages", **span)["vintages"]
     assert (new["predictor"], old["predictor"]) == ("predictor:e0:1", "predictor:e0:0")
     assert old["values"] == said["values"] != new["values"]
+    assert (old["leads"], new["leads"]) == ([0, 900, 1800, 2700], [-100, 800, 1700, 2600])
     before = {**span, "issued_before": text(NOW + 50)}
     assert len(planted.get("/v1/forecasts/vintages", **before)["vintages"]) == 1

@@ -37,7 +37,7 @@ def stream(service: Service, *, limit: int = 1000, stop: int = HOURS) -> None:
     """Send the rest, and learn it in groups of journal entries."""
     for start in range(HISTORY, stop, 20):
         service.weather(start, start + 44)
-        service.send(start, min(start + 20, stop))
+        service.send(start, min(start + 20, stop), late=STEP)
     service.catch_up(limit)
 
 
@@ -93,6 +93,7 @@ def test_grouping_of_entries_changes_nothing(streamed, tmp_path):
     stream(other, limit=1)
     assert digest(other) == digest(streamed)
     assert other.status == streamed.status
+    assert other.status.reporting_delay > 20 * STEP  # known after some of the deliveries only
     assert other.store.deployed("north") == streamed.store.deployed("north")
     events = [
         [(event.key, event.message) for event in each.store.events(limit=1000)]
@@ -118,6 +119,27 @@ def test_a_restored_zone_goes_on_as_if_never_stopped(streamed, tmp_path):
     np.testing.assert_array_equal(
         own.forecasts[np.isin(own.times, shared)], twin.forecasts[np.isin(twin.times, shared)]
     )
+
+
+def test_errors_by_lead_are_those_of_the_live_forecasts_a_day_ahead_and_outlive_a_restart(
+    streamed, tmp_path
+):
+    leads = {each.lead: each for each in streamed.status.entity("e0").leads}
+    assert list(leads) == [3600 * hours for hours in (1, 3, 6, 12, 24)]
+    live = streamed.learning.state.live
+    midnight = live.times[-1] // 86_400 * 86_400
+    rows = live.times < midnight
+    errors = (live.forecasts - live.readings)[rows, 0].astype(float)
+    day_ahead = leads[86_400]
+    known = errors[np.isfinite(errors)][-day_ahead.n :]
+    assert day_ahead.n >= 24
+    assert day_ahead.rmse == pytest.approx(np.sqrt((known**2).mean()), rel=1e-3)
+    assert all(each.coverage is not None and each.rmse is not None for each in leads.values())
+    streamed.learning.save(tmp_path / "checkpoint")
+    again = type(streamed.learning.state).load(
+        tmp_path / "checkpoint", streamed.learning.state.zone
+    )
+    assert again.leads.quality_of(0) == streamed.status.entity("e0").leads
 
 
 def test_updates_and_shifts_of_trust_are_explained(streamed):

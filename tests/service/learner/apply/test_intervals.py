@@ -11,8 +11,9 @@ from tests.service.learner.apply.test_zone_learning import played
 
 from clearwatt.errors import StateError
 from clearwatt.files import load_state, save_state
-from clearwatt.intervals import LEVELS
+from clearwatt.intervals import LEVELS, MovedForecasts, QuantileSnapshot
 from clearwatt.service.forecasting.forecasts import ForecastService
+from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
 
 
@@ -111,3 +112,60 @@ def state_of(learning: ZoneLearning) -> tuple:
     intervals = learning.state.intervals
     tensors = {name: each.numpy().tobytes() for name, each in intervals.tensors().items()}
     return intervals.values(), tensors
+
+
+def near_intervals(days: int) -> ZoneIntervals:
+    """Intervals of a meter with errors of 0.1 a day ahead and 0.01 an hour ahead."""
+    rng, rows = np.random.default_rng(4), 24 * days
+    times = STEP * np.arange(rows)
+    noise, ahead = rng.normal(size=(2, rows, 1)), rng.uniform(0.3, 0.7, size=(rows, 1))
+    y = (ahead + 0.1 * noise[0]).astype(np.float32)
+    hour = y + 0.01 * noise[1]
+    found, start = ZoneIntervals(STEP), slice(24 * 10)
+    x = np.empty((rows, 0), np.float32)
+    found.begin(ahead[start], y[start], x=x[start], times=times[start], limits=[(0.0, 1.0)])
+    for day in range(10, days):
+        part = slice(24 * day, 24 * (day + 1))
+        found.observe(ahead[part], y[part], x=x[part], times=times[part])
+        known = y[part].astype(np.float64)
+        found.observe_leads(hour[None, part], known, times[part], leads=[1], horizon=24)
+    return found
+
+
+def widths(intervals: ZoneIntervals) -> np.ndarray:
+    """Widths of the published 90 % interval an hour and a day after the newest reading."""
+    stored = intervals.new_snapshot("north", np.array([7]))
+    assert stored is not None
+    half = np.full((2, 1), 0.5)
+    moved = MovedForecasts(half, np.array([[0.5], [1.0]]), np.array([[1], [24]]))
+    snapshot = QuantileSnapshot.unpack(stored.content)
+    ends = snapshot.quantiles(half, np.array([0, 0]), (0.05, 0.95), moved=moved)
+    return np.diff(ends)[:, 0, 0]
+
+
+def test_published_intervals_of_the_next_hours_have_the_width_of_their_own_errors():
+    hour, day = widths(near_intervals(60))
+    assert 3.29 * 0.01 < hour < 2 * 3.29 * 0.01  # it began as wide as a day ahead
+    assert day == pytest.approx(3.29 * 0.1, rel=0.25)
+
+
+def test_saved_intervals_of_the_next_hours_go_on():
+    saved = near_intervals(20)
+    again = ZoneIntervals(STEP)
+    again.restore(saved.values(), saved.tensors())
+    assert again.near is not None
+    before = again.near.snapshot.logarithm
+    for each in (saved, again):
+        power, y = np.full((1, 24, 1), 0.5), np.full((24, 1), 1.0)
+        times = STEP * np.arange(24 * 20, 24 * 21)
+        each.observe_leads(power, y, times, leads=[1], horizon=24)
+    wanted, found = (each.near.state()[1] for each in (saved, again) if each.near)
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values)
+    assert found["logarithm"][0, 0] > before[0, 0] + 0.4  # after a day outside
+    again.join(
+        np.full(240, 0.5), np.full(240, 0.5, np.float32), times=STEP * np.arange(240), limits=(0, 1)
+    )
+    assert again.near.limits.shape == (2, 2)
+    again.leave(0)
+    assert again.near.limits.shape == (2, 1)

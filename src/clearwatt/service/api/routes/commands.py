@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 
 from clearwatt.service.api.commands import command_entity, command_zone
-from clearwatt.service.api.context import App, RequestCaller
+from clearwatt.service.api.context import App, AppContext, RequestCaller
 from clearwatt.service.api.routes.errors import error_responses
 from clearwatt.service.api.schemas.base import Accepted, EmptyBody, Id
-from clearwatt.service.api.schemas.commands import Approval, Exclusion, Warmup, Window
+from clearwatt.service.api.schemas.commands import Approval, Confirmation, Exclusion, Warmup, Window
 from clearwatt.service.api.schemas.entities import EntityAnswer, WindowList
+from clearwatt.service.records import RegisteredEntity
+from clearwatt.service.settings import ZoneSettings
 
 router = APIRouter(tags=["commands"], responses=error_responses(404, 507))
 
 MaybeEmptyBody = Annotated[EmptyBody | None, Body()]
+MaybeConfirmation = Annotated[Confirmation | None, Body()]
 MaybeWarmup = Annotated[Warmup | None, Body()]
 
 
@@ -24,13 +28,17 @@ def warm_up_entity(
     app: App, caller: RequestCaller, entity: Id, span: MaybeWarmup = None
 ) -> Accepted:
     """Train an entity's first model from its stored readings and weather."""
-    return command_entity(app, caller, "warmup", entity=entity, arguments=_span(span))
+    registered = app.registry.entity(entity)
+    arguments = {**_span(span), **_priors(app, registered.zone, [registered])}
+    return command_entity(app, caller, "warmup", entity=entity, arguments=arguments)
 
 
 @router.post("/v1/zones/{zone}/warmup", status_code=202)
 def warm_up_zone(app: App, caller: RequestCaller, zone: Id, span: MaybeWarmup = None) -> Accepted:
     """Train the first model of every entity of a zone that has readings and no model."""
-    return command_zone(app, caller, "warmup", zone=zone, arguments=_span(span))
+    members = app.registry.zone_entities(app.registry.zone(zone).id)
+    arguments = {**_span(span), **_priors(app, zone, members)}
+    return command_zone(app, caller, "warmup", zone=zone, arguments=arguments)
 
 
 @router.post("/v1/entities/{entity}/hold", status_code=202)
@@ -86,12 +94,31 @@ def include(app: App, caller: RequestCaller, entity: Id, window: Window) -> Acce
     return command_entity(app, caller, "include", entity=entity, arguments=window.model_dump())
 
 
+@router.post("/v1/entities/{entity}/suspicion/confirm", status_code=202)
+def confirm(
+    app: App, caller: RequestCaller, entity: Id, confirmation: MaybeConfirmation = None
+) -> Accepted:
+    """Say that the readings of a suspected meter are real: they are learned from."""
+    reason = confirmation.reason if confirmation else ""
+    return command_entity(app, caller, "confirm", entity=entity, arguments={"reason": reason})
+
+
 @router.get("/v1/entities/{entity}/exclusions")
 def exclusions(app: App, entity: Id) -> WindowList:
     """Windows that an entity does not learn from."""
     known = app.registry.entity(entity)
     status = app.store.status(known.zone).entity(known.id, number=known.number)
     return WindowList(exclusions=EntityAnswer.of(known, status).exclusions)
+
+
+def _priors(
+    app: AppContext, zone: str, entities: Sequence[RegisteredEntity]
+) -> dict[str, dict[str, str]]:
+    """Priors that entities start from if their history is short; nothing if there are none."""
+    registered = app.registry.zone(zone)
+    settings = ZoneSettings.read(dict(app.store.status(zone).settings or registered.settings))
+    found = app.priors.digests(registered, entities) if settings.forecaster == "adaptive" else {}
+    return {"priors": found} if found else {}
 
 
 def _span(span: Warmup | None) -> dict[str, Any]:

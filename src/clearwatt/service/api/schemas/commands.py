@@ -60,6 +60,12 @@ class Exclusion(Window):
     reason: DisplayName = Field(min_length=1, examples=["meter replaced"])
 
 
+class Confirmation(Incoming):
+    """Why the readings of a suspected meter are real."""
+
+    reason: DisplayName = Field(default="", examples=["a second transformer since Monday"])
+
+
 class ReadingKey(Incoming):
     """A quarantined reading."""
 

@@ -165,6 +165,14 @@ class EntityRecord(Outgoing):
         return cls.model_validate(entity, from_attributes=True)
 
 
+class SuspicionAnswer(Outgoing):
+    """Why a meter is suspected; its readings go to quarantine meanwhile."""
+
+    kind: str = Field(description="What the readings look like, in few words")
+    since: Stamp = Field(description="Time of the first reading in quarantine for it")
+    reason: str = Field(description="What is wrong with the readings, and what to check")
+
+
 class EntityAnswer(EntityRecord):
     """An entity with its status."""
 
@@ -182,6 +190,11 @@ class EntityAnswer(EntityRecord):
     last_update: Stamp | None
     judged: int = Field(description="Readings compared with a forecast")
     quarantined: int
+    suspicion: SuspicionAnswer | None = Field(default=None, description="null: not suspected")
+    reporting_delay: int | None = Field(
+        default=None,
+        description="Seconds until a measurement is known, as set or estimated; null: not known",
+    )
     exclusions: list[ExclusionAnswer]
     live: LiveErrors
     skill: SkillAnswer
@@ -207,11 +220,20 @@ class EntityAnswer(EntityRecord):
             last_update=optional_text(status.last_update),
             judged=status.judged,
             quarantined=status.quarantined,
+            suspicion=_suspicion(status),
+            reporting_delay=status.reporting_delay,
             exclusions=[ExclusionAnswer.of(window) for window in status.exclusions],
             live=status.live,
             skill=SkillAnswer(**asdict(status.skill), skill=status.skill.skill),
             interval=LiveIntervalAnswer(**asdict(status.interval)),
         )
+
+
+def _suspicion(status: EntityStatus) -> SuspicionAnswer | None:
+    found = status.suspicion
+    if found is None:
+        return None
+    return SuspicionAnswer(kind=found.kind, since=text(found.since), reason=found.reason)
 
 
 class EntityPage(Outgoing):

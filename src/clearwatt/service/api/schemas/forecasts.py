@@ -67,6 +67,9 @@ class ForecastAnswer(Outgoing):
     entity: str
     unit: str
     issued_at: Stamp
+    measured_until: Stamp | None = Field(
+        default=None, description="Time of the newest measurement that the forecast uses"
+    )
     encoder: str | None
     predictor: str | None
     weather: WeatherUsed | None
@@ -93,6 +96,7 @@ class ForecastAnswer(Outgoing):
             entity=forecast.entity,
             unit=forecast.unit,
             issued_at=text(forecast.issued_at),
+            measured_until=optional_text(forecast.measured_until),
             encoder=forecast.encoder,
             predictor=forecast.predictor,
             weather=weather and WeatherUsed(oldest=text(weather[0]), newest=text(weather[1])),
@@ -165,10 +169,18 @@ class VintageAnswer(Outgoing):
     """A forecast issued in the past."""
 
     issued_at: Stamp
+    measured_until: Stamp | None = Field(
+        default=None,
+        description="Time of the newest measurement that the forecast uses; null: none, or not "
+        "known, because an earlier release recorded it",
+    )
     weather_issued_at: Stamp | None
     encoder: str | None
     predictor: str | None
     times: list[Stamp]
+    leads: list[int] = Field(
+        default_factory=list, description="Seconds from the issue to each time"
+    )
     values: list[float | None]
     sources: list[str]
 
@@ -178,10 +190,12 @@ class VintageAnswer(Outgoing):
         times = vintage.start + vintage.step * np.arange(len(vintage.values))
         return cls(
             issued_at=text(vintage.issued_at),
+            measured_until=optional_text(vintage.measured_until),
             weather_issued_at=optional_text(vintage.weather_issued_at),
             encoder=vintage.encoder,
             predictor=vintage.predictor,
             times=texts(times),
+            leads=vintage.leads.round().astype(np.int64).tolist(),
             values=numbers(vintage.values),
             sources=labels(vintage.sources),
         )

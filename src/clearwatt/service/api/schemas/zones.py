@@ -90,6 +90,10 @@ class ZoneAnswer(Outgoing):
     state: str = Field(examples=["learning"])
     until: Stamp | None = Field(description="Time of the last row learned from")
     watermark: Stamp | None = Field(description="Time of the newest reading")
+    reporting_delay: int | None = Field(
+        default=None,
+        description="Seconds until a measurement is known, as set or estimated; null: not known",
+    )
     pending_rows: int = Field(description="Rows that wait for readings, weather or verdicts")
     steps: int
     retained_bytes: int
@@ -114,6 +118,7 @@ class ZoneAnswer(Outgoing):
             state=status.state,
             until=optional_text(status.until),
             watermark=optional_text(status.watermark),
+            reporting_delay=status.reporting_delay,
             pending_rows=status.pending_rows,
             steps=status.steps,
             retained_bytes=status.retained_bytes,

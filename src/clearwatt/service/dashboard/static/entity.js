@@ -3,6 +3,7 @@ import { get } from "./api.js";
 import { catchUp, command, confirmed } from "./commands.js";
 import { draw, fromWall, MARKED, plotlyReady } from "./entity-plot.js";
 import { onChange } from "./live.js";
+import { showOutlook } from "./outlook.js";
 import { local } from "./page.js";
 import { partOf, refreshParts } from "./parts.js";
 
@@ -62,6 +63,7 @@ async function load() {
   ]);
   if (question !== asked) return;
   Object.assign(state, { signals, forecast: forecasts.forecasts[0] ?? null, events: happened.events });
+  showOutlook(root.dataset, state.forecast);
   loaded = Date.now();
   await takeLife(signals.life);
 }

@@ -18,6 +18,11 @@ def check_accuracy(state: ZoneState, builder: OutcomeBuilder) -> None:
     """Judge skill and coverage at the midnights since the last call; record changes as events."""
     steps = steps_per_day(timedelta(seconds=state.zone.step))
     for midnight in state.live.new_midnights():
+        day = midnight - SECONDS_PER_DAY
+        state.leads.close_day(
+            day, state.live, state.intervals, state.sizes, delay=state.known_after
+        )
+        state.leads.weeks.judge(midnight, steps=steps)
         for column in state.live.skill.judge(midnight, steps=steps):
             _record_skill(state, builder, int(column), midnight)
         for column in state.intervals.coverage.judge(midnight, steps=steps):

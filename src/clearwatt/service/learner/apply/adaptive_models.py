@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,15 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, NetworkVersion, TrustShift
+from clearwatt.adaptive import (
+    AdaptiveForecaster,
+    NetworkUpdate,
+    NetworkVersion,
+    TrustShift,
+)
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.forecaster import EndedPeriod
+from clearwatt.adaptive.latest import find_latest
+from clearwatt.adaptive.lead_forecasts import LeadForecasts
 from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
 from clearwatt.clock import steps_per_day
 from clearwatt.files import SavedState, load_state, save_state
 from clearwatt.forecaster import Version
+from clearwatt.intervals import interpolate_leads
 from clearwatt.packing import Packed, pack, tensors_below, to_bytes, unpack, with_prefix
-from clearwatt.service.learner.apply.adaptive_progress import AdaptiveProgress, PendingRows
+from clearwatt.service.leads import reported_leads
+from clearwatt.service.learner.apply.adaptive_progress import (
+    AdaptiveProgress,
+    EarlierFastPart,
+    PendingRows,
+)
+from clearwatt.service.learner.apply.earlier_days import days_to_keep
+from clearwatt.service.learner.apply.errors_by_lead import LeadRows
 from clearwatt.service.learner.apply.forecaster_models import ForecasterModels, change_kind
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
@@ -28,6 +43,7 @@ from clearwatt.service.learner.apply.zone_models import (
     LiveRows,
     ModelChange,
     ModelSnapshot,
+    OpenRows,
     PowerUnit,
     PowerUnits,
     RowBlock,
@@ -42,7 +58,7 @@ from clearwatt.training.streams import Stream
 
 ROWS_AT_ONCE = 2000
 """Maximum number of rows learned from in one call; limits memory."""
-_NO_INPUTS = 0
+NO_INPUTS = 0
 """Intervals need the inputs only to follow a swap of models, which this forecaster does itself."""
 
 
@@ -93,7 +109,7 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         intervals.begin(
             forecaster.deployed.networks(samples.x, at),
             samples.y,
-            x=np.empty((len(at), _NO_INPUTS), np.float32),
+            x=np.empty((len(at), NO_INPUTS), np.float32),
             times=samples.times,
             limits=samples.limits,
         )
@@ -102,6 +118,19 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         pending = PendingRows.empty(len(names))
         first = int(samples.times[0])
         return cls(forecaster, step, AdaptiveProgress(first, 0, int(at[-1]), 0, 0, pending))
+
+    def next_number(self, name: str) -> int:
+        """Number of the next version of an entity's networks."""
+        place = self.forecaster.names.index(name)
+        return int(self.forecaster.state.progress.updates[place]) + 1
+
+    def continue_numbers(self, numbers: Mapping[str, int], revision: int) -> None:
+        """Number versions and revisions on after those of models that these have replaced."""
+        for name, number in numbers.items():
+            self.forecaster.renumber(name, number)
+        own = self._progress
+        self._progress = replace(own, revision=max(own.revision, revision))
+        self._count_change()
 
     @property
     def steps(self) -> int:
@@ -124,16 +153,20 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
             yield from self.forecaster.join(name, x, y, at[measured])
             fitted = self.forecaster.deployed.networks(x, at[measured])[:, -1]
             intervals.join(fitted, y, times=samples.times[measured], limits=samples.limits[column])
-        self._progress = replace(
-            self._progress, pending=self._progress.pending.with_entities(len(names))
-        )
-        self._count_change()
+        self.note_joined(len(names))
         return {}
+
+    def note_joined(self, count: int) -> None:
+        """Note that entities have joined; rows that wait have no reading of theirs."""
+        own = self._progress
+        self._progress = replace(own, pending=own.pending.with_entities(count))
+        self._count_change()
 
     def leave(self, name: str) -> None:
         """Remove an entity, which is not the only one."""
         own, column = self._progress, self.forecaster.names.index(name)
-        self._progress = replace(own, pending=own.pending.without_entity(column))
+        # Nothing of an entity that left may stay.
+        self._progress = replace(own, pending=own.pending.without_entity(column), days=())
         super().leave(name)
 
     def learn(
@@ -148,10 +181,11 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
             targets if rows.learns else np.full_like(targets, np.nan),
             rows.times[covered] // self.step,
             after=own.compared,
+            distances=self._computed(rows.known_after),
         )
         for period in periods:
             ended, pending = pending.split(self._end_of(period))
-            live.append(self._compare(ended, period, intervals))
+            live.append(self._compare(ended, period, intervals, rows.known_after))
             changes += [self._change(each, units) for each in period.changes]
         self._progress = replace(
             own,
@@ -163,12 +197,31 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         )
         return LearningResult(tuple(live), tuple(changes))
 
+    def _distances(self, known_after: int) -> list[int]:
+        """Steps from the newest reading known to the step that is forecast, for each lead.
+
+        Forecasts never know less than those of a delay before.
+        """
+        late, delay = known_after // self.step, self.forecaster.state.frame.schedule.clock.delay
+        leads = [lead // self.step for lead in reported_leads(self.step)]
+        return [max(lead, min(lead + late, delay)) for lead in leads]
+
+    def _near_leads(self) -> list[int]:
+        """Distances in steps for which intervals are calibrated, beside that of a day ahead."""
+        delay = self.forecaster.state.frame.schedule.clock.delay
+        leads = (lead // self.step for lead in reported_leads(self.step))
+        return [lead for lead in leads if lead < delay]
+
+    def _computed(self, known_after: int) -> list[int]:
+        """Distances for which forecasts of ended days are computed, ascending."""
+        return sorted({*self._distances(known_after), *self._near_leads()})
+
     def _end_of(self, period: EndedPeriod) -> int:
         """The time of the first row after a period's forecasts."""
         return (period.last(self._progress.compared) + 1) * self.step
 
     def _compare(
-        self, ended: PendingRows, period: EndedPeriod, intervals: ZoneIntervals
+        self, ended: PendingRows, period: EndedPeriod, intervals: ZoneIntervals, known_after: int
     ) -> LiveRows:
         """Rows of a period with the forecasts issued for them; NaN without weather."""
         forecasts = np.full(ended.known.shape, np.nan)
@@ -182,10 +235,38 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         intervals.observe(
             forecasts[rows],
             ended.known[rows],
-            x=np.empty((len(rows), _NO_INPUTS), np.float32),
+            x=np.empty((len(rows), NO_INPUTS), np.float32),
             times=ended.times[rows],
         )
-        return LiveRows(ended.times, forecasts, errors, ended.readings)
+        leads = None
+        if period.leads is not None:
+            leads = self._lead_rows(period.leads, intervals, known_after)
+        return LiveRows(ended.times, forecasts, errors, ended.readings, leads)
+
+    def _lead_rows(
+        self, leads: LeadForecasts, intervals: ZoneIntervals, known_after: int
+    ) -> LeadRows:
+        """Forecasts of the reported leads with their intervals, which learn from these days."""
+        computed, near = self._computed(known_after), self._near_leads()
+        distances = self._distances(known_after)
+        places = [computed.index(each) for each in distances]
+        power, times = leads.power[places], leads.at * self.step
+        around = leads.power[[computed.index(each) for each in near]]
+        horizon = self.forecaster.state.frame.schedule.clock.delay
+        given = intervals.observe_leads(around, leads.measured, times, leads=near, horizon=horizon)
+        ends = None
+        if given is not None:
+            offsets = given - around[..., None]
+            day_ahead = intervals.ends_at(times) - leads.day_ahead[..., None]
+            found = [
+                own[..., None]
+                + interpolate_leads(
+                    offsets, day_ahead, np.full(own.shape, ahead), leads=near, horizon=horizon
+                )
+                for own, ahead in zip(power, distances, strict=True)
+            ]
+            ends = np.clip(np.stack(found), *intervals.limits[..., None])
+        return LeadRows(times, power, leads.day_ahead, leads.spread[places], known_after, ends)
 
     def learn_late(
         self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
@@ -194,6 +275,34 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         changes = yield from self.forecaster.learn(late.x, late.targets, late.times // self.step)
         self._count_change()
         return LearningResult(changes=tuple(self._change(each, units) for each in changes))
+
+    def note_day(self, time: int) -> None:
+        """Keep the fast part at the beginning of a day."""
+        own, fast = self._progress, EarlierFastPart(time, self.forecaster.fast_part.to_single())
+        kept = days_to_keep([*(day.time for day in own.days), time])
+        days = tuple(day for day in (*own.days, fast) if day.time in kept)
+        self._progress = replace(own, days=days)
+
+    def restore(self, name: str, time: int) -> None:
+        """Go back to the fast part of the last day that began before a time, or the oldest."""
+        own = self._progress
+        right = [day for day in own.days if day.is_right(name)]
+        before = [day for day in right if day.time <= time] or right[:1]
+        if before:
+            self.forecaster.restore_fast_part(name, before[-1].content)
+        days = tuple(
+            day if day.time <= time else day._replace(wrong=(*day.wrong, name)) for day in own.days
+        )
+        column = self.forecaster.names.index(name)
+        pending = own.pending.without_readings(column, time)
+        self._progress = replace(own, pending=pending, days=days)
+        self._count_change()
+
+    @property
+    def retained_bytes(self) -> int:
+        """Bytes of the past that are held."""
+        days = sum(day.content.nbytes for day in self._progress.days)
+        return self.forecaster.retained_bytes + days
 
     def activate(self, key: str, saved: SavedState, intervals: ZoneIntervals) -> None:
         """Put stored networks into service; intervals follow their errors from then on."""
@@ -246,6 +355,15 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         self._published = (own.base, own.revision)
         return ModelSnapshot(own.revision, content, to_bytes(rows))
 
+    def find_latest(self, read: Callable[[], OpenRows | None]) -> bytes | None:
+        """What the last readings tell about the next hours; nothing is learned from them."""
+        rows, state = read(), self.forecaster.state
+        if rows is None:
+            none = np.empty((0, len(state.names)), np.float32)
+            rows = OpenRows(np.empty(0, np.int64), none, none)
+        x, y = (part.astype(np.float64) for part in (rows.x, rows.targets))
+        return to_bytes(find_latest(state, x, y, rows.times // self.step))
+
     def save(self, folder: Path) -> None:
         """Write the forecaster, and what is kept beside it."""
         own, (values, tensors) = pack(self._progress), self.forecaster.pack()
@@ -263,7 +381,9 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         progress = unpack(
             AdaptiveProgress, saved.values["progress"], tensors_below(saved.tensors, "progress.")
         )
-        models = cls(AdaptiveForecaster.unpack(own), step, progress)
+        # Unpacked, arrays are in double precision.
+        days = tuple(day._replace(content=day.content.to_single()) for day in progress.days)
+        models = cls(AdaptiveForecaster.unpack(own), step, replace(progress, days=days))
         models._published = (progress.base, progress.revision)
         return models
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.adaptive.fast_part import FastPart
 from clearwatt.arrays import Float32Array
 from clearwatt.service.learner.apply.zone_models import RowBlock
 from clearwatt.service.times import Times
@@ -41,6 +42,12 @@ class PendingRows(NamedTuple):
     def _part(self, rows: slice) -> PendingRows:
         return PendingRows(self.times[rows], self.known[rows], self.readings[rows])
 
+    def without_readings(self, column: int, time: int) -> PendingRows:
+        """The rows without the readings of an entity from a time on."""
+        known, readings = self.known.copy(), self.readings.copy()
+        known[self.times >= time, column] = readings[self.times >= time, column] = np.nan
+        return PendingRows(self.times, known, readings)
+
     def without_entity(self, column: int) -> PendingRows:
         """The rows without an entity."""
         return PendingRows(
@@ -57,6 +64,21 @@ class PendingRows(NamedTuple):
         )
 
 
+class EarlierFastPart(NamedTuple):
+    """What was learned besides networks and held samples before a time.
+
+    ``wrong`` are entities that had learned from wrong readings by then.
+    """
+
+    time: int
+    content: FastPart
+    wrong: tuple[str, ...] = ()
+
+    def is_right(self, name: str) -> bool:
+        """Whether an entity may go back to it."""
+        return name in self.content.names and name not in self.wrong
+
+
 @dataclass(frozen=True, eq=False)
 class AdaptiveProgress:
     """What is saved beside the forecaster.
@@ -68,6 +90,7 @@ class AdaptiveProgress:
         revision: Counts changes of what forecasts are made with.
         base: Counts those of them that are not just another row.
         pending: Rows that wait for the end of their period.
+        days: The fast part at the beginning of each of the last days, the newest last.
     """
 
     first: int
@@ -76,3 +99,4 @@ class AdaptiveProgress:
     revision: int
     base: int
     pending: PendingRows
+    days: tuple[EarlierFastPart, ...] = ()

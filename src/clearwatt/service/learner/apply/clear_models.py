@@ -207,6 +207,12 @@ class ClearModels(ForecasterModels[ClearForecaster]):
         """Which times (n) are those of rows."""
         return np.isin(times // self.step, self.forecaster.book.steps)
 
+    def note_day(self, time: int) -> None:
+        """Nothing: all that is learned are versions and held samples."""
+
+    def restore(self, name: str, time: int) -> None:
+        """Nothing: see `note_day`."""
+
     def activate(self, key: str, saved: SavedState, intervals: ZoneIntervals) -> None:
         """Put a stored version of a component into service."""
         component = self._component_with(key)

@@ -9,10 +9,17 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError
-from clearwatt.service.learner.apply.exclusions import Inclusion, exclude, include
+from clearwatt.service.learner.apply.exclusions import (
+    Inclusion,
+    exclude,
+    include,
+    weather_between,
+)
+from clearwatt.service.learner.apply.fleet_start import start_entity
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
+from clearwatt.service.learner.apply.suspicion import confirm, switch
 from clearwatt.service.learner.apply.warm_up import warm_up
 from clearwatt.service.learner.apply.zone_models import ZoneModels
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
@@ -119,11 +126,8 @@ def _run(context: CommandContext) -> Stream[CommandResult]:
             arguments=context.command.arguments,
         )
         return CommandResult(message, details)
-    if context.command.kind == "release":
-        result = yield from _release(context)
-        return result
-    if context.command.kind == "include":
-        result = yield from _include(context)
+    if context.command.kind in _WITH_LEARNING:
+        result = yield from _WITH_LEARNING[context.command.kind](context)
         return result
     return _AT_ONCE[context.command.kind](context)
 
@@ -161,8 +165,11 @@ def _activate(context: CommandContext) -> CommandResult:
     if identity == f"{key}:{candidate}":
         models.drop_candidate(key)
     before = state.deployed.get(key)
+    if version.entity is not None:
+        state.leave_fleet(version.entity)
     context.builder.activate(key, identity)
     context.builder.versions.append(replace(version, status="deployed"))
+    state.note_served(version)
     return CommandResult(
         f"model {identity} is in service instead of {before}; buffers were kept",
         {"before": before, "after": identity},
@@ -278,6 +285,31 @@ def _release(context: CommandContext) -> Stream[CommandResult]:
     )
 
 
+def _confirm(context: CommandContext) -> Stream[CommandResult]:
+    state, name = context.state, context.entity
+    if name not in state.suspicions:
+        raise DataError(f"{name} is not suspected, so there is nothing to confirm")
+    if not state.held.isdisjoint({name, WHOLE_ZONE}):
+        raise ConfigurationError(f"{name} is held and would not learn; resume it first")
+    suspicion, why = state.suspicions[name], _reason(context)
+    reason = why["reason"] or "confirmed by a person"
+    taken = confirm(state, context.builder, name, reason)
+    if len(taken.times):
+        span = int(taken.times[0]), int(taken.times[-1]) + 1
+        weather = weather_between(state, context.store, *span)
+        yield from learn_past_readings(state, context.builder, taken, weather=weather)
+    return CommandResult(
+        f"readings of {name} since {written(suspicion.since)} are real; {len(taken.times)} of them "
+        "left quarantine and were learned",
+        {
+            "suspicion": suspicion.lie.label,
+            "since": suspicion.since,
+            "learned": len(taken.times),
+            **why,
+        },
+    )
+
+
 def _drop(context: CommandContext) -> CommandResult:
     taken = _from_quarantine(context, Flag.DROPPED)
     return CommandResult(
@@ -315,9 +347,26 @@ def _settings(context: CommandContext) -> CommandResult:
     state.settings = wanted
     if state.models is not None:
         state.models.change_settings(wanted)
+    ended = switch(state) if "suspicion" in changed else 0
+    words = f"; {ended} suspicions ended, their readings stay in quarantine" if ended else ""
     return CommandResult(
-        f"settings of zone {state.zone.id} changed: {changed}", {"changed": changed}
+        f"settings of zone {state.zone.id} changed: {changed}{words}", {"changed": changed}
     )
+
+
+def _start(context: CommandContext) -> CommandResult:
+    context.argument("prior", str)
+    context.argument("at", int)
+    if context.entity in context.state.columns:  # a warm-up was under way when it was asked for
+        return CommandResult(f"{context.entity} forecasts already; a start is not needed", {})
+    message, details = start_entity(
+        context.state,
+        context.builder,
+        context.store,
+        entity=context.entity,
+        arguments=context.command.arguments,
+    )
+    return CommandResult(message, details)
 
 
 def _delete(context: CommandContext) -> CommandResult:
@@ -332,6 +381,11 @@ def _delete(context: CommandContext) -> CommandResult:
     )
 
 
+_WITH_LEARNING: dict[str, Callable[[CommandContext], Stream[CommandResult]]] = {
+    "release": _release,
+    "confirm": _confirm,
+    "include": _include,
+}
 _AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "hold": _hold,
     "resume": _resume,
@@ -341,5 +395,6 @@ _AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "exclude": _exclude,
     "drop": _drop,
     "settings": _settings,
+    "start": _start,
     "delete": _delete,
 }

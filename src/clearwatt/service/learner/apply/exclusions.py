@@ -69,12 +69,18 @@ def include(
     if not parts:
         return 0
     late = LateReadings(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    weather = LatestWeather(state.zone.variables)
-    around = window.start - NEIGHBOURHOOD, window.end + NEIGHBOURHOOD
-    for issue in store.weather(state.zone.id, start=around[0], end=around[1], until=state.position):
-        weather.add(issue)
+    weather = weather_between(state, store, window.start, window.end)
     yield from learn_past_readings(state, builder, late, weather=weather)
     return len(late.times)
+
+
+def weather_between(state: ZoneState, store: Store, start: int, end: int) -> LatestWeather:
+    """The weather of start <= time < end and what is needed around it, as known by now."""
+    weather = LatestWeather(state.zone.variables)
+    around = start - NEIGHBOURHOOD, end + NEIGHBOURHOOD
+    for issue in store.weather(state.zone.id, start=around[0], end=around[1], until=state.position):
+        weather.add(issue)
+    return weather
 
 
 def _entities(state: ZoneState, name: str) -> Sequence[str]:

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.service.learner.apply.reporting_delay import ReportingDelays
 from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import Readings
+from clearwatt.service.times import EARLIEST
 
 Positions = npt.NDArray[np.int64]
 
@@ -40,8 +42,12 @@ class Intake:
         readings = readings[np.isin(readings["entity"], known)]  # the others were deleted
         numbers = readings["entity"]
         columns = np.array([column_of.get(int(number), -1) for number in numbers], np.int64)
-        learns = columns >= 0
-        self._waiting = readings[~learns]
+        # Earlier readings of an entity that started from the fleet are its history.
+        since = {state.entities[name].number: time for name, time in state.fleet.items()}
+        first = np.array([since.get(int(number), EARLIEST) for number in numbers], np.int64)
+        learns = (columns >= 0) & (readings["time"] >= first)
+        kept = np.isin(numbers, list(since))
+        self._waiting, self._kept = readings[~learns], readings[learns & kept]
         self._columns = columns[learns]
         self._times = np.ascontiguousarray(readings["time"][learns], np.int64)
         self._values = readings["value"][learns].astype(np.float32)
@@ -51,6 +57,7 @@ class Intake:
         if state.rows is not None:
             self._late = state.rows.overdue_mask(self._times, state.settings.lateness)
             self._has_reading = state.rows.has_reading(self._columns, self._times)
+        self._arrivals = self._count_arrivals()
 
     @property
     def corrections(self) -> list[tuple[str, int]]:
@@ -66,12 +73,25 @@ class Intake:
     @property
     def reorders(self) -> bool:
         """Whether rows closed by now must be learned before these readings are entered."""
-        return bool((self._late | self._has_reading).any())
+        changes_delay = self.state.known_after_with(self._arrivals) != self.state.known_after
+        reordered = bool((self._late | self._has_reading).any())
+        return changes_delay or reordered or self._changes_expected
+
+    @property
+    def _changes_expected(self) -> bool:
+        """Whether rows wait for an entity from now on, because it is measured at last."""
+        state, numbers = self.state, set(self._kept["entity"].tolist())
+        return any(
+            state.entities[name].number in numbers and not state.is_expected(name)
+            for name in state.fleet
+        )
 
     def enter(self) -> None:
         """Enter readings in time, apply corrections, and keep those that wait for a warm-up."""
-        for number in np.unique(self._waiting["entity"]):
-            part = self._waiting[self._waiting["entity"] == number]
+        self.state.arrivals = self._arrivals
+        waiting = np.concatenate([self._waiting, self._kept])
+        for number in np.unique(waiting["entity"]):
+            part = waiting[waiting["entity"] == number]
             self.state.waiting.setdefault(int(number), []).append(part)
         rows = self.state.rows
         if rows is None:
@@ -88,6 +108,18 @@ class Intake:
             lateness=self.state.settings.lateness,
             received=self._received,
         )
+
+    def _count_arrivals(self) -> ReportingDelays:
+        """Arrivals with those of this entry; corrections do not count."""
+        first = ~self._has_reading & np.isfinite(self._values)
+        waiting = self._waiting[np.isfinite(self._waiting["value"])]
+        arrivals = self.state.arrivals.copy()
+        arrivals.add(
+            np.concatenate([waiting["entity"], self.state.numbers[self._columns[first]]]),
+            np.concatenate([waiting["time"], self._times[first]]),
+            received=self._received,
+        )
+        return arrivals
 
     def late_readings(self) -> LateReadings:
         """Readings of closed rows, which are learned separately."""

@@ -14,6 +14,7 @@ from clearwatt.service.learner.apply.accuracy import check_accuracy
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.live import DAY
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
+from clearwatt.service.learner.apply.suspicion import set_aside, suspected_mask, watch_meters
 from clearwatt.service.learner.apply.weather import LatestWeather, instants
 from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
@@ -65,11 +66,14 @@ def learn_late(
             for column, value in zip(late.columns, late.values, strict=True)
         ]
     )
-    for column, moment, value, good in zip(
-        late.columns, late.times, late.values, plausible, strict=True
+    suspected = suspected_mask(state, late.times)[np.arange(len(late.times)), late.columns]
+    for column, moment, value, good, doubted in zip(
+        late.columns, late.times, late.values, plausible, suspected, strict=True
     ):
         name = state.columns[int(column)]
-        if good:
+        if good and doubted:
+            set_aside(state, builder, name, [(int(moment), float(value))])
+        elif good:
             builder.add_flag(name, int(moment), Flag.LATE, "came after its row had closed")
         else:
             _quarantine(
@@ -91,7 +95,8 @@ def learn_late(
             time=int(late.times[late.columns == column].max()),
             details={"readings": count},
         )
-    kept = LateReadings(late.columns[plausible], late.times[plausible], late.values[plausible])
+    usable = plausible & ~suspected
+    kept = LateReadings(late.columns[usable], late.times[usable], late.values[usable])
     yield from learn_past_readings(state, builder, kept)
 
 
@@ -101,10 +106,12 @@ def learn_past_readings(
     late: LateReadings,
     *,
     weather: LatestWeather | None = None,
+    moment: int | None = None,
 ) -> Stream[None]:
     """Learn from readings of closed rows, with the errors of the current models.
 
-    ``weather`` is that of their time; by default what the zone still holds.
+    ``weather`` is that of their time; by default what the zone still holds. ``moment`` is the time
+    of the last row learned from; by default that of the last closed one.
     """
     if state.models is None or state.scaling is None or len(late.times) == 0:
         return
@@ -112,11 +119,12 @@ def learn_past_readings(
     readings = np.full((len(times), len(state.columns)), np.nan, np.float32)
     readings[np.searchsorted(times, late.times), late.columns] = late.values
     x = inputs_at(state, times, weather=weather)
-    y = _mask_held(state, _targets(state, times, readings))
+    y = mask_held(state, scale_readings(state, times, readings))
     usable = has_inputs(x) & np.asarray(np.isfinite(y).any(axis=1), np.bool_)
     if not usable.any():
         return
-    moment = int(times[-1]) if state.rows is None else state.rows.next - state.rows.step
+    if moment is None:
+        moment = int(times[-1]) if state.rows is None else state.rows.next - state.rows.step
     late_rows = LateBlock(times[usable], x[usable], y[usable], moment)
     learned = yield from state.models.learn_late(late_rows, state.intervals, state.units)
     _record(state, builder, learned)
@@ -146,16 +154,23 @@ def _closed_rows(state: ZoneState) -> ClosedRows | None:
         return None
     times = rows.open_times
     x = inputs_at(state, times)
-    settled = rows.count_settled(has_inputs(x), state.settings.lateness)
+    settled = rows.count_settled(has_inputs(x), state.expected, state.settings.lateness)
     count = settled - state.rows_to_settle
     if count <= 0:
         return None
     first = len(rows.values) - len(times)
-    known = rows.values[: first + settled]
-    frame = pd.DataFrame(known, index=instants(rows.times[: len(known)]), columns=state.columns)
-    codes = assess_readings(frame, state.descriptions, RULES).codes
+    codes = assess_rows(state, slice(first, first + settled))[:count]
     piece = slice(first, first + count)
-    return ClosedRows(times[:count], x[:count], rows.values[piece].copy(), codes[piece])
+    return ClosedRows(times[:count], x[:count], rows.values[piece].copy(), codes)
+
+
+def assess_rows(state: ZoneState, piece: slice, *, since: int = 0) -> npt.NDArray[np.uint8]:
+    """Quality codes (n x entities) of some rows, by them and the rows before, from ``since`` on."""
+    assert state.rows is not None
+    seen = slice(since, piece.stop)
+    times, values = state.rows.times[seen], state.rows.values[seen]
+    frame = pd.DataFrame(values, index=instants(times), columns=state.columns)
+    return assess_readings(frame, state.descriptions, RULES).codes[piece.start - since :]
 
 
 def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
@@ -170,7 +185,12 @@ def _pieces(times: Times, longest: int) -> list[tuple[int, int]]:
 def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Stream[None]:
     assert state.models is not None
     readings = _trusted_readings(state, builder, closed)
-    known, learns = _targets(state, closed.times, readings), WHOLE_ZONE not in state.held
+    released = watch_meters(state, builder, closed.times, closed.x, closed.readings)
+    # Rows are closed all together, so that the last closed one depends on how they are grouped.
+    moment = int(closed.times[0]) - state.zone.step
+    yield from learn_past_readings(state, builder, released, moment=moment)
+    readings = _without_suspected(state, builder, closed.times, readings)
+    known, learns = scale_readings(state, closed.times, readings), WHOLE_ZONE not in state.held
     if learns:
         _flag_excluded(state, builder, closed.times)
     rows = RowBlock(
@@ -178,9 +198,10 @@ def _learn(state: ZoneState, builder: OutcomeBuilder, closed: ClosedRows) -> Str
         closed.x,
         covered=has_inputs(closed.x),
         known=known,
-        targets=_mask_held(state, known),
+        targets=mask_held(state, known),
         readings=readings,
         learns=learns,
+        known_after=state.known_after,
     )
     learned = yield from state.models.learn(rows, state.intervals, state.units)
     _record(state, builder, learned)
@@ -192,6 +213,8 @@ def _record(state: ZoneState, builder: OutcomeBuilder, learned: LearningResult) 
         check_accuracy(state, builder)
     for change in learned.changes:
         builder.change(change)
+        if change.kind == "update" and change.entity is not None:
+            state.leave_fleet(change.entity)
 
 
 def _trusted_readings(
@@ -210,6 +233,20 @@ def _trusted_readings(
             value, moment = float(closed.readings[place, column]), int(closed.times[place])
             _quarantine(state, builder, name, moment=moment, value=value, reason=reason)
     return np.where(bad, np.float32(np.nan), closed.readings)
+
+
+def _without_suspected(
+    state: ZoneState, builder: OutcomeBuilder, times: Times, readings: Float32Array
+) -> Float32Array:
+    """The readings without those of suspected meters, which go to quarantine."""
+    if not state.suspicions:
+        return readings
+    suspected = suspected_mask(state, times) & np.isfinite(readings)
+    for column in np.flatnonzero(suspected.any(axis=0)):
+        rows = suspected[:, column]
+        own = zip(times[rows].tolist(), readings[rows, column].tolist(), strict=True)
+        set_aside(state, builder, state.columns[int(column)], own)
+    return np.where(suspected, np.float32(np.nan), readings)
 
 
 def _quarantine(
@@ -245,15 +282,17 @@ def _record_live(state: ZoneState, rows: LiveRows) -> None:
         readings=rows.readings,
         delay=state.settings.delay,
     )
+    if rows.leads is not None:
+        state.leads.add_rows(rows.leads, state.live, state.intervals, state.sizes)
 
 
-def _mask_held(state: ZoneState, measured: Float32Array) -> Float32Array:
+def mask_held(state: ZoneState, measured: Float32Array) -> Float32Array:
     """Measurements to learn from: NaN for entities that are held, or all if the zone is."""
     held = [not state.held.isdisjoint({name, WHOLE_ZONE}) for name in state.columns]
     return np.where(held, np.float32(np.nan), measured)
 
 
-def _targets(state: ZoneState, times: Times, readings: Float32Array) -> Float32Array:
+def scale_readings(state: ZoneState, times: Times, readings: Float32Array) -> Float32Array:
     """Scaled readings; NaN in excluded windows."""
     assert state.scaling is not None
     y = state.scaling.scale_power(readings, state.columns)

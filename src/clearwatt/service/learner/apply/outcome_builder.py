@@ -103,7 +103,8 @@ class OutcomeBuilder:
         if version is not None and change.kind == "update":
             self.deploy(version, time=change.time, event=change.identity)
         elif version is not None:
-            self._write(version, "awaiting", time=change.time, event=change.identity)
+            waiting = self._write(version, "awaiting", time=change.time, event=change.identity)
+            self.state.awaiting[change.key] = waiting.without_clock()
         after = None if version is None else version.id
         self.event(
             change.identity,
@@ -118,7 +119,7 @@ class OutcomeBuilder:
         self, version: TrainedVersion, *, time: int | None, event: str | None = None
     ) -> None:
         """Write a model and make it the deployed one of its component."""
-        self._write(version, "deployed", time=time, event=event)
+        self.state.note_served(self._write(version, "deployed", time=time, event=event))
         self.activate(version.key, version.id)
 
     def activate(self, key: str, version: str) -> None:
@@ -128,23 +129,23 @@ class OutcomeBuilder:
 
     def _write(
         self, version: TrainedVersion, status: VersionStatus, *, time: int | None, event: str | None
-    ) -> None:
+    ) -> StoredVersion:
         path = self.files.write(version.id, *version.content, owner=self._owner(version.entity))
-        self.versions.append(
-            StoredVersion(
-                id=version.id,
-                component=version.component,
-                zone=self.state.zone.id,
-                entity=version.entity,
-                number=version.number,
-                status=status,
-                at=clock.time(),
-                time=time,
-                threshold=version.threshold,
-                path=path,
-                event=event,
-            )
+        stored = StoredVersion(
+            id=version.id,
+            component=version.component,
+            zone=self.state.zone.id,
+            entity=version.entity,
+            number=version.number,
+            status=status,
+            at=clock.time(),
+            time=time,
+            threshold=version.threshold,
+            path=path,
+            event=event,
         )
+        self.versions.append(stored)
+        return stored
 
     def _owner(self, entity: str | None) -> str:
         """Owner of a version; a replay of the journal leads to the same."""

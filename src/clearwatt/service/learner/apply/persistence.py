@@ -29,10 +29,22 @@ def repeat_last_day(
     forecasts = np.full((len(times), readings.shape[1]), np.nan, np.float32)
     nearest = Clock(day=SECONDS_PER_DAY, delay=delay).same_hour
     for lag in range(nearest, DAYS_PER_WEEK * SECONDS_PER_DAY + 1, SECONDS_PER_DAY):
-        wanted = times - lag
-        at = np.searchsorted(known, wanted)
-        found = np.flatnonzero(at < len(known))
-        found = found[known[at[found]] == wanted[found]]
-        earlier = readings[at[found]]
-        forecasts[found] = np.where(np.isnan(forecasts[found]), earlier, forecasts[found])
+        earlier = values_at(times - lag, known, readings)
+        forecasts = np.where(np.isnan(forecasts), earlier, forecasts)
     return forecasts
+
+
+def values_at(times: Times, known: Times, values: Float32Array) -> Float32Array:
+    """Values at some times (n x entities); NaN where there are none.
+
+    Args:
+        times: n.
+        known: Times of the values (k), ascending.
+        values: k x entities.
+    """
+    found = np.full((len(times), values.shape[1]), np.nan, np.float32)
+    at = np.searchsorted(known, times)
+    rows = np.flatnonzero(at < len(known))
+    rows = rows[known[at[rows]] == times[rows]]
+    found[rows] = values[at[rows]]
+    return found

@@ -105,15 +105,16 @@ class Rows:
         self.values = np.delete(self.values, column, axis=1)
         self.reported = np.delete(self.reported, column, axis=1)
 
-    def count_settled(self, covered: BoolArray, lateness: int) -> int:
+    def count_settled(self, covered: BoolArray, expected: BoolArray, lateness: int) -> int:
         """Number of consecutive rows from ``next`` on that are complete or overdue.
 
         Args:
             covered: Whether each open row has weather (n from ``next`` on).
+            expected: Whether a row waits for the reading of each entity (entities).
             lateness: Seconds behind the newest reading after which a row is overdue.
         """
         first = self._open
-        done = self.reported[first:].all(axis=1) & covered
+        done = (self.reported[first:] | ~expected).all(axis=1) & covered
         if self.watermark is not None:
             done |= is_overdue(self.times[first:], newest=self.watermark, lateness=lateness)
         return int(np.argmin(done)) if not done.all() else len(done)

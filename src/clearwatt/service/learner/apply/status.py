@@ -5,8 +5,10 @@ from __future__ import annotations
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
 from clearwatt.service.scaling import scaling_values
 from clearwatt.service.status import (
+    EntityPhase,
     EntityStatus,
     ReconstructionStatus,
+    SuspicionStatus,
     ZonePhase,
     ZoneStatus,
 )
@@ -32,6 +34,7 @@ def zone_status(state: ZoneState) -> ZoneStatus:
         reconstruction=_reconstruction(state),
         intervals=state.intervals.revision,
         deployed=None if models is None else models.revision,
+        reporting_delay=state.reporting_delay,
         entities={name: _entity(state, name) for name in state.entities},
         removed=state.removed,
     )
@@ -43,6 +46,10 @@ def _phase(state: ZoneState) -> ZonePhase:
     if state.warming:
         return "warming up"
     return "waiting" if state.models is None else "learning"
+
+
+def _learning_phase(state: ZoneState, name: str) -> EntityPhase:
+    return "from the fleet" if name in state.fleet else "learning"
 
 
 def _reconstruction(state: ZoneState) -> ReconstructionStatus | None:
@@ -65,13 +72,14 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
             quarantined=quarantined,
             received=received,
             number=number,
+            reporting_delay=state.reporting_delay_of(name),
         )
     column, models = state.columns.index(name), state.models
     key, encoder = f"predictor:{name}", models.encoder_key(name)
     candidate = models.candidate(key)
     waits = None if candidate is None else f"{key}:{candidate}"
     return EntityStatus(
-        state="held" if held else ("awaiting approval" if waits else "learning"),
+        state=_entity_phase(state, name, held=held, waits=waits is not None),
         predictor=state.deployed.get(key),
         encoder=None if encoder is None else state.deployed.get(encoder),
         candidate=waits,
@@ -80,6 +88,8 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         skill=state.live.skill_of(column),
         spark=state.live.days_of(column),
         interval=state.intervals.quality(column, state.power_size(name)),
+        leads=state.leads.quality_of(column),
+        size=state.entities[name].capacity or state.power_size(name),
         last_update=state.updated.get(key),
         component=models.entity_status(name, state.unit(name)),
         held=held,
@@ -87,4 +97,19 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         quarantined=quarantined,
         received=received,
         number=number,
+        reporting_delay=state.reporting_delay_of(name),
+        suspicion=_suspicion(state, name),
     )
+
+
+def _entity_phase(state: ZoneState, name: str, *, held: bool, waits: bool) -> EntityPhase:
+    if held:
+        return "held"
+    if name in state.suspicions:
+        return "suspected"
+    return "awaiting approval" if waits else _learning_phase(state, name)
+
+
+def _suspicion(state: ZoneState, name: str) -> SuspicionStatus | None:
+    found = state.suspicions.get(name)
+    return None if found is None else SuspicionStatus(found.lie.label, found.since, found.reason)

@@ -9,15 +9,17 @@ import numpy as np
 
 from clearwatt.clear.warm_up import WarmUpModels
 from clearwatt.data.quality import Reason
-from clearwatt.errors import ConfigurationError, DataError
+from clearwatt.errors import ClearwattError, ConfigurationError, DataError
 from clearwatt.intervals import physical_limits
 from clearwatt.service.learner.apply.adaptive_models import AdaptiveModels
 from clearwatt.service.learner.apply.clear_models import ClearModels
+from clearwatt.service.learner.apply.fleet_history import Replacement, learn_few
 from clearwatt.service.learner.apply.imported_models import ImportedModels
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.rows import Rows
+from clearwatt.service.learner.apply.suspicion import learn_history
 from clearwatt.service.learner.apply.warm_up_data import (
     FEWEST_SAMPLES,
     NAMED,
@@ -32,7 +34,7 @@ from clearwatt.service.learner.apply.watermark import find_series_watermark
 from clearwatt.service.learner.apply.weather import LatestWeather
 from clearwatt.service.learner.apply.zone_models import ValidationErrors, WarmUpSamples
 from clearwatt.service.learner.apply.zone_state import ZoneState
-from clearwatt.service.records import READING, Flag, Readings
+from clearwatt.service.records import Flag
 from clearwatt.service.store import Store
 from clearwatt.service.times import text as written
 from clearwatt.training.streams import Stream
@@ -54,9 +56,17 @@ def warm_up(
         store: source of weather that is no longer in memory.
         entity: the entity; None: all that wait and have readings.
         arguments: "start" and "end" bound the history; "folder", below the data directory, holds
-            models to import instead of training them.
+            models to import instead of training them; "priors" has the digest of the prior of
+            entities that can start from the fleet if their history is short.
     """
     names = _entities_to_start(state, entity)
+    few = _entities_with_few(state, entity, names, arguments)
+    if few:
+        return (
+            yield from learn_few(
+                state, builder, store, names=few, priors=arguments.get("priors", {})
+            )
+        )
     folder = arguments.get("folder")
     imported = None if folder is None else ImportedModels(builder.files.root / str(folder))
     unfit: dict[str, str] = {}
@@ -70,8 +80,19 @@ def warm_up(
             if entity is not None or not names:
                 raise
     trained = None if imported is None else imported.models(names)
-    validation = yield from _begin(state, names, data, trained)
+    replaced = Replacement.withdraw(state, names)
+    try:
+        validation = yield from _begin(state, names, data, trained)
+    except ClearwattError:
+        if replaced is not None:
+            replaced.undo(state)
+        raise
+    if replaced is not None:
+        replaced.finish(state)
     late = _enter(state, names, data)
+    if replaced is not None:
+        replaced.restore_weather(state, store)
+    learn_history(state, len(names), data.times, data.x, data.y)
     _record_start(state, builder, names, data)
     yield from learn_past_readings(state, builder, late)
     others = " and others" if len(names) > NAMED else ""
@@ -89,25 +110,41 @@ def warm_up(
 
 def _entities_to_start(state: ZoneState, entity: str | None) -> list[str]:
     if entity is not None:
-        if entity in state.columns:
+        if not _waits(state, entity):
             raise DataError(f"{entity} has been warmed up already")
         return [entity]
-    names = [
+    return [
         name
         for name in state.entities
-        if name not in state.columns and len(_waiting_readings(state, name)) >= FEWEST_SAMPLES
+        if _waits(state, name) and len(state.waiting_readings(name)) >= FEWEST_SAMPLES
     ]
-    if not names:
+
+
+def _waits(state: ZoneState, name: str) -> bool:
+    """Whether an entity has no networks of its own."""
+    return name not in state.columns or name in state.fleet
+
+
+def _entities_with_few(
+    state: ZoneState, entity: str | None, names: Sequence[str], arguments: Mapping[str, Any]
+) -> list[str]:
+    """Entities with a short history, if they start from the fleet and no other has a long one."""
+    priors = arguments.get("priors", {})
+    if entity is None and names:
+        return []
+    few = [
+        name
+        for name in ([entity] if entity is not None else state.entities)
+        if _waits(state, name)
+        and (name in priors or name in state.fleet)
+        and 0 < len(state.waiting_readings(name)) < FEWEST_SAMPLES
+    ]
+    if not few and not names:
         raise DataError(
             f"no entity of zone {state.zone.id} waits for its warm-up with {FEWEST_SAMPLES} "
             "readings or more; send their history to /v1/measurements first"
         )
-    return names
-
-
-def _waiting_readings(state: ZoneState, name: str) -> Readings:
-    parts = state.waiting.get(state.entities[name].number, [])
-    return np.concatenate([np.empty(0, READING), *parts])
+    return few
 
 
 def _warm_up_data(
@@ -118,17 +155,17 @@ def _warm_up_data(
     imported: ImportedModels | None,
 ) -> WarmUpData:
     start, end = arguments.get("start"), arguments.get("end")
-    if (
-        state.rows is not None
-    ):  # readings before the zone's clock are history; the others are learned as rows
-        latest = state.rows.next - state.rows.step
+    anew = set(state.columns) <= set(names)
+    rows, scaling = (None, None) if anew else (state.rows, state.scaling)
+    if rows is not None:  # readings before the zone's clock are history; others are learned as rows
+        latest = rows.next - rows.step
         end = latest if end is None else min(int(end), latest)
     if end is None:
-        received = [np.sort(_waiting_readings(state, name)["time"]) for name in names]
+        received = [np.sort(state.waiting_readings(name)["time"]) for name in names]
         lateness = state.settings.lateness
         end = find_series_watermark(received, step=state.zone.step, lateness=lateness)
     series = [
-        sort_readings(_waiting_readings(state, name), step=state.zone.step, start=start, end=end)
+        sort_readings(state.waiting_readings(name), step=state.zone.step, start=start, end=end)
         for name in names
     ]
     return arrange_history(
@@ -136,7 +173,7 @@ def _warm_up_data(
         series,
         weather=_weather(state, store, series).frame(),
         zone=state.zone,
-        scaling=state.scaling if imported is None else imported.scaling,
+        scaling=scaling if imported is None else imported.scaling,
         extend=imported is None,
     )
 
@@ -203,7 +240,7 @@ def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateRead
     """Set the clock to the end of history; enter later readings, return those of closed rows."""
     end, step = int(data.clock[-1]), state.zone.step
     readings = [
-        sort_readings(_waiting_readings(state, name), step=step, start=None, end=None)
+        sort_readings(state.waiting_readings(name), step=step, start=None, end=None)
         for name in names
     ]
     known = len(state.columns)
@@ -215,6 +252,7 @@ def _enter(state: ZoneState, names: Sequence[str], data: WarmUpData) -> LateRead
     for _ in names:
         state.rows.add_column()
     state.live.add_columns(len(names))
+    state.leads.weeks.add_columns(len(names))
     lengths = [len(times) for times, _ in readings]
     columns = np.repeat(np.arange(known, len(state.columns), dtype=np.int64), lengths)
     times, values = (np.concatenate(parts) for parts in zip(*readings, strict=True))

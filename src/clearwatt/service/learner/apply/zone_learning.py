@@ -19,6 +19,7 @@ from clearwatt.service.files import ModelFiles
 from clearwatt.service.learner.apply.commands import apply_command
 from clearwatt.service.learner.apply.intake import Intake
 from clearwatt.service.learner.apply.learning import advance, learn_late
+from clearwatt.service.learner.apply.open_rows import plausible_rows
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
 from clearwatt.service.learner.apply.zone_state import ZoneState
 from clearwatt.service.records import (
@@ -69,6 +70,23 @@ class ZoneLearning:
         )
 
     @property
+    def refresh_interval(self) -> float:
+        """Least seconds between two calls of `find_latest`."""
+        return self.state.settings.refresh
+
+    def find_latest(self) -> bytes | None:
+        """What readings that are not learned from yet change in forecasts; None: nothing.
+
+        The state stays as it is, so that it remains a function of the journal.
+        """
+        state = self.state
+        return (
+            None
+            if state.models is None
+            else state.models.find_latest(lambda: plausible_rows(state))
+        )
+
+    @property
     def _steps_learned(self) -> int:
         return 0 if self.state.models is None else self.state.models.steps
 
@@ -90,6 +108,11 @@ class ZoneLearning:
 
     def _take(self, entry: Entry) -> Stream[None]:
         if isinstance(entry.content, np.ndarray):
+            history, ended = self.state.fleet_limits(entry.content)
+            if history or ended:  # whether someone is still from the fleet depends on closed rows
+                yield from advance(self.state, self.builder)
+            for name in ended:
+                self.state.leave_fleet(name)
             intake = Intake(self.state, entry.content, received=entry.at)
             if intake.reorders:
                 yield from advance(self.state, self.builder)
@@ -122,6 +145,10 @@ class ZoneLearning:
             if isinstance(error, StateError):
                 raise
             raise StateError(f"the checkpoint {folder.name} is incomplete ({error!r})") from error
+        # In this order, an entity deleted between the two reads is in both.
+        registered = store.entities(zone.id)
+        removed = store.removed_entities(zone.id)
+        state.set_entities(entities_after(state.position, [*removed, *registered]))
         learning = cls.__new__(cls)
         learning._attach(state, store, files)
         return learning

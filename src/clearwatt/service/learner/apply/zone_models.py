@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
 from clearwatt.files import SavedState
 from clearwatt.packing import Packed
+from clearwatt.service.learner.apply.errors_by_lead import LeadRows
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ComponentStatus
@@ -48,13 +49,24 @@ class WarmUpSamples(NamedTuple):
     limits: Sequence[tuple[float, float]]
 
 
+class OpenRows(NamedTuple):
+    """Rows that are not closed: times (n), inputs (n x d), scaled power (n x entities).
+
+    ``targets`` is NaN where there is no reading, or none that passes the checks so far.
+    """
+
+    times: Times
+    x: Float32Array
+    targets: Float32Array
+
+
 class RowBlock(NamedTuple):
     """Closed rows (n) of a zone, in order of time.
 
     ``known`` and ``targets`` are scaled power (n x entities), NaN where there is none: ``targets``
     is what may be learned, ``known`` has the readings of held entities, too. ``readings`` is in the
     unit of power. Without weather (``covered``, n) a row has no inputs. ``learns`` is False while
-    the whole zone is held.
+    the whole zone is held. ``known_after`` is the reporting delay in seconds, whole steps of it.
     """
 
     times: Times
@@ -64,6 +76,7 @@ class RowBlock(NamedTuple):
     targets: Float32Array
     readings: Float32Array
     learns: bool = True
+    known_after: int = 0
 
 
 class LateBlock(NamedTuple):
@@ -79,12 +92,16 @@ class LateBlock(NamedTuple):
 
 
 class LiveRows(NamedTuple):
-    """Rows (n) with the forecasts made for them (scaled, n x entities) and their input error."""
+    """Rows (n) with the forecasts made for them (scaled, n x entities) and their input error.
+
+    ``leads`` has the forecasts by lead of the days that ended with these rows, if there are any.
+    """
 
     times: Times
     forecasts: Float64Array
     input_errors: Float32Array
     readings: Float32Array
+    leads: LeadRows | None = None
 
 
 class TrainedVersion(NamedTuple):
@@ -188,6 +205,14 @@ class ZoneModels(ABC):
         """
 
     @abstractmethod
+    def note_day(self, time: int) -> None:
+        """A day begins: keep what `restore` needs to go back to this moment."""
+
+    @abstractmethod
+    def restore(self, name: str, time: int) -> None:
+        """Go back to what was learned of an entity before a time, versions and samples aside."""
+
+    @abstractmethod
     def first_versions(self, units: PowerUnits) -> list[TrainedVersion]:
         """The models in service, as versions."""
 
@@ -235,6 +260,14 @@ class ZoneModels(ABC):
     @abstractmethod
     def new_snapshot(self) -> ModelSnapshot | None:
         """What to publish beside the versions, if it has changed since the last call."""
+
+    def find_latest(self, read: Callable[[], OpenRows | None]) -> bytes | None:
+        """What open rows change in forecasts; None: nothing, forecasts do not depend on them.
+
+        Args:
+            read: Returns the open rows; only called if they are needed.
+        """
+        return None
 
     @abstractmethod
     def save(self, folder: Path) -> None:
