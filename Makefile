@@ -6,8 +6,10 @@ READY  := $(VENV)/.ready
 OUT    ?= demo
 DIST   ?= dist
 PORT   ?= 8000
+DIR    ?= live
+MINUTES ?= 10
 
-.PHONY: help setup demo grid test test-slow check format bench serve wheel clean
+.PHONY: help setup demo grid test test-slow test-long check format bench serve serve-demo wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -31,7 +33,10 @@ test: $(READY)   ## the tests, under ten minutes on two cores
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(READY)  ## the proofs that take minutes
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+
+test-long: $(READY)  ## the proofs that gain from time, MINUTES=10 for each (60: the hour of chaos)
+	CLEARWATT_TEST_MINUTES=$(MINUTES) $(BIN)/python -m pytest -m long -rP
 
 # What mypy joins unlike types to depends on the order of its sets: one seed, one verdict.
 check: $(READY)  ## formatter, linter, types, import contract
@@ -45,13 +50,16 @@ format: $(READY) ## rewrite the sources as the formatter and linter want them
 	$(BIN)/ruff check --fix .
 
 # The files in the table of docs/benchmarks.md; the others have pages of their own.
-BENCHMARKS := fleet stream naive memory simulate protocol service store
+BENCHMARKS := fleet stream naive memory simulate protocol service refresh store
 
 bench: $(READY)  ## the benchmarks of speed and memory, one after the other; two hours
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 
-serve: $(READY)  ## the service, with a simulated grid played into it: 127.0.0.1:8000; DIR=live: yours, empty at first
-	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" DIR="$(DIR)" bash scripts/serve
+serve: $(READY)  ## your service, empty at first: 127.0.0.1:8000 says what to do; its data are in live/
+	$(BIN)/clearwatt serve --data-dir "$(DIR)" --port $(PORT)
+
+serve-demo: $(READY)  ## a service with a simulated grid played into it, to look at: 127.0.0.1:8000
+	BIN="$(BIN)" OUT="$(OUT)" PORT="$(PORT)" bash scripts/serve_demo
 
 # Without an earlier build folder, whose files setuptools would put into the wheel, too.
 wheel: $(READY)  ## a wheel and the pinned versions of its dependencies, to install anywhere: dist/
@@ -61,5 +69,5 @@ wheel: $(READY)  ## a wheel and the pinned versions of its dependencies, to inst
 	rm -rf build
 	@ls $(DIST)
 
-clean:           ## remove what the targets above made
+clean:           ## remove what the targets above made, but not live/, your data
 	rm -rf $(VENV) $(OUT) $(DIST) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -39,6 +39,9 @@ LARGEST = 200_000
 """Bytes of a picture."""
 SIZES = {"1440": (1440, 1000), "390": (390, 844)}
 """Width and height of a screen, by name."""
+Prepare = Callable[[Page, str], None]
+Pictures = tuple[tuple[str, str, Prepare], ...]
+"""Name, address, and what to do before taking the picture, given the token."""
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
@@ -55,16 +58,23 @@ def main() -> None:
 
 def _photograph(folder: Path, token: str, out: Path) -> None:
     with _service(folder) as url, Client(url, token) as client:
-        _replay(client)
-        with _chromium() as browser:
-            for (size, screen), dark in product(SIZES.items(), (False, True)):
-                page = _open(browser, url, screen=screen, dark=dark)
-                for name, path, prepare in PICTURES:
-                    page.goto(path)
-                    prepare(page, token)
-                    theme = "-dark" if dark else ""
-                    _save(browser, page, out / f"dashboard-{name}-{size}{theme}.png")
-                page.close()
+        for pictures in (EMPTY, PICTURES):
+            with _chromium() as browser:
+                _take(browser, url, token, pictures, out)
+            if pictures is EMPTY:
+                _replay(client)
+
+
+def _take(browser: Browser, url: str, token: str, pictures: Pictures, out: Path) -> None:
+    """Take pictures at each width and in each theme."""
+    for (size, screen), dark in product(SIZES.items(), (False, True)):
+        page = _open(browser, url, screen=screen, dark=dark)
+        for name, path, prepare in pictures:
+            page.goto(path)
+            prepare(page, token)
+            theme = "-dark" if dark else ""
+            _save(browser, page, out / f"dashboard-{name}-{size}{theme}.png")
+        page.close()
 
 
 def _token(folder: Path) -> str:
@@ -193,6 +203,12 @@ def _ask_for_approval(page: Page, token: str) -> None:
     page.get_by_role("dialog").wait_for()
 
 
+def _show_hours(page: Page, token: str) -> None:
+    _wait_for_plot(page, token)
+    title = page.locator("#ahead-title")
+    title.evaluate("(each) => each.scrollIntoView({ block: 'start' })")
+
+
 def _show_exclusions(page: Page, token: str) -> None:
     _wait_for_plot(page, token)
     title = page.locator("#exclusions-title")
@@ -205,23 +221,22 @@ def _open_zone(page: Page, token: str) -> None:
     _wait_for_heading(page, token)
 
 
-Prepare = Callable[[Page, str], None]
-PICTURES: tuple[tuple[str, str, Prepare], ...] = (
-    ("login", "/login", _wait_for_form),
-    ("fleet", "/", _wait_for_fleet),
+EMPTY: Pictures = (("login", "/login", _wait_for_form), ("start", "/login", _wait_for_fleet))
+"""Pictures of a service without data, which opens on what to do first."""
+PICTURES: Pictures = (
+    ("fleet", "/login", _wait_for_fleet),
     ("entity", f"/entities/{SHOWN}", _wait_for_plot),
     ("plot", f"/entities/{SHOWN}", _show_plot),
+    ("hours", f"/entities/{SHOWN}", _show_hours),
     ("exclusions", f"/entities/{SHOWN}", _show_exclusions),
     ("why", f"/entities/{SHOWN}", _open_explanation),
     ("approve", f"/entities/{APPROVED}", _ask_for_approval),
     ("events", "/events", _wait_for_heading),
     ("health", "/health", _wait_for_heading),
-    ("start", "/start", _wait_for_heading),
     ("zones", "/zones", _wait_for_heading),
     ("zone", "/zones", _open_zone),
     ("manage", f"/entities/{SHOWN}/manage", _wait_for_heading),
 )
-"""Name, address, and what to do before taking the picture, given the token."""
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from clearwatt.testing.executors import die, pid, power
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_work_that_always_kills_its_worker_is_given_up():
     with (
         executor("processes", workers=1) as compute,
@@ -24,6 +25,7 @@ def test_work_that_always_kills_its_worker_is_given_up():
         list(compute.map(die, None, [0]))
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(
@@ -53,6 +55,7 @@ def test_a_worker_killed_while_idle_is_replaced():
         assert list(compute.map(power, 2, [5])) == [(0, 32)]
 
 
+@pytest.mark.slow
 def test_results_of_work_given_up_do_not_appear_later():
     with executor("processes", workers=2) as compute:
         for _ in compute.map(power, 2, range(50)):
@@ -60,6 +63,7 @@ def test_results_of_work_given_up_do_not_appear_later():
         assert sorted(compute.map(power, 5, range(3))) == [(0, 1), (1, 5), (2, 25)]
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_parent_that_is_killed():
     script = (
         "from clearwatt.compute import executor\n"

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.test_experiment import TINY
+from tests.documentation.programs import environment
 from tests.experiment.finished_run import run_document, write_run_folder
 
 from clearwatt import ClearRegressor
 from clearwatt.data import Dataset
+from clearwatt.data.features import CALENDAR_COLUMNS
+from clearwatt.experiment import Results
 
 ROOT = Path(__file__).parents[1]
 SMALL = "entities=5, steps=2_000"
@@ -28,9 +33,9 @@ SHORTER = {
 """What a page prints and what runs instead: less data, and none that must be downloaded."""
 
 
-def two_farms() -> None:
+def two_farms(folder: str | Path = "look-alike", hours: int = 9_145) -> None:
     """A data set with the names and the hours of GEFCom2012's wind farms."""
-    times = pd.date_range("2009-12-25", "2011-01-10", freq="h", tz="UTC", name="time")
+    times = pd.date_range("2009-12-25", periods=hours, freq="h", tz="UTC", name="time")
     rng = np.random.default_rng(0)
     wind = {f"wf{at}": rng.random(len(times)) for at in (1, 2)}
     variables = ("wind_u_ms", "wind_v_ms", "wind_speed_ms")
@@ -42,7 +47,7 @@ def two_farms() -> None:
     table = pd.DataFrame(
         {"kind": "generator", "capacity": 1.0, "zone": list(wind)}, index=power.columns
     )
-    Dataset.from_frames(power, weather, table).save("look-alike")
+    Dataset.from_frames(power, weather, table).save(folder)
 
 
 def export_file() -> None:
@@ -70,17 +75,28 @@ def fitted_model() -> dict[str, object]:
 
 
 def hourly_samples() -> dict[str, object]:
-    """Inputs (weather and calendar), power and steps of a warm-up and of the days after it."""
+    """Inputs (weather and calendar), power and steps of a warm-up and of the days after it.
+
+    With the shares of capacity, columns and kinds of a fleet.
+    """
     rng = np.random.default_rng(0)
     x = rng.random((24 * 50, 14)).astype(np.float32)
     y = x[:, :1] ** 2
     at = np.arange(len(x))
     parts = {"": (0, 960), "_next": (960, 1104), "_today": (1104, 1128), "_tomorrow": (1128, 1152)}
-    return {
+    parts["_hours"] = parts["_today"]
+    samples = {
         f"{name}{part}": values[first:last]
         for part, (first, last) in parts.items()
         for name, values in (("x", x), ("y", y), ("at", at))
     }
+    fleet = {
+        "shares": np.repeat(samples["y"], 2, axis=1),
+        "columns": ("wind", "cloud", "heat", "rain", *CALENDAR_COLUMNS),
+        "kinds": (("generator",), ("generator",)),
+        "first_step": 1104,
+    }
+    return {**samples, **fleet}
 
 
 BEFORE: dict[str, Callable[[], dict[str, object] | None]] = {
@@ -92,7 +108,7 @@ BEFORE: dict[str, Callable[[], dict[str, object] | None]] = {
     "report.md": finished_run,
 }
 """Files and names that the code on a page takes for granted."""
-ELSEWHERE = {"client.md": "needs a service; tests/service/client runs its calls"}
+ELSEWHERE = {"client.md": "needs a service; tests/documentation/test_service_commands.py has one"}
 PAGES = sorted(
     page.name
     for page in (ROOT / "docs").glob("*.md")
@@ -126,6 +142,29 @@ def test_the_code_on_a_page_runs(page, tmp_path, monkeypatch):
     names = sys.modules["page"].__dict__
     names.update(BEFORE.get(page, dict)() or {})
     exec(compile(code, page, "exec"), names)
+
+
+@pytest.mark.slow
+def test_the_experiment_of_the_page_runs_as_a_program(tmp_path):
+    """With worker processes, which import the file; on less data, with small networks."""
+    code = code_of("experiment.md")
+    for printed, instead in (
+        ('preset("demo")', 'replace_values(preset("demo"), read_file(Path("tiny.toml")), "tiny")'),
+        ('load_dataset("simulated")', 'load_dataset("my-grid")'),
+    ):
+        assert printed in code
+        code = code.replace(printed, instead)
+    first = "from clearwatt.experiment.config import read_file, replace_values\n"
+    (tmp_path / "program.py").write_text(first + code)
+    (tmp_path / "tiny.toml").write_text(TINY)
+    two_farms(tmp_path / "my-grid", hours=1200)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^\w+ (\d+) of \1$", done.stdout, re.MULTILINE), done.stdout
+    assert len(Results.load(tmp_path / "my-run").trials)
 
 
 def test_river_example_shows_that_learning_pays(capsys):

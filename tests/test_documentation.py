@@ -105,6 +105,18 @@ def test_scripts_exist(page):
         assert (ROOT / path).exists(), f"{page.name} names {path}"
 
 
+def test_each_threat_names_the_tests_that_show_what_stops_it():
+    _, _, table = text_of(ROOT / "docs" / "security.md").partition("## Threats")
+    rows = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("|")]
+    assert len(rows) > 10
+    for who, tries, *_, tests in rows[2:]:
+        named = re.findall(r"`([\w/]+\.py)`", tests)
+        assert named, f"no test shows what stops: {who}, {tries}"
+        for name in named:
+            path = name if name.startswith("tests/") else f"tests/service/{name}"
+            assert (ROOT / path).exists(), f"security.md names {name}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_dotted_names_exist(page):
     files = {"db", "db.lock", "service"}  # extensions of files that are called clearwatt

@@ -1,4 +1,4 @@
-"""The wheel, installed outside the clone: every command runs, with its templates and static files.
+"""The wheel, installed outside the clone as the README says: every command runs, with all files.
 
 The new environment reads the dependencies of this one instead of downloading them.
 """
@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import venv
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from tests.documentation.programs import write_programs
 
 from clearwatt import __version__
 from clearwatt.cli.main import build_parser
@@ -59,25 +59,40 @@ def wheel(tmp_path_factory) -> Path:
     return found
 
 
+def install_lines() -> list[str]:
+    """The commands of the README's section on installing, as they are printed."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## Install without a clone", 1)[1]
+    return re.findall(r"^\$ (.*)", section.split("```")[1], re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
-def command(wheel, tmp_path_factory) -> Path:
-    """The command `clearwatt` in a new environment."""
-    home = tmp_path_factory.mktemp("environment")
-    venv.create(home, with_pip=False)
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    dependencies = home / "lib" / version / "site-packages" / "dependencies.pth"
-    dependencies.write_text(sysconfig.get_path("purelib") + "\n")
+def command(wheel) -> Path:
+    """The command `clearwatt` in a new environment, made by the README's lines.
+
+    In place of an index, the environment finds the packages of this one: pip asks for each of them,
+    in the versions of constraints.txt, and does not find one missing.
+    """
+    create, *installs, serve = install_lines()
+    assert serve == "clearwatt serve --data-dir live"
+    packages = sysconfig.get_path("purelib")
+    own = "$(echo clearwatt-env/lib/python*/site-packages)"
+    # Python 3.11 brings an old setuptools, which pip would replace by one from the index.
+    found = f"rm -rf {own}/setuptools*; echo {packages} > {own}/found.pth"
+    programs = write_programs(wheel.parent / "bin")
     subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "--disable-pip-version-check"),
-            *("--python", str(home / "bin" / "python"), "install", "--quiet", "--no-deps"),
-            str(wheel),
-        ],
-        env=environment(),
+        ["bash", "-euc", "\n".join([create, found, *installs])],
+        cwd=wheel.parent,
+        env={
+            **environment(),
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "PIP_NO_INDEX": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        },
         check=True,
-        timeout=120,
+        timeout=900,
     )
-    return home / "bin" / "clearwatt"
+    return wheel.parent / "clearwatt-env" / "bin" / "clearwatt"
 
 
 @pytest.fixture
