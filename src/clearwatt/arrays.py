@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +56,11 @@ def checked_targets(
             "use NaN where nothing was measured"
         )
     return targets
+
+
+def to_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy, in single precision if the values are in double; takes half the memory."""
+    return values.astype(np.float32) if values.dtype == np.float64 else values.copy()
 
 
 def _single_precision(values: npt.ArrayLike) -> Float32Array:
