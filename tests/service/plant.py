@@ -200,7 +200,8 @@ class Plant:
         """Flip bytes in the weights of a version."""
         record = self.store.version(version)
         assert record is not None
-        (file,) = (self.files.root / record.path).glob("*.safetensors")
-        content = bytearray(file.read_bytes())
-        content[-1] ^= 0xFF
-        file.write_bytes(bytes(content))
+        with self.files.open(record.path) as folder:
+            (file,) = folder.glob("*.safetensors")
+            content = bytearray(file.read_bytes())
+            content[-1] ^= 0xFF
+            file.write_bytes(bytes(content))

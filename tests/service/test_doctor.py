@@ -46,10 +46,10 @@ def examine(data_dir: Path, capsys, *options: str) -> tuple[int, list[dict]]:
 
 
 def damage_pages(database: Path, count: int = 10) -> None:
-    """Overwrite pages of a database, as a dying disk would."""
+    """Overwrite pages of a database behind those of its schema, as a dying disk would."""
     pages = database.stat().st_size // PAGE
     with database.open("r+b") as file:
-        for page in np.linspace(pages // 4, pages - 2, count).astype(int):
+        for page in np.linspace(pages // 2, pages - 2, count).astype(int):
             file.seek(int(page) * PAGE)
             file.write(os.urandom(PAGE))
 
@@ -62,7 +62,7 @@ def test_a_sound_directory_has_no_damage(data_dir, capsys):
 
 def test_a_damaged_checkpoint_is_named_and_set_aside(data_dir, capsys):
     newest = next(Checkpoints(data_dir).newest("north"))
-    manifest = newest.folder / "zone" / MANIFEST
+    manifest = data_dir / newest.path / "zone" / MANIFEST
     manifest.write_text(manifest.read_text().replace("clearwatt", "clearwatx"))
     code, (found,) = examine(data_dir, capsys)
     assert (code, found["mended"]) == (2, False)

@@ -82,7 +82,7 @@ def _database_damage(reason: str) -> Damage:
 
 def _check_checkpoints(checkpoints: Checkpoints, zone: str, *, mend: bool) -> Iterator[Damage]:
     for checkpoint in list(checkpoints.newest(zone)):
-        reason = _checkpoint_damage(checkpoint)
+        reason = _checkpoint_damage(checkpoints, checkpoint)
         if reason is None:
             continue
         if mend:
@@ -95,11 +95,12 @@ def _check_checkpoints(checkpoints: Checkpoints, zone: str, *, mend: bool) -> It
         )
 
 
-def _checkpoint_damage(checkpoint: ZoneCheckpoint) -> str | None:
-    manifests = sorted(checkpoint.folder.rglob(MANIFEST))
-    if not manifests:
-        return "it is empty"
-    return next((why for each in manifests if (why := _state_damage(each.parent))), None)
+def _checkpoint_damage(checkpoints: Checkpoints, checkpoint: ZoneCheckpoint) -> str | None:
+    with checkpoints.open(checkpoint) as folder:
+        manifests = sorted(folder.rglob(MANIFEST))
+        if not manifests:
+            return "it is empty"
+        return next((why for each in manifests if (why := _state_damage(each.parent))), None)
 
 
 def _state_damage(folder: Path) -> str | None:

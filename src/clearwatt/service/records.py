@@ -336,3 +336,39 @@ class Token:
     hash: str
     created_at: float
     last_used_at: float | None = None
+
+
+NodeRole = Literal["web", "learner"]
+
+
+class NodeIdentity(NamedTuple):
+    """A process of a cluster: the name of its node, and which process of that name it is."""
+
+    name: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """A node as the database knows it; times are by the database's clock.
+
+    ``age`` is how many seconds ago its last sign of life (``beat``) was. ``draining``: it is to
+    give its zones away. ``zones`` are those that it learns. ``content`` is what it tells of itself.
+    """
+
+    name: str
+    role: NodeRole
+    incarnation: int
+    started: float
+    beat: float
+    age: float
+    draining: bool
+    zones: tuple[str, ...]
+    content: Plain
+
+
+class LatestContent(NamedTuple):
+    """What the newest readings change in the forecasts of a zone, and how often it has changed."""
+
+    revision: int
+    content: bytes

@@ -113,7 +113,8 @@ class Mishaps:
         found = list(Checkpoints(self.data_dir).newest(zone))
         if len(found) < 2:
             return
-        models = found[0].folder / ("clear" if (found[0].folder / "clear").exists() else "adaptive")
+        folder = self.data_dir / found[0].path
+        models = folder / ("clear" if (folder / "clear").exists() else "adaptive")
         with suppress(FileNotFoundError, ValueError):  # replaced meanwhile
             damage(models)
         self.kill_learner()

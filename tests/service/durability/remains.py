@@ -12,6 +12,7 @@ import numpy as np
 from clearwatt.clear.forecaster import ClearForecaster
 from clearwatt.files import digest_of, load_state
 from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.folders import DiskFolders, StoredFolders
 from clearwatt.service.records import Entry, ServiceEvent, WeatherIssue
 from clearwatt.service.store import Store, open_store
 
@@ -22,18 +23,24 @@ TIMING = {
 """Events of the service, not of what it has learned."""
 
 
-def remains(data_dir: Path, database: str | None = None) -> dict[str, Any]:
-    """Readings, journals, events, versions, statuses and the state of all models."""
+def remains(
+    data_dir: Path, database: str | None = None, *, cluster: bool = False
+) -> dict[str, Any]:
+    """Readings, journals, events, versions, statuses and the state of all models.
+
+    The models of a cluster are in its database.
+    """
     with closing(open_store(database or data_dir / "clearwatt.db")) as store:
+        folders = StoredFolders(store) if cluster else DiskFolders(data_dir)
         return {
             "readings": {entity.id: _readings(store, entity.number) for entity in store.entities()},
             "journals": {zone.id: list(_journal(store, zone.id)) for zone in store.zones()},
             "events": dict(sorted(map(_event, _events(store)))),
-            "versions": _versions(store, ModelFiles(data_dir)),
+            "versions": _versions(store, ModelFiles(folders)),
             "statuses": store.statuses(),
             "signals": {zone.id: _signals(store, zone.id) for zone in store.zones()},
             "deployed": {zone.id: store.deployed(zone.id) for zone in store.zones()},
-            "states": {zone.id: _state(data_dir, zone.id) for zone in store.zones()},
+            "states": {zone.id: _state(Checkpoints(folders), zone.id) for zone in store.zones()},
         }
 
 
@@ -87,12 +94,12 @@ def _signals(store: Store, zone: str) -> list[tuple[int, bytes]]:
     return [(each.day, each.content) for each in store.signals(zone, start=0, end=2**40)]
 
 
-def _state(data_dir: Path, zone: str) -> dict[str, str]:
+def _state(checkpoints: Checkpoints, zone: str) -> dict[str, str]:
     """The newest checkpoint: all that a zone needs to go on (how far it is, its status tells)."""
-    newest = next(Checkpoints(data_dir).newest(zone))
-    saved = load_state(newest.folder / "zone")
-    values = {name: value for name, value in saved.values.items() if name != "position"}
-    return {"zone": digest_of(values, saved.tensors), "models": _models(newest.folder)}
+    with checkpoints.open(next(checkpoints.newest(zone))) as folder:
+        saved = load_state(folder / "zone")
+        values = {name: value for name, value in saved.values.items() if name != "position"}
+        return {"zone": digest_of(values, saved.tensors), "models": _models(folder)}
 
 
 def _models(checkpoint: Path) -> str:

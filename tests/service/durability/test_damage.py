@@ -35,7 +35,7 @@ def test_a_damaged_model_and_a_damaged_checkpoint(twin: Twin, tmp_path):
         (folder,) = (data_dir / "models").glob(f"{broken.replace(':', '%3A')}@*")
         damage(folder)
         # Of the other zone: one that learns again from an earlier checkpoint mends its models.
-        damage(next(Checkpoints(data_dir).newest("south")).folder / "clear")
+        damage(data_dir / next(Checkpoints(data_dir).newest("south")).path / "clear")
         with running(data_dir, "--port", port) as service, Client(service.url) as client:
             used = predictor_of(client, "farm")
             name, _, number = broken.rpartition(":")

@@ -209,14 +209,14 @@ def test_damaged_checkpoints_are_reported_and_entries_applied_again(station, dam
     before = station.status
     newest = list(station.checkpoints.newest("town"))[:damaged]
     for checkpoint in newest:
-        damage(checkpoint.folder)
+        damage(station.folder / checkpoint.path)
     station.restart()
     station.catch_up()
     station.send(50, start=9)
     station.catch_up()
     events = station.store.events(kinds=["damaged"])
     assert sorted(event.details["file"] for event in events) == sorted(
-        str(checkpoint.folder) for checkpoint in newest
+        checkpoint.path for checkpoint in newest
     )
     after = station.status
     assert after == replace(before, position=after.position, steps=before.steps + 50)

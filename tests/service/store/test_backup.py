@@ -59,6 +59,8 @@ def fill(store):
     sources = np.zeros(2, np.uint8)
     store.add_vintages([Vintage("farm", 1.0, None, None, "p", 0, 900, values, sources)])
     store.add_token(Token("id", "name", "read", "hash", 1.0))
+    store.put_folder("models/p1", {"state.json": b"{}", "tensors": bytes(range(256))})
+    store.put_latest("north", b"newest readings")
     store.add_prior("digest", bytes(range(256)), origin="imported", actor="Ada", at=1.0)
     return farm
 
@@ -81,6 +83,7 @@ def content(address):
         return {
             table: sorted(session.rows(f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
             for table, columns in TABLES.items()
+            if table not in ("nodes", "leases", "secrets")  # of a running cluster
         }
 
 

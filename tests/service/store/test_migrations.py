@@ -7,7 +7,7 @@ import pytest
 
 from clearwatt import testing
 from clearwatt.errors import StateError
-from clearwatt.service.records import RegisteredEntity, Zone
+from clearwatt.service.records import Zone
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import open_store
 from clearwatt.service.store.content import dump_json
@@ -25,8 +25,10 @@ def first_schema(address, monkeypatch):
         )
     with closing(open_store(address)) as store:
         write_zone(store, "north", 900, "{}")
-        store.add_entities([RegisteredEntity("farm", "north", "generator")])
         with store.write_session() as session:
+            farm = (0, "farm", "north", "generator", None, "kW", "", "{}")
+            session.run("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *farm)
+            session.run("UPDATE counters SET value = 1 WHERE name = 'entities'")
             vintage = ("farm", 10.0, 5, None, "p", 900, 1800, 900, bytes(4), bytes(1))
             marks = ", ".join("?" * len(vintage))
             session.run(f"INSERT INTO vintages VALUES ({marks})", *vintage)

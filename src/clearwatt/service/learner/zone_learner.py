@@ -220,21 +220,21 @@ class ZoneLearner:
                 f"it follows entry {checkpoint.position}, but the journal ends with {head}"
             )
         context = self.context
-        return context.learning.load(
-            checkpoint.folder, zone=self.zone, store=context.store, files=context.files
-        )
+        with context.checkpoints.open(checkpoint) as folder:
+            return context.learning.load(
+                folder, zone=self.zone, store=context.store, files=context.files
+            )
 
     def _set_aside(self, checkpoint: ZoneCheckpoint, error: Exception) -> None:
-        folder = checkpoint.folder
         reason = str(error) if isinstance(error, StateError) else _first_line(error)
-        _LOG.error("checkpoint set aside", extra={"checkpoint": str(folder)}, exc_info=error)
+        _LOG.error("checkpoint set aside", extra={"checkpoint": checkpoint.path}, exc_info=error)
         event = self._event(
-            f"damaged:{self.zone.id}:{folder.name}:{folder.stat().st_mtime_ns}",
+            f"damaged:{self.zone.id}:{checkpoint.name}:{time.time_ns()}",
             "damaged",
-            f"the checkpoint {folder.name} of {self.zone.id} cannot be used ({reason}); an earlier "
-            "state is, and the journal is applied again from there",
+            f"the checkpoint {checkpoint.name} of {self.zone.id} cannot be used ({reason}); an "
+            "earlier state is, and the journal is applied again from there",
         )
-        self.context.store.add_event(replace(event, details={"file": str(folder)}))
+        self.context.store.add_event(replace(event, details={"file": checkpoint.path}))
         self.context.checkpoints.set_aside(checkpoint)
 
     def _begin(self, learning: Learning, head: int) -> None:

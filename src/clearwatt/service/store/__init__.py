@@ -3,6 +3,7 @@
 from clearwatt.service.store.base import Store
 from clearwatt.service.store.errors import (
     ConflictError,
+    LeaseLostError,
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
@@ -12,6 +13,7 @@ from clearwatt.service.store.opening import open_store
 
 __all__ = [
     "ConflictError",
+    "LeaseLostError",
     "Store",
     "StoreDamagedError",
     "StoreFullError",

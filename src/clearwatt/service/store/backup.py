@@ -11,6 +11,8 @@ from clearwatt.service.store.session import Session
 from clearwatt.service.store.sqlite import SqliteStore
 
 NAME = "clearwatt.db"
+_OF_A_CLUSTER = {"nodes", "leases", "secrets"}
+"""Tables that are not copied: they are about processes that run."""
 
 
 def copy_to_file(source: Session, folder: Path) -> None:
@@ -34,7 +36,9 @@ def copy_to_file(source: Session, folder: Path) -> None:
 
 
 def copy_tables(source: Session, target: Session) -> None:
-    """Copy the rows of every table."""
-    target.run("DELETE FROM counters")  # a new database has initial ones
+    """Copy the rows of every table, but for those of a running cluster."""
+    for table in ("counters", "revisions"):
+        target.run(f"DELETE FROM {table}")  # a new database has initial ones
     for table, columns in TABLES.items():
-        target.fill(table, source.stream(f"SELECT {', '.join(columns)} FROM {table}"))
+        if table not in _OF_A_CLUSTER:
+            target.fill(table, source.stream(f"SELECT {', '.join(columns)} FROM {table}"))

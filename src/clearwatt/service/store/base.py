@@ -44,12 +44,12 @@ from clearwatt.service.store import (
     registry,
     rot,
 )
+from clearwatt.service.store.cluster_store import ClusterStore
 from clearwatt.service.store.errors import StoreDamagedError
-from clearwatt.service.store.registry_store import RegistryStore
 from clearwatt.service.store.session import Session
 
 
-class Store(RegistryStore):
+class Store(ClusterStore):
     """Durable storage; safe to use from several threads and processes at once.
 
     Every method that writes is one transaction, durable when the method returns.
@@ -99,18 +99,20 @@ class Store(RegistryStore):
         with self.read_session() as session:
             return journal.heads(session)
 
-    def commit(self, outcome: Outcome) -> None:
+    def commit(self, outcome: Outcome, *, fence: int | None = None) -> None:
         """Record the outcome of applying journal entries.
 
         Events with a known key are skipped; versions, statuses, verdicts and signal days replace
         those with the same key. A deployed version supersedes the deployed one of its component,
         one that awaits approval the earlier one that awaits it.
+
+        With the fencing number of a lease: LeaseLostError if another node has taken the zone since.
         """
         # Before the transaction, during which no reading can be stored: it takes milliseconds, and
         # 150 ms if it starts a garbage collection.
         content = outcomes.dump_status(outcome.status)
         with self.write_session() as session:
-            outcomes.commit(session, outcome, content=content)
+            outcomes.commit(session, outcome, content=content, fence=fence)
 
     def statuses(self, zones: Sequence[str] | None = None) -> dict[str, ZoneStatus]:
         """The statuses of zones; a zone without one is left out."""

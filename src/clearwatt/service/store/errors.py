@@ -23,3 +23,7 @@ class ConflictError(ClearwattError):
 
 class UnregisteredEntityError(DataError):
     """Readings name an entity that is not registered, or no longer; nothing was written."""
+
+
+class LeaseLostError(ClearwattError):
+    """Another node has taken the zone over; nothing was written."""

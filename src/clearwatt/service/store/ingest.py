@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwatt.service.records import Readings, Receipt, ServiceEvent
-from clearwatt.service.store import events, journal
+from clearwatt.service.store import events, journal, revisions
 from clearwatt.service.store.content import dump_readings
 from clearwatt.service.store.errors import UnregisteredEntityError
 from clearwatt.service.store.readings import (
@@ -30,16 +30,29 @@ EntityAndZone = tuple[str, str]
 class EntityCache:
     """Cache of entities and extents, so that a batch need not query them.
 
-    A deletion clears it. Extents only grow, so an outdated one (another process has extended it)
-    costs only a redundant write.
+    A deletion clears it, also one by another process. Extents only grow, so an outdated one
+    (another process has extended it) costs only a redundant write.
     """
 
     members: dict[int, EntityAndZone] = field(default_factory=dict)
     extents: dict[int, Extent] = field(default_factory=dict)
+    removals: int = -1
 
     def clear(self) -> None:
         """Forget everything, because entities were deleted."""
         self.members, self.extents = {}, {}
+
+    def is_current(self, session: Session) -> bool:
+        """Whether nothing was deleted since; if something was, the cache is cleared.
+
+        Call it when the journals are locked, which a deletion locks, too.
+        """
+        removals = revisions.current(session, "removals")
+        if removals == self.removals:
+            return True
+        self.clear()
+        self.removals = removals
+        return False
 
     def find(self, session: Session, numbers: npt.NDArray[np.int32]) -> dict[int, EntityAndZone]:
         """The entities with these numbers."""
@@ -62,6 +75,9 @@ def add(
     batch = last_of_each(readings)
     members = directory.find(session, batch["entity"])
     journals = journal.lock_journals(session, {zone for _, zone in members.values()})
+    if not directory.is_current(session):
+        # The zones are the same ones: the number of an entity is never used again.
+        members = directory.find(session, batch["entity"])
     found, before = stored_values(session, batch)
     same = found & ((before == batch["value"]) | (np.isnan(before) & np.isnan(batch["value"])))
     changed, corrected = batch[~same], batch[found & ~same]

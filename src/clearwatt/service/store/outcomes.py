@@ -17,7 +17,7 @@ from clearwatt.service.records import (
     VersionStatus,
 )
 from clearwatt.service.status import ZoneStatus
-from clearwatt.service.store import events, journal, readings, removal, signal_days
+from clearwatt.service.store import events, journal, leases, readings, removal, signal_days
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.session import Session, upsert
 
@@ -39,10 +39,12 @@ def dump_status(status: ZoneStatus) -> str:
     return dump_json(status.to_json())
 
 
-def commit(session: Session, outcome: Outcome, *, content: str) -> None:
+def commit(session: Session, outcome: Outcome, *, content: str, fence: int | None) -> None:
     """Record an outcome, whose status is ``content``; it becomes visible with the commit."""
     status = outcome.status
     journal.lock_journals(session, [status.zone])
+    if fence is not None:
+        leases.check_fence(session, status.zone, fence)
     if status.position < removal.journal_bases(session).get(status.zone, 0):
         raise DataError(f"zone {status.zone!r} was deleted, and registered again, meanwhile")
     for entity in outcome.removed:

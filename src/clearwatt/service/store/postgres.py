@@ -161,6 +161,7 @@ class PostgresSession(Session):
     """A session of PostgreSQL; columns of values are passed as arrays."""
 
     locking = "FOR NO KEY UPDATE"
+    now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection

@@ -9,6 +9,7 @@ from dataclasses import replace
 from clearwatt.errors import DataError
 from clearwatt.service.records import RegisteredEntity, Token, Zone
 from clearwatt.service.status import ZoneStatus
+from clearwatt.service.store import revisions
 from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.errors import ConflictError
@@ -34,6 +35,7 @@ def add_zone(session: Session, zone: Zone) -> bool:
         if head:
             status = dump_json(ZoneStatus(zone.id, removed=head).to_json())
             session.run("INSERT INTO statuses VALUES (?, ?, 0, ?)", zone.id, head, status)
+        revisions.advance(session, "registry")
         return True
     known = _zone(session.rows(f"{ZONES} WHERE id = ?", zone.id)[0])
     if _as_stored(known) != _as_stored(zone):
@@ -67,6 +69,7 @@ def add_entities(session: Session, entities: Sequence[RegisteredEntity]) -> list
         rows = [NEW_ENTITY.row(entity, extra=dump_json(entity.extra)) for entity in new]
         session.insert_rows(NEW_ENTITY, rows)
         set_counter(session, "entities", taken + len(new))
+        revisions.advance(session, "registry")
     return [known[entity.id] for entity in entities]
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 from clearwatt.service.records import Command, RegisteredEntity, RemovedEntity, ServiceEvent, Zone
-from clearwatt.service.store import events, journal, registry, signal_days
+from clearwatt.service.store import events, journal, registry, revisions, signal_days
 from clearwatt.service.store.counters import lock_counter, set_counter
 from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Session
@@ -21,7 +21,7 @@ from clearwatt.service.store.session import Session
 CHUNKS_AT_ONCE = 400
 """Chunks of readings of an entity that one transaction deletes."""
 _OF_ZONE = (
-    *("statuses", "signals", "intervals", "deployed", "versions", "weather", "journal"),
+    *("statuses", "signals", "intervals", "deployed", "latest", "versions", "weather", "journal"),
     *("journals", "removed_entities", "entities"),
 )
 """Tables whose rows belong to a zone, each before those that it refers to."""
@@ -35,6 +35,7 @@ def rename(
     if not found:
         raise DataError(f"there is no {identity!r} in the {table}; it may have been deleted")
     session.run(f"UPDATE {table} SET name = ? WHERE id = ?", name, identity)
+    revisions.advance(session, "registry")
     return str(found[0][0])
 
 
@@ -54,6 +55,7 @@ def remove_entity(session: Session, entity: RegisteredEntity, *, actor: str, at:
     )
     if not session.run("DELETE FROM entities WHERE number = ?", entity.number):
         raise DataError(f"there is no entity {entity.id!r}; it may have been deleted")
+    revisions.advance(session, "registry", "removals")
     _remove_answers(session, [entity])
     _free_keys(session, "zone = ? AND entity = ?", entity.zone, entity.id, position=seq)
     _extend_to_signals(session, entity)
@@ -64,6 +66,7 @@ def remove_zone(session: Session, zone: Zone, *, actor: str, at: float) -> list[
     """Delete a zone with its entities; returns these."""
     base = journal.lock_journals(session, [zone.id])[zone.id].head + 1
     members = registry.entities(session, zone.id)
+    revisions.advance(session, "registry", "removals")
     _remove_answers(session, members)
     session.run(
         "INSERT INTO removed_files SELECT DISTINCT path FROM versions WHERE zone = ? "

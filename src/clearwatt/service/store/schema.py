@@ -115,6 +115,24 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             checksum {integer} NOT NULL){strict}""",
         "INSERT INTO counters (name, value) VALUES ('priors', 0)",
     ),
+    (  # 9: nodes of a cluster, their leases of zones, and what they share
+        """CREATE TABLE nodes (
+            name TEXT PRIMARY KEY, role TEXT NOT NULL, incarnation {integer} NOT NULL,
+            started {real} NOT NULL, beat {real} NOT NULL, draining {integer} NOT NULL,
+            content TEXT NOT NULL){strict}""",
+        """CREATE TABLE leases (
+            name TEXT PRIMARY KEY, node TEXT, incarnation {integer}, fence {integer} NOT NULL,
+            expires {real} NOT NULL){strict}""",
+        """CREATE TABLE folders (
+            parent TEXT NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, content {blob} NOT NULL,
+            checksum TEXT NOT NULL, PRIMARY KEY (parent, name, file)){strict}""",
+        """CREATE TABLE latest (
+            zone TEXT PRIMARY KEY REFERENCES zones (id), revision {integer} NOT NULL,
+            content {blob} NOT NULL){strict}""",
+        "CREATE TABLE secrets (name TEXT PRIMARY KEY, content {blob} NOT NULL){strict}",
+        "CREATE TABLE revisions (name TEXT PRIMARY KEY, value {integer} NOT NULL){strict}",
+        "INSERT INTO revisions (name, value) VALUES ('registry', 0), ('removals', 0)",
+    ),
 )
 
 _TYPES: Mapping[str, Type] = {

@@ -56,6 +56,9 @@ class Session(ABC):
     locking: str
     """Clause by which a SELECT locks its rows until the transaction ends."""
 
+    now: str
+    """Expression of the database's clock, in seconds since 1970: one clock for all nodes."""
+
     @abstractmethod
     def rows(self, sql: str, *values: object) -> list[Row]:
         """The rows that a statement returns."""

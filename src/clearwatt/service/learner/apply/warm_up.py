@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -68,18 +69,23 @@ def warm_up(
             )
         )
     folder = arguments.get("folder")
-    imported = None if folder is None else ImportedModels(builder.files.root / str(folder))
     unfit: dict[str, str] = {}
-    while True:
-        try:
-            data = _warm_up_data(state, store, names, arguments, imported)
-            break
-        except UnfitHistoryError as error:
-            unfit |= error.reasons
-            names = [name for name in names if name not in unfit]
-            if entity is not None or not names:
-                raise
-    trained = None if imported is None else imported.models(names)
+    with ExitStack() as stack:
+        imported = (
+            None
+            if folder is None
+            else ImportedModels(stack.enter_context(builder.files.open(str(folder))))
+        )
+        while True:
+            try:
+                data = _warm_up_data(state, store, names, arguments, imported)
+                break
+            except UnfitHistoryError as error:
+                unfit |= error.reasons
+                names = [name for name in names if name not in unfit]
+                if entity is not None or not names:
+                    raise
+        trained = None if imported is None else imported.models(names)
     replaced = Replacement.withdraw(state, names)
     try:
         validation = yield from _begin(state, names, data, trained)

@@ -1,0 +1,65 @@
+"""Folders of files in the database, where every node of a cluster can read them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from clearwatt.errors import StateError
+from clearwatt.service.store.session import Insert, Session
+
+_NEW_FILE = Insert("folders")
+_HERE = "WHERE parent = ? AND name = ?"
+
+Files = Mapping[str, bytes]
+"""Contents of the files of a folder, by their paths below it."""
+
+
+def put(session: Session, path: str, files: Files) -> None:
+    """Store a folder; it replaces one of the same path."""
+    remove(session, path)
+    for file, content in files.items():
+        row = (*_split(path), file, content, _checksum(content))
+        session.insert_rows(_NEW_FILE, [row])
+
+
+def get(session: Session, path: str) -> dict[str, bytes]:
+    """The files of a folder, none if there is no such; StateError if one was altered."""
+    found = {}
+    sql = f"SELECT file, content, checksum FROM folders {_HERE}"
+    for file, content, checksum in session.rows(sql, *_split(path)):
+        found[file] = bytes(content)
+        if _checksum(found[file]) != checksum:
+            raise StateError(f"{path}/{file} is damaged in the database (its checksum differs)")
+    return found
+
+
+def exists(session: Session, path: str) -> bool:
+    """Whether there is a folder."""
+    return bool(session.rows(f"SELECT 1 FROM folders {_HERE} LIMIT 1", *_split(path)))
+
+
+def names(session: Session, parent: str) -> list[str]:
+    """Names of the folders directly below a parent."""
+    rows = session.rows("SELECT DISTINCT name FROM folders WHERE parent = ?", parent)
+    return sorted(name for (name,) in rows)
+
+
+def remove(session: Session, path: str) -> None:
+    """Delete a folder, if there is one."""
+    session.run(f"DELETE FROM folders {_HERE}", *_split(path))
+
+
+def move(session: Session, path: str, target: str) -> None:
+    """Rename a folder; it replaces one of that name."""
+    remove(session, target)
+    session.run(f"UPDATE folders SET parent = ?, name = ? {_HERE}", *_split(target), *_split(path))
+
+
+def _split(path: str) -> tuple[str, str]:
+    parent, _, name = path.rpartition("/")
+    return parent, name
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
