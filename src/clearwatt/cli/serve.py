@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _LEVELS = ("debug", "info", "warning", "error")
 OFF = "off"
+NODE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 def register(commands: Commands) -> None:
@@ -43,6 +45,7 @@ def register(commands: Commands) -> None:
         metavar="N",
         help="days between two trainings of fleet priors (default 7; 0: never)",
     )
+    _add_cluster_options(parser)
     _add_import_options(parser)
     parser.set_defaults(run=run)
 
@@ -99,6 +102,21 @@ def _add_learner_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--role",
+        choices=("all", "web", "learner"),
+        default="all",
+        help="a whole service (default), or a web or learner node of a cluster; nodes share a "
+        "PostgreSQL database",
+    )
+    parser.add_argument(
+        "--node",
+        metavar="NAME",
+        help="name of a node of a cluster (default: its role and the name of the host)",
+    )
+
+
 def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
@@ -123,7 +141,11 @@ def run(options: argparse.Namespace) -> None:
 
     serve_options = _serve_options(options)
     prepare = _import_step(options, serve_options) if options.run_folder else None
-    serve(serve_options, prepare=prepare, ready=_announce)
+    serve(
+        serve_options,
+        prepare=prepare,
+        ready=_announce_node if options.role == "learner" else _announce,
+    )
 
 
 def _serve_options(options: argparse.Namespace) -> ServeOptions:
@@ -148,7 +170,35 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     )
     if not (math.isfinite(options.prior_days) and options.prior_days >= 0):
         raise ConfigurationError(f"--prior-days is {options.prior_days}; give days, 0 or more")
-    return ServeOptions(web, learner, options.log_level, options.weather_url, options.prior_days)
+    _check_cluster_options(options)
+    return ServeOptions(
+        web,
+        learner,
+        options.log_level,
+        options.weather_url,
+        options.prior_days,
+        role=options.role,
+        node=options.node,
+    )
+
+
+def _check_cluster_options(options: argparse.Namespace) -> None:
+    if options.role == "all":
+        if options.node is not None:
+            raise ConfigurationError(
+                f"--node is {options.node!r}, but a service with --role all is no node; give "
+                "--role web or --role learner"
+            )
+        return
+    if options.run_folder:
+        raise ConfigurationError(
+            "--from starts a whole service; start one with it, then move its models with "
+            "'clearwatt cluster import' and give --role"
+        )
+    if options.node is not None and not NODE_NAME.fullmatch(options.node):
+        raise ConfigurationError(
+            f"--node is {options.node!r}; use up to 100 letters, digits, '.', '_' and '-'"
+        )
 
 
 def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:
@@ -180,9 +230,19 @@ def _import_step(
 
 
 def _announce(address: str) -> None:
-    """Print the address; a closed stdout must not stop the service."""
+    """Print the address."""
+    _print(f"serving at {address} (its description: {address}/openapi.json)")
+
+
+def _announce_node(name: str) -> None:
+    """Print the name of a learner node."""
+    _print(f"learning as node {name}; 'clearwatt cluster status' shows its zones")
+
+
+def _print(line: str) -> None:
+    """Print a line; a closed stdout must not stop the service."""
     try:
-        print_lines([f"serving at {address} (its description: {address}/openapi.json)"])
+        print_lines([line])
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

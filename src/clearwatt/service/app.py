@@ -79,6 +79,7 @@ def create_app(
     registry: Registry | None = None,
     feed: Feed | None = None,
     data_dir: Path | None = None,
+    session_key: bytes | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Create an application; a process may have several.
@@ -93,6 +94,7 @@ def create_app(
         feed: Live news for pages; its owner reports changes to it.
         data_dir: The data directory; has the key that signs sessions. None: sessions end with this
             process.
+        session_key: The key that signs sessions, if web nodes of a cluster share one.
         clock: Wall clock, in seconds since 1970.
     """
     registry = registry or Registry(store)
@@ -105,7 +107,9 @@ def create_app(
         registry=registry,
         overview=Overview(store, registry),
         tokens=TokenBook(store),
-        sessions=Sessions(data_dir / "session.key" if data_dir else None, clock=clock),
+        sessions=Sessions(
+            data_dir / "session.key" if data_dir else None, key=session_key, clock=clock
+        ),
         feed=feed or Feed(store),
         signals=SignalCache(store),
         priors=PriorBook(store),

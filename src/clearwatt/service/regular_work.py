@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import TracebackType
 from typing import ClassVar, Self
 
@@ -24,6 +25,12 @@ class RegularWork(ABC):
 
     def __init__(self, interval: float) -> None:
         self._interval, self._stopped = interval, threading.Event()
+        self._may_run: Callable[[], bool] = lambda: True
+
+    def run_only_if(self, condition: Callable[[], bool]) -> Self:
+        """Skip rounds before which the condition does not hold; returns itself."""
+        self._may_run = condition
+        return self
 
     @abstractmethod
     def run_round(self) -> None:
@@ -46,7 +53,8 @@ class RegularWork(ABC):
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                self.run_round()
+                if self._may_run():
+                    self.run_round()
             except Exception as error:
                 # A store that is closed meanwhile is no news. Any other error must not end this.
                 if not self._stopped.is_set():

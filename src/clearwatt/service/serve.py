@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,6 +22,7 @@ from clearwatt.files import lock_file
 from clearwatt.service.api.feed import Feed
 from clearwatt.service.api.security.auth import check_bind
 from clearwatt.service.app import create_app
+from clearwatt.service.cluster.learners import ClusterLearners, LocalLearner
 from clearwatt.service.config import ServiceConfig
 from clearwatt.service.connections import (
     BACKLOG,
@@ -29,14 +31,12 @@ from clearwatt.service.connections import (
     connection_limit,
 )
 from clearwatt.service.dashboard.preparation import prepare
-from clearwatt.service.files import ModelFiles
 from clearwatt.service.fleet_starts import FleetStarts
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.integrity import IntegrityCheck
 from clearwatt.service.learner.fleet_training import DAYS, FleetTraining
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.resources import limit_threads
-from clearwatt.service.learner.supervisor import Supervisor
 from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.permissions import (
@@ -46,9 +46,16 @@ from clearwatt.service.permissions import (
 )
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
+from clearwatt.service.regular_work import RegularWork
 from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
 from clearwatt.service.weather_pull import WeatherPull
+
+if TYPE_CHECKING:
+    from clearwatt.service.store.postgres import PostgresStore
+
+Role = Literal["all", "web", "learner"]
+"""What a process is for: a whole service, or one kind of node of a cluster."""
 
 GRACE = 10
 """Seconds that open requests may take after the signal to stop."""
@@ -66,6 +73,8 @@ class ServeOptions:
         log_level: lowest level that is logged.
         weather_url: address of a mirror of Open-Meteo; None: Open-Meteo's.
         prior_days: days between two trainings of fleet priors; 0: none are trained.
+        role: "all" is a whole service; "web" and "learner" are nodes of a cluster.
+        node: name of the node, by which others see it; by default role and host.
     """
 
     web: ServiceConfig
@@ -73,6 +82,13 @@ class ServeOptions:
     log_level: str = "info"
     weather_url: str | None = None
     prior_days: float = DAYS
+    role: Role = "all"
+    node: str | None = None
+
+    @property
+    def node_name(self) -> str:
+        """Name of this node of a cluster."""
+        return self.node or f"{self.role}-{socket.gethostname()}"
 
     @property
     def data_dir(self) -> Path:
@@ -91,12 +107,13 @@ def serve(
     prepare: Callable[[Store], None] | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Run the service until SIGINT or SIGTERM.
+    """Run the service, or a node of a cluster, until SIGINT or SIGTERM.
 
     Args:
         options: options of the service.
         prepare: called with the store before anything else uses it.
-        ready: called with the address as soon as requests are answered.
+        ready: called with the address as soon as requests are answered; of a learner node, with
+            its name as soon as it is started.
     """
     limit_threads()
     with ExitStack() as stack:
@@ -104,7 +121,11 @@ def serve(
         stack.enter_context(_lock_directory(options.data_dir))
         store = open_store(options.database)
         stack.callback(store.close)
-        stack.enter_context(store.exclusive())
+        stack.enter_context(store.exclusive() if options.role == "all" else store.shared())
+        if options.role == "learner":
+            configure_logging(options.log_level)
+            _run_learner(options, store, ready)
+            return
         check_bind(options.web.host, store.tokens())
         listener = stack.enter_context(_bind_port(options.web))
         if prepare is not None:
@@ -123,33 +144,31 @@ def _run(
 ) -> None:
     """Start all parts, serve until a signal, and stop them in reverse order."""
     metrics, registry, feed = Metrics(), Registry(store), Feed(store)
+    learners = (
+        LocalLearner(store, options.learner)
+        if options.role == "all"
+        else ClusterLearners(_cluster_store(store), options.node_name)
+    )
     forecaster = ForecastService(
-        store, ModelFiles(options.data_dir), registry=registry, metrics=metrics
+        store,
+        learners.files,
+        registry=registry,
+        metrics=metrics,
+        weather_changed=learners.announce_weather,
     )
-
-    def on_commit(zone: str, position: int, generation: int) -> None:
-        forecaster.reload(zone, generation=generation)
-        feed.announce(zone)
-
-    def on_refresh(zone: str, content: bytes) -> None:
-        forecaster.refresh(zone, content)
-        feed.announce(zone)
-
-    supervisor = Supervisor(
-        options.learner, changed=on_commit, refreshed=on_refresh, record=store.add_event
-    )
+    monitor = learners.follow(registry, forecaster, feed)
 
     def on_weather(zone: str) -> None:
         forecaster.forget_weather(zone)
         metrics.count_weather(zone)
-        supervisor.wake()
+        monitor.wake()
 
     weather = WeatherPull(store, registry, url=options.weather_url, stored=on_weather)
     metrics.collect_from(
         StatusGauges(
             store,
             recorder=forecaster.recorder,
-            health=lambda: supervisor.health,
+            health=lambda: monitor.health,
             weather=lambda: weather.states,
         )
     )
@@ -157,29 +176,50 @@ def _run(
         options.web,
         store=store,
         forecaster=forecaster,
-        supervisor=supervisor,
+        supervisor=monitor,
         metrics=metrics,
         registry=registry,
         feed=feed,
         data_dir=options.data_dir,
+        session_key=learners.session_key(),
     )
     server = _Server(_uvicorn_config(app, options), feed, announce=_announcement(listener, ready))
     with _stop_on_signal(server), ExitStack() as stack:
         stack.callback(_record_event, store, "stopped", "the service stopped")
         stack.callback(forecaster.close)
-        stack.callback(supervisor.stop)
         _record_event(store, "started", f"the service was started, release {__version__}")
-        supervisor.start()
-        stack.enter_context(IntegrityCheck(store))
-        stack.enter_context(weather)
-        stack.enter_context(FleetStarts(store, registry, started=supervisor.wake))
+        stack.enter_context(learners.run())
+        works: list[RegularWork] = [weather, FleetStarts(store, registry, started=monitor.wake)]
         if options.prior_days > 0:
-            training = FleetTraining(store, options.database, days=options.prior_days)
-            stack.enter_context(training)
+            works.append(FleetTraining(store, options.database, days=options.prior_days))
+        for work in (IntegrityCheck(store), *works):
+            stack.enter_context(work.run_only_if(learners.does_regular_work))
         pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end
         server.run(sockets=[listener])
+
+
+def _run_learner(options: ServeOptions, store: Store, ready: Callable[[str], None] | None) -> None:
+    """Run a learner node."""
+    from clearwatt.service.cluster.learner_node import run_learner_node
+
+    name = options.node_name
+
+    def announce() -> None:
+        _LOG.info("learning", extra={"node": name})
+        if ready is not None:
+            ready(name)
+
+    run_learner_node(replace(options.learner, node=name), _cluster_store(store), ready=announce)
+
+
+def _cluster_store(store: Store) -> PostgresStore:
+    """The store of a cluster, which `Store.shared` has accepted."""
+    from clearwatt.service.store.postgres import PostgresStore
+
+    assert isinstance(store, PostgresStore)
+    return store
 
 
 class _Server(uvicorn.Server):

@@ -10,6 +10,7 @@ from tests.service.journals import SETTINGS, Service, World
 
 from clearwatt.service.files import Checkpoints
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
+from clearwatt.service.learner.leases import EveryZone
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.removal import remove_leftovers, remove_model_files
 from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
@@ -152,6 +153,7 @@ def test_a_learner_that_replays_a_deletion_deletes_the_files_again(service, tmp_
         trainer=Trainer(),
         learning=ZoneLearning,
         outages=Outages(service.store),
+        leases=EveryZone(),
         publish=lambda status: None,
         refresh=lambda zone, content: None,
         wake=lambda: None,

@@ -8,6 +8,7 @@ import pytest
 from tests.service.tally import Tally
 
 from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.learner.leases import EveryZone
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
 from clearwatt.service.learner.zone_learner import LearnerContext
@@ -53,6 +54,7 @@ def test_a_store_that_cannot_be_read_is_reported_and_does_not_end_it(
             trainer=None,
             learning=Tally,
             outages=Outages(store),
+            leases=EveryZone(),
             publish=lambda status: None,
             refresh=lambda zone, content: None,
             wake=lambda: None,

@@ -15,6 +15,7 @@ from clearwatt.files import MANIFEST
 from clearwatt.service.files import KEPT_VERSIONS, Checkpoints, ModelFiles
 from clearwatt.service.learner import pace
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
+from clearwatt.service.learner.leases import EveryZone
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.updater import TrainingLostError
 from clearwatt.service.learner.zone_learner import (
@@ -74,6 +75,7 @@ class Station:
             trainer=self.trainer,
             learning=learning,
             outages=self.outages,
+            leases=EveryZone(),
             publish=self.published.append,
             refresh=lambda zone, content: self.refreshed.append((zone, content)),
             wake=lambda: None,
@@ -230,7 +232,8 @@ def test_a_checkpoint_from_beyond_the_journal_is_not_used(station):
     station.command("warmup")
     station.catch_up()
     (checkpoint,) = station.checkpoints.newest("town")
-    checkpoint.folder.rename(checkpoint.folder.with_name("checkpoint-99"))
+    folder = station.folder / checkpoint.path
+    folder.rename(folder.with_name("checkpoint-99"))
     station.restart()
     station.send(2, start=5)
     station.catch_up()

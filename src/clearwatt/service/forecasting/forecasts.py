@@ -46,7 +46,8 @@ class ForecastService:
     """Forecasts with the deployed models; safe to call from several threads.
 
     It reads models, weather and readings and changes none of them. The caller reports commits of
-    the learner (`reload`) and new weather (`forget_weather`).
+    the learner (`reload`) and new weather (`forget_weather`), which is passed on to
+    ``weather_changed`` for other web nodes of a cluster (`forget_inputs`).
     """
 
     def __init__(
@@ -56,9 +57,10 @@ class ForecastService:
         *,
         registry: Registry | None = None,
         metrics: ForecastObserver | None = None,
+        weather_changed: Callable[[str], None] = lambda zone: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._metrics = metrics
+        self._metrics, self._weather_changed = metrics, weather_changed
         self.recorder = Recorder(store)
         self._store, self._clock = store, clock
         self._registry = registry or Registry(store)
@@ -130,7 +132,12 @@ class ForecastService:
         self._coverage.forget(zone)
 
     def forget_weather(self, zone: str) -> None:
-        """Delete the cached inputs of a zone, because its weather changed."""
+        """Delete the cached inputs of a zone, because its weather changed here."""
+        self.forget_inputs(zone)
+        self._weather_changed(zone)
+
+    def forget_inputs(self, zone: str) -> None:
+        """Delete the cached inputs of a zone, because its weather changed elsewhere."""
         self._coverage.forget(zone)
 
     def deployed(self, zone: str) -> DeployedZone:

@@ -23,6 +23,10 @@ class Inbox:
         """Wake the learner up; may be called from any thread."""
         self._take("wake")
 
+    def stop(self) -> None:
+        """Stop the learner; may be called from any thread."""
+        self._take("stop")
+
     def wait(self, seconds: float) -> bool:
         """Wait for a message for at most ``seconds``; returns whether one came."""
         received = False

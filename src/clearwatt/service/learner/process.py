@@ -15,7 +15,9 @@ from pathlib import Path
 from clearwatt.compute import end_with_parent
 from clearwatt.files import lock_file
 from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.folders import DiskFolders, StoredFolders
 from clearwatt.service.learner.inbox import Inbox
+from clearwatt.service.learner.leases import EveryZone, NodeLeases, ZoneLeases
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
 from clearwatt.service.learner.updater import Updater, UpdaterName, check_updater
@@ -47,6 +49,8 @@ class LearnerConfig:
         ray_address: Of the Ray cluster to join.
         log_level: The least level that is logged.
         learning: Applies the journals; by default `ZoneLearning`.
+        node: Name of this node of a cluster: it learns the zones that it holds, and models and
+            checkpoints are in the database. None: it is the only learner.
     """
 
     data_dir: Path
@@ -56,6 +60,7 @@ class LearnerConfig:
     ray_address: str | None = None
     log_level: str = "info"
     learning: LearningFactory | None = None
+    node: str | None = None
 
     def __post_init__(self) -> None:
         check_updater(self.updater, self.workers, self.ray_address)
@@ -85,16 +90,21 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
         with suppress(OSError):  # the parent is gone: this process is about to be, too
             pipe.send(message)
 
-    with closing(
-        Updater(config.updater, workers=config.workers, address=config.ray_address)
-    ) as updater:
+    folders = DiskFolders(config.data_dir) if config.node is None else StoredFolders(store)
+    with (
+        _zone_leases(config, store, inbox) as leases,
+        closing(
+            Updater(config.updater, workers=config.workers, address=config.ray_address)
+        ) as updater,
+    ):
         context = LearnerContext(
             store=store,
-            files=ModelFiles(config.data_dir),
-            checkpoints=Checkpoints(config.data_dir),
+            files=ModelFiles(folders),
+            checkpoints=Checkpoints(folders),
             trainer=updater,
             learning=config.learning or _zone_learning(),
             outages=Outages(store),
+            leases=leases,
             publish=lambda status: publish(
                 "changed", status.zone, status.position, status.generation
             ),
@@ -104,6 +114,20 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
         rounds = Rounds(context, inbox=inbox, publish=lambda beat: publish("heartbeat", beat))
         rounds.run()
         rounds.finish()
+
+
+@contextmanager
+def _zone_leases(config: LearnerConfig, store: Store, inbox: Inbox) -> Iterator[ZoneLeases]:
+    """The zones to learn: all, or those of a node, which are given back at the end."""
+    if config.node is None:
+        yield EveryZone()
+        return
+    node = store.register_node(config.node, "learner")
+    with NodeLeases(store, node, changed=inbox.wake, replaced=inbox.stop) as leases:
+        try:
+            yield leases
+        finally:
+            leases.leave()
 
 
 def _set_up_process(config: LearnerConfig) -> None:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass
 
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.removal import remove_leftovers
 from clearwatt.service.learner.resources import release_memory
 from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
-from clearwatt.service.store import StoreDamagedError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store import (
+    LeaseLostError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 
 POLL = 1.0
 """Seconds between two unprompted looks at the journals, and between two heartbeats."""
@@ -75,6 +80,7 @@ class Rounds:
         while not self._inbox.stopped:
             if self._inbox.wait(self._pause()):
                 self._read_at = 0.0
+            self._give_surplus()
             self._read_heads()
             self._work()
             self._send_heartbeat()
@@ -86,10 +92,15 @@ class Rounds:
             if time.monotonic() > deadline:
                 _LOG.warning("stopped before every zone had a checkpoint")
                 return
-            try:
-                zone.finish()
-            except Exception as error:
-                _LOG.error("no checkpoint", extra={"zone": zone.zone.id}, exc_info=error)
+            self._finish_zone(zone)
+
+    def _finish_zone(self, zone: ZoneLearner) -> None:
+        try:
+            zone.finish()
+        except LeaseLostError:
+            _LOG.warning("zone lost to another node", extra={"zone": zone.zone.id})
+        except Exception as error:
+            _LOG.error("no checkpoint", extra={"zone": zone.zone.id}, exc_info=error)
 
     def _pause(self) -> float:
         """Seconds until the next step is due."""
@@ -103,29 +114,50 @@ class Rounds:
         if now < self._read_at:
             return
         try:
-            self._heads = self._context.store.heads()
-            self._drop_zones(dict(self._context.store.journal_bases()))
+            held = self._context.leases.held()
+            heads, bases = self._context.store.heads(), self._context.store.journal_bases()
+            self._heads = (
+                heads if held is None else {name: heads[name] for name in held if name in heads}
+            )
+            self._drop_zones(dict(bases), registered=heads.keys(), held=held or {})
             self._remove_readings()
             if self._heads.keys() - self._zones.keys():
-                self._add_zones()
+                self._add_zones(held)
             self._wait = POLL
         except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
             self._context.outages.record(error)
             self._wait = min(2 * self._wait, _LONGEST_WAIT)
         self._read_at = now + self._wait
 
-    def _drop_zones(self, bases: dict[str, int]) -> None:
-        """Drop the zones that were deleted, also those that were registered again since."""
-        gone = [
+    def _drop_zones(
+        self, bases: dict[str, int], *, registered: Collection[str], held: Mapping[str, int]
+    ) -> None:
+        """Drop zones that were deleted, also if registered again since, and those of other nodes.
+
+        A zone that another node held meanwhile is loaded again from what that node has stored.
+        """
+        deleted = {
             name
             for name in self._zones
-            if name not in self._heads or bases.get(name, 0) > self._bases.get(name, 0)
-        ]
+            if name not in registered or bases.get(name, 0) > self._bases.get(name, 0)
+        }
         self._bases = bases
-        for name in gone:
-            del self._zones[name]
-        if gone:
+        for name, zone in list(self._zones.items()):
+            lost = name not in self._heads or zone.is_lost or zone.fence != held.get(name)
+            if name in deleted or lost:
+                del self._zones[name]
+        if deleted:
             self._remove_leftovers()
+
+    def _give_surplus(self) -> None:
+        """Store everything about the zones that other nodes are to have, and give them back."""
+        leases = self._context.leases
+        for name in list(leases.surplus()):
+            zone = self._zones.pop(name, None)
+            if zone is not None:
+                self._finish_zone(zone)
+            self._heads.pop(name, None)
+            leases.release(name)
 
     def _remove_leftovers(self) -> None:
         context, self._has_leftovers = self._context, True
@@ -141,10 +173,11 @@ class Rounds:
         if self._has_leftovers:
             self._has_leftovers = self._context.store.remove_readings()
 
-    def _add_zones(self) -> None:
+    def _add_zones(self, held: Mapping[str, int] | None) -> None:
         for zone in self._context.store.zones():
-            if zone.id not in self._zones:
-                self._zones[zone.id] = ZoneLearner(zone, self._context)
+            if zone.id not in self._zones and (held is None or zone.id in held):
+                fence = None if held is None else held[zone.id]
+                self._zones[zone.id] = ZoneLearner(zone, self._context, fence=fence)
                 self._heads.setdefault(zone.id, 0)
 
     def _work(self) -> None:
@@ -169,12 +202,12 @@ class Rounds:
             return
         self._beat_at = now + POLL
         zones = self._zones.items()
-        self._publish(
-            Heartbeat(
-                queue=sum(max(0, self._heads[name] - zone.position) for name, zone in zones),
-                training=sum(zone.training for _, zone in zones),
-                degraded={name: zone.error for name, zone in zones if zone.error},
-                outage=self._context.outages.reason,
-                updating=tuple(name for name, zone in zones if zone.training),
-            ),
+        beat = Heartbeat(
+            queue=sum(max(0, self._heads[name] - zone.position) for name, zone in zones),
+            training=sum(zone.training for _, zone in zones),
+            degraded={name: zone.error for name, zone in zones if zone.error},
+            outage=self._context.outages.reason,
+            updating=tuple(name for name, zone in zones if zone.training),
         )
+        self._context.leases.report(asdict(beat))
+        self._publish(beat)

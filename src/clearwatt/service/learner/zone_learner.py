@@ -19,6 +19,7 @@ from typing import Protocol
 
 from clearwatt.errors import StateError
 from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
+from clearwatt.service.learner.leases import ZoneLeases
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.pace import Pace
 from clearwatt.service.learner.refresh import Refresh
@@ -28,6 +29,7 @@ from clearwatt.service.learner.upkeep import Upkeep
 from clearwatt.service.records import Command, Entry, Outcome, RegisteredEntity, ServiceEvent, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import (
+    LeaseLostError,
     Store,
     StoreDamagedError,
     StoreFullError,
@@ -108,16 +110,24 @@ class LearnerContext:
     trainer: Trainer
     learning: LearningFactory
     outages: Outages
+    leases: ZoneLeases
     publish: Callable[[ZoneStatus], None]
     refresh: Callable[[str, bytes], None]
     wake: Callable[[], None]
 
 
 class ZoneLearner:
-    """A zone, its progress, and the training it waits for."""
+    """A zone, its progress, and the training it waits for.
 
-    def __init__(self, zone: Zone, context: LearnerContext) -> None:
-        self.zone, self.context = zone, context
+    Args:
+        zone: The zone.
+        context: What all zones share.
+        fence: Fencing number of its lease, in a cluster.
+    """
+
+    def __init__(self, zone: Zone, context: LearnerContext, *, fence: int | None = None) -> None:
+        self.zone, self.context, self.fence = zone, context, fence
+        self.is_lost = False
         self._learning: Learning | None = None
         self._stream: Stream[Outcome] | None = None
         self._jobs: tuple[Job, ...] = ()
@@ -152,6 +162,8 @@ class ZoneLearner:
 
     def next_due(self, head: int) -> float:
         """When the next step is due, by `time.monotonic`; infinity: never."""
+        if self.is_lost:
+            return math.inf
         if self._training is not None and not self._training.done():
             return math.inf  # the training's end wakes the learner
         if self._learning is None or self._stream is not None or self._outcome is not None:
@@ -169,6 +181,8 @@ class ZoneLearner:
         except (StoreFullError, StoreUnavailableError) as error:
             self._pace.fail()
             self.context.outages.record(error)
+        except LeaseLostError:
+            self._lose()
         except Exception as error:
             self._degrade(error)
 
@@ -301,7 +315,7 @@ class ZoneLearner:
     def _commit(self, outcome: Outcome, *, head: int) -> None:
         """Commit an outcome, unless it was committed before the process was restarted."""
         if self._is_news(outcome.status, head):
-            self.context.store.commit(outcome)
+            self.context.store.commit(outcome, fence=self.fence)
             self._status = outcome.status
             self.context.publish(outcome.status)
         if outcome.removed:
@@ -332,6 +346,12 @@ class ZoneLearner:
         """Drop the state, which is undefined after an error."""
         self._learning = self._stream = self._training = self._outcome = None
 
+    def _lose(self) -> None:
+        """Drop the zone, which another node has taken over; nothing of it was written here."""
+        _LOG.warning("zone lost to another node", extra={"zone": self.zone.id})
+        self._forget()
+        self.is_lost = True
+
     def _degrade(self, error: Exception) -> None:
         """Record the error; try again later with fewer entries."""
         _LOG.error("zone degraded", extra={"zone": self.zone.id}, exc_info=error)
@@ -352,7 +372,9 @@ class ZoneLearner:
 
     def _commit_status(self, outcome: Outcome) -> None:
         try:
-            self.context.store.commit(outcome)
+            self.context.store.commit(outcome, fence=self.fence)
+        except LeaseLostError:
+            self._lose()
         except (StoreFullError, StoreUnavailableError, StoreDamagedError) as trouble:
             self.context.outages.record(trouble)
         except Exception as trouble:

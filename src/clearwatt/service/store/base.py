@@ -355,6 +355,15 @@ class Store(ClusterStore):
     def exclusive(self) -> AbstractContextManager[None]:
         """Lock the store for one service; ConflictError if another holds the lock."""
 
+    @abstractmethod
+    def shared(self) -> AbstractContextManager[None]:
+        """Use the store together with other nodes of a cluster.
+
+        Raises:
+            ConflictError: If a service holds the lock of `exclusive`.
+            ConfigurationError: If the store is for one service only.
+        """
+
     def check(self) -> None:
         """Raise StoreUnavailableError if the store cannot be read, StoreFullError if it is full.
 

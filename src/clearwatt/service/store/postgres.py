@@ -13,6 +13,7 @@ from typing import Any
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, MissingExtraError
 from clearwatt.service.store.backup import copy_to_file
 from clearwatt.service.store.base import Store
+from clearwatt.service.store.channel import CHANNEL, Channel
 from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.pool import Pool
@@ -61,6 +62,7 @@ class PostgresStore(Store):
         self._address = Address(url)
         self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
         self._held: PostgresConnection | None = None
+        self._alone = True
         self._full: str | None = None
         self._tested_room = 0.0
         try:
@@ -108,6 +110,27 @@ class PostgresStore(Store):
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold an advisory lock; it ends with the connection."""
+        with self._hold_lock(alone=True):
+            yield
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold the advisory lock together with the other nodes."""
+        with self._hold_lock(alone=False):
+            yield
+
+    def open_channel(self) -> Channel:
+        """News of the other nodes."""
+        return Channel(self._address.connect, self._address.translate_errors)
+
+    def send(self, message: str) -> None:
+        """Send a message to all nodes that listen."""
+        with self.read_session() as session:
+            session.rows(f"SELECT pg_notify({CHANNEL}, ?)", message)
+
+    @contextmanager
+    def _hold_lock(self, *, alone: bool) -> Iterator[None]:
+        self._alone = alone
         self._held = self._take_lock()
         try:
             yield
@@ -147,14 +170,14 @@ class PostgresStore(Store):
     def _take_lock(self) -> PostgresConnection:
         with self._address.translate_errors():
             connection = self._address.connect()
-            sql = "SELECT pg_try_advisory_lock(?, hashtext(current_schema()))"
+            function = "pg_try_advisory_lock" if self._alone else "pg_try_advisory_lock_shared"
+            sql = f"SELECT {function}(?, hashtext(current_schema()))"
             ((taken,),) = PostgresSession(connection).rows(sql, SERVING)
         if taken:
             return connection
         connection.close()
-        raise ConflictError(
-            f"another service uses the {self._address}; stop it, or use another database"
-        )
+        other = "another service" if self._alone else "a service that is no node of a cluster"
+        raise ConflictError(f"{other} uses the {self._address}; stop it, or use another database")
 
 
 class PostgresSession(Session):
@@ -243,7 +266,9 @@ class Address:
 
     def connect(self) -> PostgresConnection:
         """Open a connection with synchronous commits and time limits."""
-        parameters: dict[str, Any] = {"connect_timeout": 10, **self._parameters}
+        # A database that was cut off must not hold up a thread for the hours that TCP would wait.
+        patience = {"connect_timeout": 10, "tcp_user_timeout": 20_000, "keepalives_idle": 10}
+        parameters: dict[str, Any] = {**patience, **self._parameters}
         connection = psycopg.connect(autocommit=True, **parameters)
         connection.execute(SETTINGS)
         return connection

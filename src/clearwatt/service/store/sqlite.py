@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NoReturn
 
-from clearwatt.errors import ClearwattError
+from clearwatt.errors import ClearwattError, ConfigurationError
 from clearwatt.files import lock_file
 from clearwatt.service.store.base import Store
 from clearwatt.service.store.errors import (
@@ -138,6 +139,12 @@ class SqliteStore(Store):
                     f"another service uses {self.path}; stop it, or use another data directory"
                 )
             yield
+
+    def shared(self) -> NoReturn:
+        """A file has one service."""
+        raise ConfigurationError(
+            "the nodes of a cluster share a PostgreSQL database; give its address as --database"
+        )
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

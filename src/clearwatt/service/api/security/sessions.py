@@ -34,13 +34,18 @@ class Sessions:
     Args:
         key_file: File of the key; created when first needed, readable by its owner only. None: a
             key of this process, so sessions end with it.
+        key: The key itself, which the web nodes of a cluster share, instead of a file.
         clock: Wall clock, in seconds since 1970.
     """
 
     def __init__(
-        self, key_file: Path | None = None, *, clock: Callable[[], float] = time.time
+        self,
+        key_file: Path | None = None,
+        *,
+        key: bytes | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._key_file, self._clock = key_file, clock
+        self._key_file, self._given_key, self._clock = key_file, key, clock
 
     def new_cookie(self, token: Token) -> str:
         """Value of the cookie for a new session of a token."""
@@ -64,6 +69,8 @@ class Sessions:
 
     @cached_property
     def _key(self) -> bytes:
+        if self._given_key is not None:
+            return self._given_key
         if self._key_file is None:
             return secrets.token_bytes(KEY_BYTES)
         return _read_or_create_key(self._key_file)

@@ -1,0 +1,1 @@
+"""Nodes of a cluster that share a PostgreSQL database: web nodes answer, learner nodes learn."""
