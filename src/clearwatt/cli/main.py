@@ -16,6 +16,7 @@ from clearwatt import __version__
 from clearwatt.cli import (
     backup,
     benchmark,
+    cluster,
     confirm,
     data,
     doctor,
@@ -38,7 +39,7 @@ from clearwatt.errors import ClearwattError
 COMMANDS = (
     *(simulate, data, weather, experiment, benchmark, prior),
     *(serve, token, feed, replay, forecast, events, models, rollback, confirm, registry),
-    *(backup, doctor),
+    *(cluster, backup, doctor),
 )
 """Modules of the commands, in the order of the help."""
 

@@ -16,6 +16,7 @@ from clearwatt.service.api.openapi import ServiceApp
 from clearwatt.service.api.problems import UnexpectedErrorMiddleware, add_problem_handlers
 from clearwatt.service.api.request_metrics import RequestMetricsMiddleware
 from clearwatt.service.api.routes import (
+    cluster,
     commands,
     entities,
     events,
@@ -66,6 +67,7 @@ ROUTERS = (
     commands,
     quarantine,
     operations,
+    cluster,
 )
 
 

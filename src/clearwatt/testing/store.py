@@ -31,6 +31,7 @@ from clearwatt.service.status import (
     ZoneStatus,
 )
 from clearwatt.service.store import ConflictError, Store
+from clearwatt.testing.store_cluster import check_cluster
 from clearwatt.testing.store_records import (
     START,
     STEP,
@@ -355,6 +356,7 @@ STORE_CHECKS: tuple[Callable[[Opener], None], ...] = (
     check_tokens,
     check_priors,
     check_removal,
+    check_cluster,
     check_concurrent_writers,
     check_killed_writer,
     check_exclusive,

@@ -37,6 +37,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], Any]]] = [
     ("check_tokens", "tokens", lambda found: []),
     ("check_priors", "priors", lambda found: found[::-1]),
     ("check_removal", "removed_entities", lambda found: []),
+    ("check_cluster", "renew_zones", lambda found: {}),
     ("check_concurrent_writers", "journal", lambda found: found[1:]),
     ("check_killed_writer", "readings", lambda found: StoredSeries(*(part[:-1] for part in found))),
     ("check_exclusive", "exclusive", lambda found: nullcontext()),

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from clearwatt import __version__
 from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.readiness import readiness
+from clearwatt.service.api.schemas.cluster import NodeAnswer
 from clearwatt.service.api.schemas.operations import (
     HealthReport,
     ModelCounts,
@@ -41,6 +42,7 @@ def report(app: AppContext) -> HealthReport:
         learner=asdict(health),
         software=_software(),
         zones=[_zone(view, last.get(view.zone.id), heads, health) for view in _sort_zones(views)],
+        nodes=[NodeAnswer.of(node) for node in app.store.nodes()],
     )
 
 

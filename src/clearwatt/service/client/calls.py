@@ -21,6 +21,7 @@ from typing import Any, Literal
 from clearwatt.errors import DataError
 from clearwatt.http_retry import RetryCallback
 from clearwatt.service.api.schemas.base import Accepted
+from clearwatt.service.api.schemas.cluster import ClusterAnswer, NodeAnswer
 from clearwatt.service.api.schemas.commands import AcceptedList
 from clearwatt.service.api.schemas.entities import (
     EntityAnswer,
@@ -389,6 +390,20 @@ class Client:
         return QuarantinePage.model_validate(
             self._http.get("/v1/quarantine", {"entity": entity, "limit": limit})
         )
+
+    def cluster(self) -> ClusterAnswer:
+        """The nodes of a cluster, and the zones that they learn."""
+        return ClusterAnswer.model_validate(self._http.get("/v1/cluster"))
+
+    def drain_node(self, node: str) -> NodeAnswer:
+        """Let a node give its zones to the others."""
+        path = f"/v1/cluster/nodes/{path_segment(node)}/drain"
+        return NodeAnswer.model_validate(self._http.post(path))
+
+    def resume_node(self, node: str) -> NodeAnswer:
+        """Let a node take zones again."""
+        path = f"/v1/cluster/nodes/{path_segment(node)}/resume"
+        return NodeAnswer.model_validate(self._http.post(path))
 
     def release(self, readings: Sequence[tuple[str, TimeLike]]) -> AcceptedList:
         """Accept quarantined readings (entity, time) for learning."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from clearwatt.service.api.schemas.base import Outgoing, Stamp
+from clearwatt.service.api.schemas.cluster import NodeAnswer
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.times import optional_text
 
@@ -92,3 +93,4 @@ class HealthReport(Outgoing):
     learner: dict[str, Any]
     software: dict[str, str] = Field(description="Versions of packages")
     zones: list[ZoneReport]
+    nodes: list[NodeAnswer] = Field(description="Nodes of a cluster; none on one machine")

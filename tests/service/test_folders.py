@@ -1,0 +1,91 @@
+"""Folders of models are the same on disk and in the database of a cluster."""
+
+import hashlib
+from contextlib import closing
+
+import pytest
+import torch
+
+from clearwatt.errors import StateError
+from clearwatt.files import load_state, save_state
+from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.folders import DiskFolders, StoredFolders
+from clearwatt.service.store import open_store
+
+
+@pytest.fixture
+def store(address):
+    with closing(open_store(address)) as store:
+        yield store
+
+
+@pytest.fixture(params=["disk", "stored"])
+def folders(request, tmp_path):
+    if request.param == "disk":
+        yield DiskFolders(tmp_path / "data")
+    else:
+        with closing(open_store(request.getfixturevalue("postgres"))) as store:
+            yield StoredFolders(store)
+
+
+def mark(folders, path):
+    with folders.open(path) as folder:
+        return load_state(folder / "zone").values["mark"]
+
+
+def save(value):
+    return lambda folder: save_state(folder / "zone", {"mark": value}, {"w": torch.ones(3)})
+
+
+def test_a_folder_is_written_whole_replaced_moved_and_removed(folders):
+    folders.write("zones/north/checkpoint-1", save("first"))
+    folders.write("zones/north/checkpoint-1", save("second"))
+    folders.write("zones/south/checkpoint-1", save("other"))
+    assert mark(folders, "zones/north/checkpoint-1") == "second"
+    assert folders.names("zones/north") == ["checkpoint-1"]
+    folders.move("zones/north/checkpoint-1", "zones/north/damaged")
+    assert folders.names("zones/north") == ["damaged"]
+    assert folders.exists("zones/north/damaged")
+    folders.remove("zones/north/damaged")
+    assert not folders.exists("zones/north/damaged")
+    assert mark(folders, "zones/south/checkpoint-1") == "other"
+
+
+def test_a_save_that_fails_leaves_the_folder_of_before(folders):
+    def fail(folder):
+        save("half")(folder)
+        raise RuntimeError("half-way")
+
+    folders.write("zones/north/checkpoint-1", save("whole"))
+    with pytest.raises(RuntimeError, match="half-way"):
+        folders.write("zones/north/checkpoint-1", fail)
+    assert mark(folders, "zones/north/checkpoint-1") == "whole"
+
+
+def test_models_and_checkpoints_work_on_either(folders):
+    files, checkpoints = ModelFiles(folders), Checkpoints(folders)
+    path = files.write("predictor:pv:1", {"layers": 2}, {"w": torch.ones(2)}, owner="e7")
+    assert files.read(path).values == {"layers": 2}
+    files.remove_entities([7])
+    with pytest.raises(StateError, match="holds no saved state"):
+        files.read(path)
+    for position in (1, 2, 3):
+        checkpoints.write("north", position, save(position))
+    assert [each.position for each in checkpoints.newest("north")] == [3, 2]
+    newest = next(checkpoints.newest("north"))
+    checkpoints.set_aside(newest)
+    assert [each.position for each in checkpoints.newest("north")] == [2]
+    checkpoints.remove("north")
+    assert list(checkpoints.newest("north")) == []
+    assert folders.names("zones/north") == []
+
+
+def test_an_altered_file_in_the_database_is_found(store):
+    folders = StoredFolders(store)
+    folders.write("models/a", save("whole"))
+    with store.write_session() as session:
+        content = b"altered"
+        wrong = hashlib.sha256(b"another").hexdigest()
+        session.run("UPDATE folders SET content = ?, checksum = ?", content, wrong)
+    with pytest.raises(StateError, match="damaged in the database"), folders.open("models/a"):
+        pass
