@@ -9,6 +9,7 @@ from clearwatt.cli.main import build_parser
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
+UNITS = ("clearwatt.service", "clearwatt-node@.service")
 
 
 def text_of(name: str) -> str:
@@ -26,6 +27,20 @@ def test_alerts_are_about_documented_metrics():
 def test_prometheus_reads_the_alerts_that_are_there():
     (rules,) = re.findall(r"rule_files:\n  - (\S+)", text_of("prometheus.yml"))
     assert (DEPLOY / rules).is_file()
+
+
+@pytest.mark.parametrize("role", ["web", "learner"])
+def test_a_node_is_started_with_options_it_knows(role):
+    command = re.search(r"^ExecStart=\S+/clearwatt (.*)$", text_of("clearwatt-node@.service"), re.M)
+    words = command[1].replace("${STATE_DIRECTORY}", "/data").replace("$OPTIONS", "")
+    options = build_parser().parse_args(words.replace("%i", role).split())
+    assert (options.role, options.data_dir) == (role, Path("/data"))
+
+
+def test_the_units_of_nodes_and_of_the_service_protect_the_machine_alike():
+    after = "# The service needs only its own directory and its port."
+    parts = [text_of(name).partition(after)[2] for name in UNITS]
+    assert parts[0] == parts[1] != ""
 
 
 @pytest.mark.parametrize("name", ["clearwatt.service", "Containerfile"])

@@ -31,6 +31,9 @@ NOT_RUN: Mapping[str, str] = {
 ELSEWHERE: Mapping[str, str] = {
     r"make demo": "tests/documentation/test_service_commands.py",
     r"make serve": "tests/test_makefile.py",
+    r"scripts/cluster ": "tests/service/cluster/test_script.py",
+    r"clearwatt cluster ": "tests/service/cluster/test_script.py",
+    r"clearwatt serve --role ": "tests/service/cluster/test_script.py",
     r"python3 -m venv clearwatt-env": "tests/test_wheel.py",
     r"\. clearwatt-env": "tests/test_wheel.py",
     r"pip install -c constraints\.txt (torch|\"\$)": "tests/test_wheel.py",
@@ -58,7 +61,7 @@ STARTED: Mapping[str, str] = {
 """Programs of which only ``--help`` runs, and why; their options are read, and their imports."""
 
 SERVICE = (
-    r"clearwatt serve ",
+    r"clearwatt serve (?!--role)",
     r"clearwatt (replay|forecast|events|rollback|zones) (?!my-grid$|--entity PV-1)",
     r"clearwatt (token|backup|restore|doctor) ",
     r"clearwatt weather feed ",
