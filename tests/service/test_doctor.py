@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 
 from clearwatt.cli import main
 from clearwatt.files import MANIFEST, save_state
+from clearwatt.service.cluster.move import copy_folders
 from clearwatt.service.files import Checkpoints, ModelFiles, entity_owner
 from clearwatt.service.records import READING
 from clearwatt.service.store import StoreDamagedError, open_store
@@ -163,3 +165,21 @@ def test_requests_that_meet_damage_are_answered_with_the_remedy(data_dir):
             store.add_readings(readings, at=1.0)
     finally:
         web.close()
+
+
+def test_a_damaged_checkpoint_of_a_cluster_is_found_in_its_database(data_dir, capsys):
+    with closing(open_store(data_dir / "clearwatt.db")) as store:
+        copy_folders(data_dir, store)
+        for name in ("models", "zones"):
+            shutil.rmtree(data_dir / name, ignore_errors=True)
+        assert examine(data_dir, capsys) == (0, [])
+        with store.write_session() as session:
+            where = "parent = 'zones/north' AND name = 'checkpoint-2'"
+            session.run(f"UPDATE folders SET checksum = 'x' WHERE {where}")
+    code, (found,) = examine(data_dir, capsys)
+    assert (code, found["mended"]) == (2, False)
+    assert "checkpoint 2 of zone north" in found["what"]
+    assert "damaged in the database" in found["reason"]
+    code, (found,) = examine(data_dir, capsys, "--mend")
+    assert (code, found["mended"]) == (0, True)
+    assert examine(data_dir, capsys) == (0, [])

@@ -16,6 +16,7 @@ from clearwatt.service.files import (
     entity_owner,
     model_path,
 )
+from clearwatt.service.folders import DiskFolders, Folders, StoredFolders
 from clearwatt.service.permissions import OPEN_DIRECTORY, is_open_to_others, make_private
 from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import Store, StoreDamagedError, open_store
@@ -63,10 +64,17 @@ def _examine(store: Store, data_dir: Path, *, mend: bool) -> Iterator[Damage]:
         yield replace(_database_damage(damage), mended=mended)
         if not mended:
             return
-    checkpoints = Checkpoints(data_dir)
+    folders = _find_folders(store, data_dir)
+    checkpoints, files = Checkpoints(folders), ModelFiles(folders)
     for zone in sorted(zone.id for zone in store.zones()):
         yield from _check_checkpoints(checkpoints, zone, mend=mend)
-        yield from _check_models(store, ModelFiles(data_dir), checkpoints, zone, mend=mend)
+        yield from _check_models(store, files, checkpoints, zone, mend=mend)
+
+
+def _find_folders(store: Store, data_dir: Path) -> Folders:
+    """Where models and checkpoints are; those of a cluster are in its database."""
+    own = DiskFolders(data_dir)
+    return StoredFolders(store) if store.folder_names("models") and not own.names("models") else own
 
 
 def _check_permissions(data_dir: Path, *, mend: bool) -> Iterator[Damage]:
@@ -96,11 +104,14 @@ def _check_checkpoints(checkpoints: Checkpoints, zone: str, *, mend: bool) -> It
 
 
 def _checkpoint_damage(checkpoints: Checkpoints, checkpoint: ZoneCheckpoint) -> str | None:
-    with checkpoints.open(checkpoint) as folder:
-        manifests = sorted(folder.rglob(MANIFEST))
-        if not manifests:
-            return "it is empty"
-        return next((why for each in manifests if (why := _state_damage(each.parent))), None)
+    try:
+        with checkpoints.open(checkpoint) as folder:
+            manifests = sorted(folder.rglob(MANIFEST))
+            if not manifests:
+                return "it is empty"
+            return next((why for each in manifests if (why := _state_damage(each.parent))), None)
+    except StateError as error:  # a file in the database
+        return str(error)
 
 
 def _state_damage(folder: Path) -> str | None:

@@ -144,3 +144,11 @@ def test_new_weather_is_told_to_the_other_web_nodes(tmp_path):
         forecaster.forget_inputs("south")
         forecaster.close()
     assert told == ["north"]
+
+
+def test_a_web_node_has_all_zones_in_memory_before_it_answers(stores):
+    store, _ = stores
+    store.add_zone(NORTH)
+    forecaster = Forecaster()
+    RemoteChanges(store, Registry(store), forecaster, lambda zone: None).load_all()
+    assert ("deployed", "north") in forecaster.calls

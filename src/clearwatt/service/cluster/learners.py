@@ -109,6 +109,7 @@ class ClusterLearners:
         self._sender = NewsSender(store.send)
         self._node = WebNode(store, store.register_node(name, "web"))
         self._parts: list[AbstractContextManager[object]] = [self._sender, self._node]
+        self._preload: Callable[[], None] = lambda: None
 
     @property
     def announce_weather(self) -> Callable[[str], None]:
@@ -131,13 +132,19 @@ class ClusterLearners:
         changes = RemoteChanges(self._store, registry, forecaster, feed.announce)
         receiver = NewsReceiver(self._store.open_channel(), take=changes.take, look=changes.look)
         self._parts += [monitor, receiver, RegistryCheck(changes)]
+        self._preload = changes.load_all
         return monitor
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Exchange news and signs of life within the with-block."""
+        """Exchange news and signs of life within the with-block.
+
+        It begins when everything is in memory, so that a load balancer sends requests to this node
+        only once it can forecast without the database.
+        """
         with ExitStack() as stack:
             stack.callback(self._node.leave)
             for part in self._parts:
                 stack.enter_context(part)
+            self._preload()
             yield

@@ -86,6 +86,12 @@ class RemoteChanges:
         self._heads: dict[str, int] = {}
         self._registered = -1
 
+    def load_all(self) -> None:
+        """Load the models of all zones, with their newest readings."""
+        for zone in self._registry.snapshot.zones:
+            self._forecaster.deployed(zone)
+        self.look()
+
     def take(self, news: News) -> None:
         """Take over what the news name."""
         for zone, generation in news.changed.items():
