@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.long_runs import run_seconds
+from tests.long_runs import run_seconds, seed_options
 from tests.service.processes import until
 from tests.service.running import PATIENCE, is_ready, running
 
@@ -32,6 +32,7 @@ def examine(url: str, folder: Path, *options: str) -> subprocess.CompletedProces
             *(program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--no-color"),
             *("--phases", "stateful", "--max-time", f"{seconds:.0f}", "--wait-for-schema", "60"),
             *("--request-timeout", f"{HANG:.0f}", "--generation-database", "none", *options),
+            *seed_options(),
             *("--exclude-path", "/v1/stream"),  # it does not end; test_stream.py listens to it
         ],
         cwd=folder,
