@@ -116,9 +116,10 @@ def swatches(page: Page) -> dict[str, str]:
 
 
 def log_in(page: Page, token: str) -> None:
-    """Fill the form in and send it."""
+    """Fill the form in, send it, and wait for the answer."""
     page.get_by_label("Token").fill(token)
-    page.get_by_role("button", name="Log in").click()
+    with page.expect_navigation(wait_until="commit"):
+        page.get_by_role("button", name="Log in").click()
 
 
 def barriers(page: Page) -> list[str]:
