@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.service.processes import alive, until
 
 from clearwatt.compute import ATTEMPTS, executor
 from clearwatt.errors import ClearwattError, ConfigurationError, MissingExtraError
@@ -83,9 +83,7 @@ def test_workers_end_with_a_parent_that_is_killed():
     worker = int(parent.stdout.readline())
     parent.kill()
     parent.communicate()
-    deadline = time.monotonic() + 30
-    while _alive(worker):
-        assert time.monotonic() < deadline, "the worker outlived its parent"
+    until(lambda: not alive(worker))  # it does not outlive its parent
 
 
 @pytest.mark.parametrize(
@@ -105,11 +103,3 @@ def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"clearwatt\[ray\]"), executor("ray"):
         pass
-
-
-def _alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"

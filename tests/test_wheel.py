@@ -196,7 +196,7 @@ def service(command: Path, folder: Path) -> Iterator[str]:
     try:
         yield process.stdout.readline().split()[2].rstrip("/")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
     finally:
         process.kill()
         process.wait()
@@ -205,9 +205,9 @@ def service(command: Path, folder: Path) -> Iterator[str]:
 
 def test_the_dashboard_is_served_with_its_templates_and_static_files(command, tmp_path):
     with service(command, tmp_path) as address:
-        page = urlopen(f"{address}/", timeout=30).read().decode()
+        page = urlopen(f"{address}/", timeout=300).read().decode()
         assert "ClearWatt" in page
         static = sorted(set(re.findall(r'"(/static/[^"]+)"', page)))
         assert len(static) > 2
         for path in static:
-            assert urlopen(f"{address}{path}", timeout=30).read()
+            assert urlopen(f"{address}{path}", timeout=300).read()

@@ -324,7 +324,7 @@ class _Ray:
         try:
             with _same_imports():
                 ray.init(
-                    address=address,
+                    address=address or "local",  # not one that was started here by others
                     num_cpus=None if address else workers,
                     include_dashboard=None if address else False,
                     log_to_driver=False,

@@ -194,7 +194,7 @@ def test_ctrl_c_ends_with_130_and_one_sentence_and_can_be_gone_on_with(start, tm
     running = start("--workers", "2", "--out", str(out), warnings="ignore")
     wait_for(running, has_trials(out))
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=300)
     assert running.returncode == 130, err
     assert err.splitlines()[-1] == "clearwatt: interrupted"
     assert "Traceback" not in err
@@ -286,7 +286,7 @@ def descendants(process: int) -> list[int]:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             continue
         parents.setdefault(parent, []).append(int(stat.parent.name))
     found, waiting = [], [process]

@@ -56,7 +56,7 @@ def test_ctrl_c_ends_with_130(csv_folder):
     )
     with about.open("w"):  # returns once the command has opened the other end
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=300)
     assert running.returncode == 130
     assert err == "clearwatt: interrupted\n"
 

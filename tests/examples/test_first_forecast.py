@@ -18,7 +18,11 @@ def cells(tmp_path_factory):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     source = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     client = NotebookClient(
-        notebook, timeout=300, resources={"metadata": {"path": str(tmp_path_factory.mktemp("nb"))}}
+        notebook,
+        timeout=300,
+        startup_timeout=300,
+        iopub_timeout=60,  # what a cell prints comes after its end
+        resources={"metadata": {"path": str(tmp_path_factory.mktemp("nb"))}},
     )
     client.execute(env={**os.environ, "PYTHONPATH": source})
     return [cell for cell in notebook.cells if cell.cell_type == "code"]

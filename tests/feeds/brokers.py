@@ -13,7 +13,7 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 from tests.service.durability.feeding import free_port
-from tests.service.processes import until
+from tests.service.processes import PATIENCE, until
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "mosquitto"
 
@@ -60,7 +60,7 @@ class Mosquitto:
         """As an administrator would; sessions are written to disk."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(timeout=60)
+            self._process.wait(timeout=PATIENCE)
             self._process = None
 
     def log(self) -> str:
@@ -99,7 +99,7 @@ class Publisher:
 
     def retain(self, topic: str, payload: str) -> None:
         """Publish a message that the broker shows to later subscribers."""
-        self._client.publish(topic, payload, qos=1, retain=True).wait_for_publish(60)
+        self._client.publish(topic, payload, qos=1, retain=True).wait_for_publish(PATIENCE)
 
     def close(self) -> None:
         self._client.disconnect()

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.service.processes import PATIENCE
+
 
 class RunningFeed:
     """A feed process; what it writes goes to files beside its state."""
@@ -32,7 +34,7 @@ class RunningFeed:
     def stop(self) -> dict[str, Any]:
         """As systemd would; returns the last counts."""
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=60) == 0, self.notices()
+        assert self.process.wait(timeout=PATIENCE) == 0, self.notices()
         last: dict[str, Any] = json.loads(self._out.read_text().splitlines()[-1])
         return last
 

@@ -284,7 +284,7 @@ def test_a_watcher_takes_files_as_they_come_and_survives_a_kill(drops, web, url,
             (drops / "b.csv").write_text(export(0, 4, "mill"))
             until((drops / "done" / "b.csv").exists, PATIENCE)
             watcher.send_signal(signal.SIGTERM)
-            assert watcher.wait(timeout=60) == 0
+            assert watcher.wait(timeout=PATIENCE) == 0
         finally:
             watcher.kill()
             watcher.wait()

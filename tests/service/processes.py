@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
+PATIENCE = 300.0
+"""Seconds that a busy machine may take for anything."""
 
 
-def until(condition: Callable[[], T], seconds: float = 60) -> T:
+def until(condition: Callable[[], T], seconds: float = PATIENCE) -> T:
     """Wait for a condition to be true, and return what it gave."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

@@ -8,14 +8,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import numpy as np
 import pandas as pd
 
 from clearwatt.data import Dataset, Entity, Kind
 from clearwatt.service.client import Client
 
-from .processes import until
+from .processes import PATIENCE, until
 
 SETTINGS = {
     "novelty_capacity": 60,
@@ -28,10 +30,6 @@ SETTINGS = {
     "gate_margin": None,
 }
 """Small networks, short trainings, frequent updates."""
-
-
-PATIENCE = 300.0
-"""Seconds that a busy machine may take for anything."""
 
 
 class Running:
@@ -48,7 +46,7 @@ class Running:
     def stop(self) -> int:
         """As an administrator would; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=PATIENCE)
 
 
 @contextmanager
@@ -102,6 +100,16 @@ def small_grid(hours: int = 900) -> Dataset:
             Entity("town", Kind.RESIDUAL, 100.0, "south"),
         ),
     )
+
+
+def get(url: str, **options: Any) -> httpx.Response:
+    """An answer, however long a busy machine takes for it."""
+    return httpx.get(url, timeout=PATIENCE, **options)
+
+
+def is_ready(url: str) -> bool:
+    """Whether a service says that it is ready, its learner included."""
+    return get(f"{url}/readyz").status_code == 200
 
 
 def settled(client: Client) -> bool:

@@ -24,10 +24,12 @@ def forecasts(client: Client, day: str) -> list[object]:
     return [each.model_dump(exclude={"issued_at"}) for each in answer.forecasts]
 
 
-def play(url: str, speed: float) -> None:
+def play(url: str, speed: float, saved: threading.Event | None = None) -> None:
+    """Play the grid; the last part of it slowly until the backup is saved."""
     with Client(url, patience=PATIENCE) as client:
-        for _ in Replay(client, small_grid(), Plan(speed=speed, settings=SETTINGS)).run():
-            pass
+        for each in Replay(client, small_grid(), Plan(speed=speed, settings=SETTINGS)).run():
+            if saved is not None and each.time - each.start > 0.8 * (each.end - each.start):
+                saved.wait(3.0)
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +37,14 @@ def original(tmp_path_factory):
     """A service that was backed up in the middle of a replay: its folder, backup, and end."""
     folder = tmp_path_factory.mktemp("backup")
     with running(folder / "data") as service, Client(service.url) as client:
-        thread = threading.Thread(target=play, args=(service.url, 3600 * 75))
+        saved = threading.Event()
+        thread = threading.Thread(target=play, args=(service.url, 3600 * 75, saved))
         thread.start()
         until(lambda: any(entity.updates for entity in client.entities().entities), PATIENCE)
         code = main(["backup", "--data-dir", str(folder / "data"), "--to", str(folder / "saved")])
         assert code == 0
         assert thread.is_alive(), "the backup was to be made under load"
+        saved.set()
         thread.join()
         yield folder, standing(client), forecasts(client, LATE)
 

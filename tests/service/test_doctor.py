@@ -7,7 +7,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 import torch
@@ -22,7 +21,7 @@ from clearwatt.service.store import StoreDamagedError, open_store
 from .application import Web
 from .plant import Plant
 from .processes import until
-from .running import PATIENCE, running
+from .running import PATIENCE, get, running
 
 PAGE = 4096
 
@@ -142,7 +141,7 @@ def test_a_service_with_a_damaged_database_is_not_ready_and_names_the_remedy(dat
     with running(data_dir) as service:
         answer = until(
             lambda: (
-                (found := httpx.get(f"{service.url}/readyz")).status_code == 503
+                (found := get(f"{service.url}/readyz")).status_code == 503
                 and "damaged" in found.text
                 and found
             ),

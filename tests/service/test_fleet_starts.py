@@ -7,13 +7,12 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import numpy as np
 import pytest
 from tests.service.fleets import small_prior
 from tests.service.journals import World
 from tests.service.processes import until
-from tests.service.running import PATIENCE, running, settled, standing
+from tests.service.running import PATIENCE, get, is_ready, running, settled, standing
 
 from clearwatt.cli import main
 from clearwatt.service.api.schemas.entities import NewEntity
@@ -66,6 +65,7 @@ def test_a_new_park_forecasts_within_a_minute_and_a_kill_changes_nothing(tmp_pat
     with running(data) as service, Client(service.url) as client:
         assert main(["prior", "import", str(prior), "--url", service.url]) == 0
         now = register(client)
+        until(lambda: is_ready(service.url), PATIENCE)
         began = time.monotonic()
         client.add_entities([park()])
         until(lambda: forecast(client, "park", now).predictor, 60)
@@ -76,7 +76,7 @@ def test_a_new_park_forecasts_within_a_minute_and_a_kill_changes_nothing(tmp_pat
         values, (low, high) = np.array(found.values), np.array(found.quantiles)
         assert ((low <= values) & (values <= high)).all()
         assert (high - low).mean() > 1.0
-        assert "from the fleet" in httpx.get(f"{service.url}/entities/park").text
+        assert "from the fleet" in get(f"{service.url}/entities/park").text
         assert main(["entities", "list", "--url", service.url]) == 0
         assert "from the fleet" in capsys.readouterr().out
         before = standing(client)
@@ -131,7 +131,7 @@ def test_the_service_trains_a_prior_from_its_own_entities(tmp_path):
         assert (prior.origin, prior.weather) == ("trained", ["wind", "sun"])
         assert [(each.kind, each.entities) for each in prior.kinds] == [("generator", 2)]
         client.add_entities([park("new", capacity=10.0)])
-        until(lambda: forecast(client, "new", now).predictor, 60)
+        until(lambda: forecast(client, "new", now).predictor, PATIENCE)
         found = np.array(forecast(client, "new", now).values)
         hours = [now + number * HOUR for number in range(24)]
         assert np.abs(found - np.array(weather_at(hours)["wind"])).mean() < 1.0

@@ -10,7 +10,7 @@ import pytest
 from clearwatt.service.integrity import IntegrityCheck
 from clearwatt.service.store import StoreUnavailableError, open_store
 
-DEADLINE = 10.0
+DEADLINE = 60.0
 
 
 @pytest.mark.parametrize("error", [StoreUnavailableError("no answer"), ValueError("a defect")])

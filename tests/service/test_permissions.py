@@ -3,12 +3,11 @@
 import os
 from pathlib import Path
 
-import httpx
 import pytest
 
 from clearwatt.cli import main
 
-from .running import running
+from .running import get, running
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +29,7 @@ def create_token(data_dir: Path) -> None:
 
 
 def notes(url: str) -> str:
-    return " ".join(httpx.get(f"{url}/readyz").json()["notes"])
+    return " ".join(get(f"{url}/readyz").json()["notes"])
 
 
 def test_token_backup_and_restore_write_private_files(tmp_path):

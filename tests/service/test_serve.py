@@ -3,7 +3,6 @@
 import json
 import socket
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -12,7 +11,7 @@ from clearwatt.service.client import Client, ServiceError
 from clearwatt.service.store import open_store
 
 from .processes import alive, spawned, until
-from .running import PATIENCE, SETTINGS, running, small_grid
+from .running import PATIENCE, SETTINGS, get, is_ready, running, small_grid
 
 
 @pytest.fixture
@@ -65,7 +64,7 @@ def test_a_life_with_tokens(tmp_path, token, capsys, monkeypatch):
         (listed,) = json.loads(capsys.readouterr().out)
         assert token not in json.dumps(listed)
         assert main(["token", "revoke", listed["id"], "--data-dir", str(data_dir)]) == 0
-        until(lambda: httpx.get(f"{service.url}/v1/zones", headers=bearer(token)).is_error)
+        until(lambda: get(f"{service.url}/v1/zones", headers=bearer(token)).is_error)
 
         learner = spawned(service.process.pid)
         assert service.stop() == 0
@@ -92,8 +91,8 @@ def test_a_killed_service_takes_its_processes_along_and_starts_again(tmp_path):
         service.kill()
         until(lambda: not any(alive(pid) for pid in learner), PATIENCE)
     with running(tmp_path / "data") as service:
-        until(lambda: httpx.get(f"{service.url}/readyz").status_code == 200, PATIENCE)
-        families = text_string_to_metric_families(httpx.get(f"{service.url}/metrics").text)
+        until(lambda: is_ready(service.url), PATIENCE)
+        families = text_string_to_metric_families(get(f"{service.url}/metrics").text)
         samples = {sample.name: sample.value for family in families for sample in family.samples}
         assert samples["clearwatt_learner_up"] == samples["clearwatt_store_up"] == 1
         assert 0 <= samples["clearwatt_learner_heartbeat_age_seconds"] < PATIENCE

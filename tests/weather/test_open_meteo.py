@@ -129,14 +129,14 @@ def test_a_wrong_request_is_not_repeated(server):
 
 
 def test_connection_refused(pauses):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
-    with (
-        OpenMeteo(f"http://127.0.0.1:{port}", patience=5) as source,
-        pytest.raises(WeatherError, match=f"no weather server answers at .*{port}") as caught,
-    ):
-        source.forecast([WARSAW], ["cloud_cover"])
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # so that nobody else listens there
+        port = silent.getsockname()[1]
+        with (
+            OpenMeteo(f"http://127.0.0.1:{port}", patience=5) as source,
+            pytest.raises(WeatherError, match=f"no weather server answers at .*{port}") as caught,
+        ):
+            source.forecast([WARSAW], ["cloud_cover"])
     assert caught.value.temporary
 
 

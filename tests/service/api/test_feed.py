@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from tests.service.running import PATIENCE
 
 from clearwatt.service.api import feed as feeds
 from clearwatt.service.api.feed import Feed
@@ -29,6 +30,14 @@ def record(store, *keys):
         store.add_event(ServiceEvent(key, "update", f"this is {key}", at=1_717_000_000.0))
 
 
+async def listening(feed, after=None):
+    """News of a listener whom the feed tells already what happens from now on."""
+    news = feed.listen(after)
+    feed.announce("north")
+    assert (await anext(news)).zones == ("north",)
+    return news
+
+
 async def heard(news, count):
     """The keys of the next events."""
     keys = []
@@ -43,11 +52,9 @@ def test_listeners_receive_new_events_only(store):
     record(store, "old")
 
     async def scene():
-        news = Feed(store).listen()
-        first = asyncio.create_task(heard(news, 2))
-        await asyncio.sleep(0.1)
+        news = await listening(Feed(store))
         record(store, "a", "b")
-        return await first
+        return await heard(news, 2)
 
     assert asyncio.run(scene()) == ["a", "b"]
 
@@ -83,11 +90,9 @@ def test_who_resumes_gets_all_that_was_missed_and_nothing_twice(store, monkeypat
 
 def test_a_number_from_another_life_of_the_store_does_not_silence_the_log(store):
     async def scene():
-        news = Feed(store).listen(10**9)
-        first = asyncio.create_task(heard(news, 1))
-        await asyncio.sleep(0.1)
+        news = await listening(Feed(store), 10**9)
         record(store, "a")
-        return await first
+        return await heard(news, 1)
 
     assert asyncio.run(scene()) == ["a"]
 
@@ -108,7 +113,7 @@ def test_closing_ends_all_listening_at_once_and_for_good(store):
         tasks = [asyncio.create_task(heard(feed.listen(), 1)) for _ in range(3)]
         await asyncio.sleep(0.05)
         feed.close()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             ended = await asyncio.gather(*tasks)
         return ended, await heard(feed.listen(), 1)
 
@@ -133,13 +138,10 @@ def test_a_listener_that_does_not_read_is_sent_away(store, monkeypatch):
 
     async def scene():
         feed = Feed(store)
-        news = feed.listen()
-        first = asyncio.ensure_future(anext(news))
-        await asyncio.sleep(0.05)
+        news, other = await listening(feed), feed.listen()
         for number in range(8):
             feed.announce(f"z{number}")
-            await asyncio.sleep(0.05)
-        await first
+            await anext(other)  # who reads in time stays
         return [each async for each in news]
 
     assert asyncio.run(scene()) == []

@@ -6,11 +6,10 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
-from tests.long_runs import run_seconds
+from tests.long_runs import run_seconds, seed_options
 from tests.service.processes import until
-from tests.service.running import PATIENCE, running
+from tests.service.running import PATIENCE, is_ready, running
 
 from clearwatt.service.api.security.auth import create_token
 from clearwatt.service.store import open_store
@@ -33,6 +32,7 @@ def examine(url: str, folder: Path, *options: str) -> subprocess.CompletedProces
             *(program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--no-color"),
             *("--phases", "stateful", "--max-time", f"{seconds:.0f}", "--wait-for-schema", "60"),
             *("--request-timeout", f"{HANG:.0f}", "--generation-database", "none", *options),
+            *seed_options(),
             *("--exclude-path", "/v1/stream"),  # it does not end; test_stream.py listens to it
         ],
         cwd=folder,
@@ -42,10 +42,6 @@ def examine(url: str, folder: Path, *options: str) -> subprocess.CompletedProces
         check=False,
         timeout=seconds + 10 * HANG,
     )
-
-
-def is_ready(url: str) -> bool:
-    return httpx.get(f"{url}/readyz", timeout=HANG).status_code == 200
 
 
 @pytest.mark.parametrize("guarded", [True, False], ids=["tokens", "open"])

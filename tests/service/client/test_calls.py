@@ -90,7 +90,7 @@ def test_readings_are_sent_again_unchanged():
 
 def test_patience_ends():
     with serving(*[refusal(503)] * 20) as server:
-        with Client(server.url, patience=0.5) as client, pytest.raises(ServiceError) as caught:
+        with Client(server.url, patience=2.0) as client, pytest.raises(ServiceError) as caught:
             client.zones()
         assert 1 < len(server.asked) < 5
     assert (caught.value.status, caught.value.code, caught.value.details) == (503, "busy", ["why"])

@@ -1,10 +1,10 @@
 """Playing a data set into a real service: in order or not, at once or with a power cut between."""
 
-import socket
 import threading
 from dataclasses import replace
 
 import pytest
+from tests.service.durability.feeding import free_port
 from tests.service.processes import until
 from tests.service.running import PATIENCE, SETTINGS, running, small_grid, standing
 
@@ -57,9 +57,7 @@ def test_the_same_again_changes_nothing(in_order):
 @pytest.mark.slow
 def test_disorder_and_a_power_cut_lead_to_the_same_state(in_order, tmp_path):
     """Readings shuffled and sent twice, the service killed in the middle and started again."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = str(taken.getsockname()[1])
+    port = free_port()
     plan = Plan(speed=HOUR * 150, disorder=DeliveryFaults(2 * HOUR, 0.2), settings=SETTINGS)
     played = []
     with running(tmp_path / "data", "--port", port) as service:

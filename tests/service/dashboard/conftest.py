@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from tests.service.processes import PATIENCE
 
 from .stage import Stage
 from .visit import Visits
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
-PATIENCE = 60_000
-"""Milliseconds that a busy machine may take for anything."""
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +29,7 @@ def chromium() -> str:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     """A browser without windows."""
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield launched

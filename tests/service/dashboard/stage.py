@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from tests.service.durability.feeding import free_port
 from tests.service.processes import until
 from tests.service.running import PATIENCE, SETTINGS, Running, running, settled, small_grid
 
@@ -34,7 +34,7 @@ class Stage:
         self._data_dir = folder / "data"
         self.operator, self.reader = self._tokens()
         self._stack = ExitStack()
-        self._service = self._start(0)
+        self._service = self._start(free_port())
         self.url = self._service.url
         self.client = Client(self.url, self.operator, patience=PATIENCE)
         plan = Plan(speed=SPEED, warmup=WARMUP, settings=SETTINGS)
@@ -64,15 +64,15 @@ class Stage:
 
     def start_again(self) -> None:
         """Start it at the same address with what it had."""
-        self._service = self._start(urlsplit(self.url).port or 0)
+        self._service = self._start(self.url.rpartition(":")[2])
 
     def close(self) -> None:
         """End everything."""
         self.client.close()
         self._stack.close()
 
-    def _start(self, port: int) -> Running:
-        return self._stack.enter_context(running(self._data_dir, "--port", str(port)))
+    def _start(self, port: str) -> Running:
+        return self._stack.enter_context(running(self._data_dir, "--port", port))
 
     def _tokens(self) -> tuple[str, str]:
         self._data_dir.mkdir()

@@ -35,6 +35,7 @@ def test_log_in_and_out(visits: Visits, stage: Stage):
     log_in(page, stage.reader)
     expect(page).to_have_url(f"{stage.url}/events?what=update")
     page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_url(f"{stage.url}/login")
     page.goto("/")
     expect(page.get_by_label("Token")).to_be_visible()
     # The browser itself notes that the first token was refused.

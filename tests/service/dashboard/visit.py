@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from tests.service.processes import PATIENCE
 
 
 class Visits:
@@ -31,6 +32,7 @@ class Visits:
             timezone_id="Europe/Berlin",
             locale="en-GB",
         )
+        context.set_default_timeout(1000 * PATIENCE)
         self._contexts.append(context)
         page = context.new_page()
         page.on("console", self._listen)
@@ -114,9 +116,10 @@ def swatches(page: Page) -> dict[str, str]:
 
 
 def log_in(page: Page, token: str) -> None:
-    """Fill the form in and send it."""
+    """Fill the form in, send it, and wait for the answer."""
     page.get_by_label("Token").fill(token)
-    page.get_by_role("button", name="Log in").click()
+    with page.expect_navigation(wait_until="commit"):
+        page.get_by_role("button", name="Log in").click()
 
 
 def barriers(page: Page) -> list[str]:

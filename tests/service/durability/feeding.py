@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from tests.service.processes import until
@@ -18,6 +19,10 @@ RETRY, AGAIN = 0.02, 0.1
 """Seconds before the same is tried again because it failed, and although it did not."""
 DAY = ("2020-01-08T00:00:00Z", "2020-01-09T00:00:00Z")
 """In the history, so that there is weather for it whatever was delivered."""
+EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""First and last of the ports that the kernel hands out to whoever asks for any."""
+CLAIMS: list[socket.socket] = []
+"""One per port that this process has been given, open as long as the process lives."""
 
 
 class Request(Protocol):
@@ -104,10 +109,26 @@ def settle(client: Client, patience: float = PATIENCE) -> None:
 
 
 def free_port() -> str:
-    """A port for a service that is to come back at the same address."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return str(taken.getsockname()[1])
+    """A port for a service that is to come back at the same address.
+
+    While the service is away, nobody else gets the port: it is none of those that the kernel hands
+    out, and no other process of tests is given it.
+    """
+    first, _ = EPHEMERAL.read_text().split()
+    return next(str(port) for port in range(int(first) - 1, 1024, -1) if _is_claimed(port))
+
+
+def _is_claimed(port: int) -> bool:
+    """Claim a port for this process; False if another has it or listens there."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0clearwatt-tests-port-{port}")  # a name without file, gone with the process
+        with socket.create_server(("127.0.0.1", port)):
+            CLAIMS.append(claim)
+            return True
+    except OSError:
+        claim.close()
+        return False
 
 
 @contextmanager

@@ -46,10 +46,12 @@ def test_a_full_disk_stops_nothing_but_what_must_be_written(twin: Twin, small_di
             fill(small_disk / "ballast")
             feeder.allow(len(requests))
             until(lambda: FULL in feeder.refusals, PATIENCE)
+            fill(small_disk / "more")  # what a write that failed has left
             taken, asked = feeder.acknowledged, len(answers)
             until(lambda: len(answers) > asked + 20, PATIENCE)
             assert feeder.acknowledged == taken < len(requests)
-            (small_disk / "ballast").unlink()
+            for each in ("ballast", "more"):
+                (small_disk / each).unlink()
             feeder.deliver()
             settle(client)
         assert feeder.refusals == {FULL}

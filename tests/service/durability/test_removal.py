@@ -43,7 +43,7 @@ def test_what_is_deleted_stays_deleted_and_can_be_played_again(tmp_path):
         assert states == dict.fromkeys(("farm", "park", "town"), "learning")
         assert service.process.poll() is None
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(timeout=60) == 0
+        assert service.process.wait(timeout=PATIENCE) == 0
     log = (tmp_path / "data.log").read_text()
     assert '"degraded"' not in log
     assert "Traceback" not in log

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.service.journals import Service, World
 from tests.service.plant import DAY, HOUR, NOW, SIZE, STEP, Plant
+from tests.service.processes import until
 
 from clearwatt.errors import DataError
 from clearwatt.service.forecasting.deployments import RECHECK, RETRY
@@ -283,7 +284,7 @@ def test_forecasts_never_mix_generations_while_models_are_swapped(plant, forecas
         said[f"predictor:e0:{number}"] = scaled_forecast(plant, issue)
         plant.deploy("predictor:e0")
         forecaster.reload("north")
-        ask(forecaster, "e0")
+        until(lambda number=number: f"predictor:e0:{number}" in seen)
     stop.set()
     for thread in asking:
         thread.join()

@@ -15,7 +15,7 @@ from clearwatt.service.forecasting.recorder import HOURLY_STEPS, RETENTION, Reco
 from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import StoreFullError
 
-DEADLINE = 10.0
+DEADLINE = 60.0
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_a_learner_that_keeps_dying_is_started_again_ever_later(config, monkeypa
     events = []
     supervisor = Supervisor(config, changed=lambda *_: None, record=events.append)
     supervisor.start()
-    until(lambda: len(events) == 2, 120)
+    until(lambda: len(events) >= 2)
     supervisor.stop()
     waits = [event.details["wait_s"] for event in events]
     assert waits[:2] == pytest.approx([0.05, 0.1])
@@ -79,7 +79,7 @@ def test_listeners_and_records_that_fail_do_not_end_the_supervision(config, tmp_
     first = supervisor.pid
     store.add_command(Command("hold", "town", None, {}, "test", 0.0))
     supervisor.wake()
-    until(lambda: supervisor.pid not in (None, first), 60)
+    until(lambda: supervisor.pid not in (None, first))
     supervisor.stop()
     assert supervisor.health.restarts >= 1
     store.close()

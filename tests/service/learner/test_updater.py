@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.service.processes import alive, niced, spawned, until
+from tests.service.processes import PATIENCE, alive, niced, spawned, until
 
 from clearwatt.compute import ATTEMPTS
 from clearwatt.errors import ConfigurationError, MissingExtraError
@@ -53,15 +53,15 @@ def assert_same(found, expected):
 def test_jobs_are_trained_as_if_here(updater):
     jobs = [job(1), job(2), job(3, epochs=9)]
     first, second = updater.submit(jobs), updater.submit(jobs[:1])
-    assert_same(first.result(60), train(jobs))
-    assert_same(second.result(60), train(jobs[:1]))
+    assert_same(first.result(PATIENCE), train(jobs))
+    assert_same(second.result(PATIENCE), train(jobs[:1]))
 
 
 def test_a_training_whose_worker_is_killed_is_done_again(updater):
     long = job(1, epochs=4000)
     future = updater.submit([long])
     os.kill(until(training_worker), signal.SIGKILL)
-    assert_same(future.result(120), train([long]))
+    assert_same(future.result(PATIENCE), train([long]))
 
 
 @pytest.mark.slow
@@ -75,8 +75,8 @@ def test_a_training_that_always_loses_its_worker_is_given_up_and_the_next_goes_o
         killed.add(pid)
         until(lambda pid=pid: not alive(pid))
     with pytest.raises(TrainingLostError, match=f"killed {ATTEMPTS} times.*fewer workers"):
-        future.result(60)
-    assert_same(updater.submit([job(2)]).result(60), train([job(2)]))
+        future.result(PATIENCE)
+    assert_same(updater.submit([job(2)]).result(PATIENCE), train([job(2)]))
 
 
 def test_the_error_of_a_training_is_raised_and_not_retried(updater):
@@ -85,9 +85,9 @@ def test_the_error_of_a_training_is_raised_and_not_retried(updater):
     future = updater.submit([misfit])
     worker = until(training_worker)
     with pytest.raises(KeyError):
-        future.result(60)
+        future.result(PATIENCE)
     assert spawned() == [worker], "the worker did not survive an error"
-    assert_same(updater.submit([one]).result(60), train([one]))
+    assert_same(updater.submit([one]).result(PATIENCE), train([one]))
 
 
 def test_closing_ends_trainings_and_workers_at_once():
@@ -95,7 +95,7 @@ def test_closing_ends_trainings_and_workers_at_once():
     running, waiting = (updater.submit([job(seed, epochs=FOREVER)]) for seed in (1, 2))
     until(training_worker)
     updater.close()
-    wait([running, waiting], timeout=10)
+    wait([running, waiting], timeout=PATIENCE)
     for future in (running, waiting, updater.submit([job(1)])):
         assert isinstance(future.exception(0), UpdaterClosedError)
     assert spawned() == []
@@ -134,6 +134,6 @@ def test_ray_trains_the_same():
     try:
         futures = [updater.submit([job(seed)]) for seed in range(4)]
         for seed, future in enumerate(futures):
-            assert_same(future.result(120), train([job(seed)]))
+            assert_same(future.result(PATIENCE), train([job(seed)]))
     finally:
         updater.close()

@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from tests.service.application import Web, listening
+from tests.service.running import PATIENCE
 
 from clearwatt.service.api.security.auth import Caller
 from clearwatt.service.api.security.bodies import (
@@ -90,7 +91,7 @@ def test_the_login_form_takes_no_large_body(tmp_path):
     try:
         with listening(web) as url:
             port = int(url.rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
                 connection.sendall(head.encode() + bytes(5 * LOGIN_BYTES))
                 assert b" 413 " in connection.recv(100)
     finally:

@@ -3,6 +3,7 @@
 import httpx
 import pytest
 from tests.service.application import Web, listening
+from tests.service.running import PATIENCE
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.api.security.auth import create_token
@@ -14,7 +15,7 @@ LIMIT = 20_000
 
 @pytest.fixture
 def web(tmp_path):
-    made = Web(tmp_path, ServiceConfig(max_body=LIMIT, rate=0.5, burst=3))
+    made = Web(tmp_path, ServiceConfig(max_body=LIMIT, rate=0.01, burst=3))
     yield made
     made.close()
 
@@ -27,7 +28,10 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(web):
             yield body[at : at + 1000]
 
     kind = {"Content-Type": "application/json"}
-    with listening(web) as url, httpx.Client(base_url=url, trust_env=False) as client:
+    with (
+        listening(web) as url,
+        httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+    ):
         for content in (body, chunks()):
             answer = client.post("/v1/measurements", content=content, headers=kind)
             assert answer.status_code == 413
@@ -47,7 +51,7 @@ def test_only_the_caller_above_the_rate_limit_must_wait(web):
         assert web.ask("GET", "/v1/zones").status_code == 200
     answer = web.ask("GET", "/v1/zones")
     assert answer.status_code == 429
-    assert 1 <= int(answer.headers["retry-after"]) <= 2
+    assert 50 <= int(answer.headers["retry-after"]) <= 100
     assert web.ask("GET", "/healthz").status_code == 200
     made = create_token("other", "read")
     web.store.add_token(made.token)
