@@ -183,6 +183,8 @@ def _run(
         data_dir=options.data_dir,
         session_key=learners.session_key(),
     )
+    # The tokens read last stay valid without the database; so read them before the first request.
+    app.state.context.tokens.refresh()
     server = _Server(_uvicorn_config(app, options), feed, announce=_announcement(listener, ready))
     with _stop_on_signal(server), ExitStack() as stack:
         stack.callback(_record_event, store, "stopped", "the service stopped")

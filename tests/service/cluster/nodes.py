@@ -86,11 +86,19 @@ class Cluster:
         self.folder, self.database = folder, database
         self.nodes: dict[str, Node] = {}
 
-    def add(self, name: str, role: str, *options: str) -> Node:
-        """Start a node."""
+    def add(
+        self,
+        name: str,
+        role: str,
+        *options: str,
+        prefix: Sequence[str] = (),
+        database: str | None = None,
+    ) -> Node:
+        """Start a node; ``database`` is the address by which it reaches the database."""
         command = [
+            *prefix,
             *(sys.executable, "-m", "clearwatt", "serve", "--role", role, "--node", name),
-            *("--data-dir", str(self.folder / name), "--database", self.database),
+            *("--data-dir", str(self.folder / name), "--database", database or self.database),
             *("--port", "0", "--workers", "1", "--prior-days", "0", *options),
         ]
         node = self.nodes[name] = Node(name, command, self.folder / f"{name}.log")
