@@ -7,6 +7,7 @@ from clearwatt.errors import DataError
 from clearwatt.service.api.context import AppContext
 from clearwatt.service.api.schemas.base import TimeRange
 from clearwatt.service.records import Zone
+from clearwatt.service.store import StoreDamagedError, StoreUnavailableError
 from clearwatt.service.times import text
 from clearwatt.service.views.backlog import newest_sent
 
@@ -54,14 +55,23 @@ def check_steps(count: int, most: int) -> None:
 
 
 def _now(app: AppContext, zone: Zone) -> int:
-    now, status = int(app.clock()), app.store.status(zone.id)
-    mark = status.watermark
-    if mark is None or mark < now - REPLAYED:  # the learner may be behind
-        entities = app.registry.zone_entities(zone.id)
-        mark = newest_sent(app.store, zone, entities, status)
+    now = int(app.clock())
+    try:
+        mark = _newest(app, zone, before=now - REPLAYED)
+    except (StoreUnavailableError, StoreDamagedError):
+        mark = None  # forecasts are from memory, and nothing is replayed
     if mark is not None and mark < now - REPLAYED:
         return mark + zone.step
     return now // zone.step * zone.step
+
+
+def _newest(app: AppContext, zone: Zone, *, before: int) -> int | None:
+    """The newest reading of a zone; if the learner knows none since ``before``, of those sent."""
+    status = app.store.status(zone.id)
+    mark = status.watermark
+    if mark is None or mark < before:  # the learner may be behind
+        return newest_sent(app.store, zone, app.registry.zone_entities(zone.id), status)
+    return mark
 
 
 def _check_order(start: int, end: int) -> tuple[int, int]:

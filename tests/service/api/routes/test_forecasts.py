@@ -10,6 +10,7 @@ from tests.service.learner.apply.test_zone_learning import played
 from tests.service.plant import DAY, NOW
 
 from clearwatt.intervals import LEVELS
+from clearwatt.service.store import StoreUnavailableError
 from clearwatt.service.times import text
 from clearwatt.service.views.gauges import StatusGauges
 
@@ -48,6 +49,22 @@ def test_the_usual_quantiles_come_unasked(web, world):
         column = [each[time] for each in said["quantiles"]]
         assert column == sorted(column) if source == "model" else column == [None] * 7
     assert "model" in said["sources"]
+
+
+def test_forecasts_are_the_same_from_memory_while_the_store_does_not_answer(
+    web, world, monkeypatch
+):
+    before = answer(web, world)
+
+    def fail():
+        raise StoreUnavailableError("the database does not answer")
+
+    monkeypatch.setattr(web.store, "read_session", fail)
+    monkeypatch.setattr(web.store, "write_session", fail)
+    without = answer(web, world)
+    assert (without["values"], without["quantiles"]) == (before["values"], before["quantiles"])
+    asked = web.ask("GET", "/v1/forecasts", params={"entity": "e0"})  # from now on
+    assert asked.status_code == 200, asked.text
 
 
 def test_other_quantiles_or_none_can_be_asked_for(web, world):

@@ -20,6 +20,7 @@ from clearwatt.service.api.schemas.forecasts import (
 )
 from clearwatt.service.api.threads import use_one_thread
 from clearwatt.service.records import RegisteredEntity
+from clearwatt.service.store import StoreDamagedError, StoreUnavailableError
 from clearwatt.service.views.backlog import Backlog, find_backlog
 
 router = APIRouter(tags=["forecasts"])
@@ -58,12 +59,15 @@ def vintages(app: App, query: Annotated[VintageQuery, Query()]) -> VintageList:
 
 
 def _backlogs(app: AppContext, entities: list[RegisteredEntity]) -> list[Backlog]:
-    """The zones of entities whose learner is behind."""
+    """The zones of entities whose learner is behind; none while the store does not answer."""
     zones = [app.registry.zone(name) for name in sorted({entity.zone for entity in entities})]
-    found = (
-        find_backlog(app.store, each, app.registry.zone_entities(each.id), now=app.clock())
-        for each in zones
-    )
+    try:
+        found = [
+            find_backlog(app.store, each, app.registry.zone_entities(each.id), now=app.clock())
+            for each in zones
+        ]
+    except (StoreUnavailableError, StoreDamagedError):
+        return []  # forecasts are from memory
     return [backlog for backlog in found if backlog is not None]
 
 
