@@ -85,7 +85,7 @@ def server(network):
         near = started.stdout.strip()
         password = near.removeprefix("postgresql://clearwatt:").partition("@")[0]
         yield near, f"postgresql://clearwatt:{password}@{HERE}/postgres"
-        subprocess.run([SCRIPT, "stop", folder], check=False, timeout=60)
+        subprocess.run([SCRIPT, "stop", folder], check=False, timeout=300)
 
 
 @pytest.mark.slow

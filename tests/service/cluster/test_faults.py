@@ -88,7 +88,7 @@ def server():
     """The folder of a PostgreSQL server that may be stopped."""
     with tempfile.TemporaryDirectory(prefix="cw-cluster-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
-        subprocess.run([SCRIPT, "stop", folder], check=False, timeout=60)
+        subprocess.run([SCRIPT, "stop", folder], check=False, timeout=300)
 
 
 def test_random_faults_lose_nothing_and_fail_no_forecast(server, tmp_path):
