@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearwatt.cli.ages import OFF, parse_age
 from clearwatt.cli.options import Commands
 from clearwatt.cli.printing import print_lines, progress
 from clearwatt.cli.service import add_store_options, database_of, require_service
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from clearwatt.service.store import Store
 
 _LEVELS = ("debug", "info", "warning", "error")
-OFF = "off"
 
 
 def register(commands: Commands) -> None:
@@ -43,6 +43,7 @@ def register(commands: Commands) -> None:
         metavar="N",
         help="days between two trainings of fleet priors (default 7; 0: never)",
     )
+    _add_retention_options(parser)
     _add_import_options(parser)
     parser.set_defaults(run=run)
 
@@ -99,6 +100,16 @@ def _add_learner_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_retention_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep-vintages",
+        type=parse_age,
+        default="400d",
+        metavar="AGE",
+        help="how long recorded forecasts are kept: 90d, 12h, 2w or 'off' for ever (default 400d)",
+    )
+
+
 def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
@@ -148,7 +159,14 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     )
     if not (math.isfinite(options.prior_days) and options.prior_days >= 0):
         raise ConfigurationError(f"--prior-days is {options.prior_days}; give days, 0 or more")
-    return ServeOptions(web, learner, options.log_level, options.weather_url, options.prior_days)
+    return ServeOptions(
+        web,
+        learner,
+        log_level=options.log_level,
+        weather_url=options.weather_url,
+        prior_days=options.prior_days,
+        keep_vintages=options.keep_vintages,
+    )
 
 
 def _zone_defaults(options: argparse.Namespace) -> dict[str, Any]:

@@ -84,6 +84,11 @@ class Metrics:
             ["zone", "cause"],
             registry=self.registry,
         )
+        self._deleted_vintages = Counter(
+            "clearwatt_vintages_deleted",
+            "Recorded forecasts deleted because of their age.",
+            registry=self.registry,
+        )
         self.ingestion = Rate()
         self._sources: list[MetricSource] = []
         self._ages = _Ages(clock)
@@ -122,6 +127,10 @@ class Metrics:
             self._steps.labels(source.label).inc(int(sources[source]))
         for (zone, cause), count in causes.items():
             self._fallbacks.labels(zone, cause).inc(count)
+
+    def count_deleted_vintages(self, count: int) -> None:
+        """Count recorded forecasts that were deleted because of their age."""
+        self._deleted_vintages.inc(count)
 
     def last_forecasts(self) -> dict[str, tuple[float, int | None]]:
         """Times of the last forecast of each zone and of the issue of its weather."""

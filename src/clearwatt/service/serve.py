@@ -48,6 +48,7 @@ from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
+from clearwatt.service.vintage_retention import KEPT, VintageRetention
 from clearwatt.service.weather_pull import WeatherPull
 
 GRACE = 10
@@ -66,6 +67,7 @@ class ServeOptions:
         log_level: lowest level that is logged.
         weather_url: address of a mirror of Open-Meteo; None: Open-Meteo's.
         prior_days: days between two trainings of fleet priors; 0: none are trained.
+        keep_vintages: seconds for which recorded forecasts are kept; None: for ever.
     """
 
     web: ServiceConfig
@@ -73,6 +75,7 @@ class ServeOptions:
     log_level: str = "info"
     weather_url: str | None = None
     prior_days: float = DAYS
+    keep_vintages: float | None = KEPT
 
     @property
     def data_dir(self) -> Path:
@@ -171,6 +174,9 @@ def _run(
         _record_event(store, "started", f"the service was started, release {__version__}")
         supervisor.start()
         stack.enter_context(IntegrityCheck(store))
+        if (kept := options.keep_vintages) is not None:
+            deleted = metrics.count_deleted_vintages
+            stack.enter_context(VintageRetention(store, kept=kept, deleted=deleted))
         stack.enter_context(weather)
         stack.enter_context(FleetStarts(store, registry, started=supervisor.wake))
         if options.prior_days > 0:

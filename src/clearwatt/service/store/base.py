@@ -287,8 +287,8 @@ class Store(RegistryStore):
     def prune_vintages(self, before: float, *, limit: int = 2000) -> int:
         """Delete the oldest forecasts issued before a time and return how many.
 
-        One call deletes about ``limit``, so that other writers wait only briefly: if it returns as
-        many, there may be more. Nothing else deletes forecasts.
+        One call deletes ``limit`` at most, so that other writers wait only briefly: if it returns
+        as many, there may be more.
         """
         with self.write_session() as session:
             return archive.prune(session, before, limit=limit)

@@ -161,6 +161,7 @@ class PostgresSession(Session):
     """A session of PostgreSQL; columns of values are passed as arrays."""
 
     locking = "FOR NO KEY UPDATE"
+    row_id = "ctid"
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection

@@ -161,6 +161,7 @@ class SqliteSession(Session):
     """A session of SQLite; columns of values are passed as JSON."""
 
     locking = ""  # a writing transaction locks the whole file
+    row_id = "rowid"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
