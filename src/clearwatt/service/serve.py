@@ -48,6 +48,7 @@ from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.views.gauges import StatusGauges
+from clearwatt.service.views.machine_gauges import MachineGauges
 from clearwatt.service.vintage_retention import KEPT, VintageRetention
 from clearwatt.service.weather_pull import WeatherPull
 
@@ -156,6 +157,7 @@ def _run(
             weather=lambda: weather.states,
         )
     )
+    metrics.collect_from(MachineGauges(options.data_dir))
     app = create_app(
         options.web,
         store=store,
