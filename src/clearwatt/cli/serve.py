@@ -108,6 +108,14 @@ def _add_retention_options(parser: argparse.ArgumentParser) -> None:
         metavar="AGE",
         help="how long recorded forecasts are kept: 90d, 12h, 2w or 'off' for ever (default 400d)",
     )
+    parser.add_argument(
+        "--keep-journal",
+        type=parse_age,
+        default=OFF,
+        metavar="AGE",
+        help="how long entries of the journal stay in the database before they are archived in "
+        "DIR/archive: 90d, 12h, 2w or 'off' for ever (default off)",
+    )
 
 
 def _add_import_options(parser: argparse.ArgumentParser) -> None:
@@ -166,6 +174,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         weather_url=options.weather_url,
         prior_days=options.prior_days,
         keep_vintages=options.keep_vintages,
+        keep_journal=options.keep_journal,
     )
 
 

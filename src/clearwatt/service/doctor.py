@@ -19,6 +19,7 @@ from clearwatt.service.files import (
 from clearwatt.service.permissions import OPEN_DIRECTORY, is_open_to_others, make_private
 from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import Store, StoreDamagedError, open_store
+from clearwatt.service.store.journal_archive import ARCHIVE, JournalArchive
 
 PAGE = 1000
 """Versions read at a time."""
@@ -44,7 +45,7 @@ def examine(data_dir: Path, database: str, *, mend: bool = False) -> list[Damage
     """
     found = list(_check_permissions(data_dir, mend=mend))
     try:
-        store = open_store(database)
+        store = open_store(database, archive=data_dir / ARCHIVE)
     except (StoreDamagedError, StateError) as error:
         return [*found, _database_damage(str(error))]
     try:
@@ -63,6 +64,7 @@ def _examine(store: Store, data_dir: Path, *, mend: bool) -> Iterator[Damage]:
         yield replace(_database_damage(damage), mended=mended)
         if not mended:
             return
+    yield from _check_archive(store, JournalArchive(data_dir / ARCHIVE))
     checkpoints = Checkpoints(data_dir)
     for zone in sorted(zone.id for zone in store.zones()):
         yield from _check_checkpoints(checkpoints, zone, mend=mend)
@@ -78,6 +80,14 @@ def _check_permissions(data_dir: Path, *, mend: bool) -> Iterator[Damage]:
 
 def _database_damage(reason: str) -> Damage:
     return Damage("the database", reason, "restore the last backup with 'clearwatt restore'")
+
+
+def _check_archive(store: Store, archive: JournalArchive) -> Iterator[Damage]:
+    for zone, (first, last) in store.archive_spans().items():
+        reason = archive.find_damage(zone, first=first, until=last)
+        if reason is not None:
+            remedy = "copy the files below 'files/archive' of the last backup to 'archive'"
+            yield Damage(f"archived journal of zone {zone}", reason, remedy)
 
 
 def _check_checkpoints(checkpoints: Checkpoints, zone: str, *, mend: bool) -> Iterator[Damage]:

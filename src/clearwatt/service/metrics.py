@@ -89,6 +89,11 @@ class Metrics:
             "Recorded forecasts deleted because of their age.",
             registry=self.registry,
         )
+        self._archived_entries = Counter(
+            "clearwatt_journal_archived_entries",
+            "Journal entries moved from the database to the archive.",
+            registry=self.registry,
+        )
         self.ingestion = Rate()
         self._sources: list[MetricSource] = []
         self._ages = _Ages(clock)
@@ -131,6 +136,10 @@ class Metrics:
     def count_deleted_vintages(self, count: int) -> None:
         """Count recorded forecasts that were deleted because of their age."""
         self._deleted_vintages.inc(count)
+
+    def count_archived_entries(self, count: int) -> None:
+        """Count journal entries that were moved to the archive."""
+        self._archived_entries.inc(count)
 
     def last_forecasts(self) -> dict[str, tuple[float, int | None]]:
         """Times of the last forecast of each zone and of the issue of its weather."""

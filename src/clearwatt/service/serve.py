@@ -29,10 +29,11 @@ from clearwatt.service.connections import (
     connection_limit,
 )
 from clearwatt.service.dashboard.preparation import prepare
-from clearwatt.service.files import ModelFiles
+from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.fleet_starts import FleetStarts
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.integrity import IntegrityCheck
+from clearwatt.service.journal_retention import JournalRetention
 from clearwatt.service.learner.fleet_training import DAYS, FleetTraining
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.resources import limit_threads
@@ -47,6 +48,7 @@ from clearwatt.service.permissions import (
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import ConflictError, Store, open_store
+from clearwatt.service.store.journal_archive import ARCHIVE
 from clearwatt.service.views.gauges import StatusGauges
 from clearwatt.service.views.machine_gauges import MachineGauges
 from clearwatt.service.vintage_retention import KEPT, VintageRetention
@@ -69,6 +71,7 @@ class ServeOptions:
         weather_url: address of a mirror of Open-Meteo; None: Open-Meteo's.
         prior_days: days between two trainings of fleet priors; 0: none are trained.
         keep_vintages: seconds for which recorded forecasts are kept; None: for ever.
+        keep_journal: seconds after which journal entries are archived; None: never.
     """
 
     web: ServiceConfig
@@ -77,6 +80,7 @@ class ServeOptions:
     weather_url: str | None = None
     prior_days: float = DAYS
     keep_vintages: float | None = KEPT
+    keep_journal: float | None = None
 
     @property
     def data_dir(self) -> Path:
@@ -106,7 +110,7 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(create_private_files())
         stack.enter_context(_lock_directory(options.data_dir))
-        store = open_store(options.database)
+        store = open_store(options.database, archive=options.data_dir / ARCHIVE)
         stack.callback(store.close)
         stack.enter_context(store.exclusive())
         check_bind(options.web.host, store.tokens())
@@ -179,6 +183,10 @@ def _run(
         if (kept := options.keep_vintages) is not None:
             deleted = metrics.count_deleted_vintages
             stack.enter_context(VintageRetention(store, kept=kept, deleted=deleted))
+        if (kept := options.keep_journal) is not None and (archive := store.archive) is not None:
+            moved, checkpoints = metrics.count_archived_entries, Checkpoints(options.data_dir)
+            work = JournalRetention(store, archive, checkpoints, kept=kept, moved=moved)
+            stack.enter_context(work)
         stack.enter_context(weather)
         stack.enter_context(FleetStarts(store, registry, started=supervisor.wake))
         if options.prior_days > 0:

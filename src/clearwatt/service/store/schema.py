@@ -115,6 +115,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             checksum {integer} NOT NULL){strict}""",
         "INSERT INTO counters (name, value) VALUES ('priors', 0)",
     ),
+    (  # 9: the number up to which the entries of a journal are archived
+        "ALTER TABLE journals ADD COLUMN archive_end {integer} NOT NULL DEFAULT 0",
+    ),
 )
 
 _TYPES: Mapping[str, Type] = {
