@@ -57,7 +57,7 @@ class Plant:
         store: Any = None,
     ) -> None:
         self.store = store or open_store(folder / "clearwatt.db")
-        self.files = ModelFiles(folder)
+        self.folder, self.files = folder, ModelFiles(folder)
         self.zone = Zone(zone, STEP, ("wind", "sun"))
         self.store.add_zone(self.zone)
         prefix = "" if zone == "north" else f"{zone}-"

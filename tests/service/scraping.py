@@ -8,6 +8,7 @@ from tests.service.plant import NOW, Plant
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.views.gauges import StatusGauges
+from clearwatt.service.views.machine_gauges import MachineGauges
 
 
 def scraped(metrics: Metrics) -> dict[tuple[str, ...], float]:
@@ -21,8 +22,9 @@ def scraped(metrics: Metrics) -> dict[tuple[str, ...], float]:
 
 
 def watched(plant: Plant) -> Metrics:
-    """Metrics with the gauges of a store, and of a learner that was restarted twice."""
-    health = Health(alive=True, restarts=2, heartbeat_age=3.0)
+    """Metrics as `serve` makes them, with a learner that was restarted twice."""
+    health = Health(alive=True, restarts=2, heartbeat_age=3.0, training=4)
     metrics = Metrics(clock=lambda: NOW)
     metrics.collect_from(StatusGauges(plant.store, health=lambda: health))
+    metrics.collect_from(MachineGauges(plant.folder))
     return metrics

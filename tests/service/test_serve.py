@@ -109,6 +109,7 @@ def test_a_killed_service_takes_its_processes_along_and_starts_again(tmp_path):
         (["--ray-address", "x:1"], "needs the updater ray"),
         (["--lateness", "-5"], "lateness"),
         (["--from", "nowhere"], "nowhere"),
+        (["--keep-vintages", "90"], "'90' is not an age; give hours, days or weeks as in 12h"),
     ],
 )
 def test_invalid_options_are_reported_in_one_sentence(options, says, tmp_path, capsys):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearwatt.cli.ages import OFF, parse_age
 from clearwatt.cli.options import Commands
 from clearwatt.cli.printing import print_lines, progress
 from clearwatt.cli.service import add_store_options, database_of, require_service
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from clearwatt.service.store import Store
 
 _LEVELS = ("debug", "info", "warning", "error")
-OFF = "off"
 NODE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -46,6 +46,7 @@ def register(commands: Commands) -> None:
         help="days between two trainings of fleet priors (default 7; 0: never)",
     )
     _add_cluster_options(parser)
+    _add_retention_options(parser)
     _add_import_options(parser)
     parser.set_defaults(run=run)
 
@@ -117,6 +118,24 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_retention_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep-vintages",
+        type=parse_age,
+        default="400d",
+        metavar="AGE",
+        help="how long recorded forecasts are kept: 90d, 12h, 2w or 'off' for ever (default 400d)",
+    )
+    parser.add_argument(
+        "--keep-journal",
+        type=parse_age,
+        default=OFF,
+        metavar="AGE",
+        help="how long entries of the journal stay in the database before they are archived in "
+        "DIR/archive: 90d, 12h, 2w or 'off' for ever (default off)",
+    )
+
+
 def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
@@ -174,9 +193,11 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     return ServeOptions(
         web,
         learner,
-        options.log_level,
-        options.weather_url,
-        options.prior_days,
+        log_level=options.log_level,
+        weather_url=options.weather_url,
+        prior_days=options.prior_days,
+        keep_vintages=options.keep_vintages,
+        keep_journal=options.keep_journal,
         role=options.role,
         node=options.node,
     )
@@ -194,6 +215,11 @@ def _check_cluster_options(options: argparse.Namespace) -> None:
         raise ConfigurationError(
             "--from starts a whole service; start one with it, then move its models with "
             "'clearwatt cluster import' and give --role"
+        )
+    if options.keep_journal is not None:
+        raise ConfigurationError(
+            "--keep-journal archives to the disk of one machine, which other nodes cannot read; "
+            "leave it out with --role web or --role learner"
         )
     if options.node is not None and not NODE_NAME.fullmatch(options.node):
         raise ConfigurationError(

@@ -100,6 +100,7 @@ def use_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[
     require_service()
     from clearwatt.service.permissions import create_private_files
     from clearwatt.service.store import open_store
+    from clearwatt.service.store.journal_archive import ARCHIVE
 
     if not create and not options.data_dir.is_dir():
         raise ConfigurationError(
@@ -107,5 +108,6 @@ def use_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[
         )
     with create_private_files():
         options.data_dir.mkdir(parents=True, exist_ok=True)
-        with closing(open_store(database_of(options))) as store:
+        archive = options.data_dir / ARCHIVE
+        with closing(open_store(database_of(options), archive=archive)) as store:
             yield store

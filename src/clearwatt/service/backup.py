@@ -2,7 +2,8 @@
 
 Model files never change and are written before the store names them, so they are copied after the
 store. The store must contain the journal up to each checkpoint, so checkpoints are copied before
-it. Data that arrive meanwhile are in the next backup.
+it. Entries are archived before the store forgets them, so the archive is copied after it. Data that
+arrive meanwhile are in the next backup.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from clearwatt.files import MANIFEST as STATE_MANIFEST
 from clearwatt.files import load_state, read_versioned_json, write_text_atomically
 from clearwatt.service.permissions import create_private_files, make_private
 from clearwatt.service.store import Store
+from clearwatt.service.store.journal_archive import ARCHIVE, JournalArchive
 from clearwatt.service.store.restore import restore_store
 from clearwatt.service.times import text
 
@@ -61,8 +63,9 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
         _copy_checkpoints(data_dir / ZONES, unfinished / FILES / ZONES)
         (unfinished / STORE).mkdir()
         store.backup(unfinished / STORE)
-        for name in (MODELS, IMPORTED):
+        for name in (MODELS, IMPORTED, ARCHIVE):
             _copy_folders(data_dir / name, unfinished / FILES / name)
+        _check_archive(store, unfinished / FILES / ARCHIVE)
         _write_manifest(unfinished)
         make_private(unfinished)
         if target.exists():
@@ -88,7 +91,7 @@ def restore(folder: Path, data_dir: Path, database: str) -> Backup:
     data_dir.mkdir(parents=True, exist_ok=True)
     make_private(data_dir)
     try:
-        for name in (ZONES, MODELS, IMPORTED):
+        for name in (ZONES, MODELS, IMPORTED, ARCHIVE):
             if (folder / FILES / name).is_dir():
                 shutil.copytree(folder / FILES / name, data_dir / name)
         make_private(data_dir)
@@ -173,6 +176,17 @@ def _copy_folders(source: Path, target: Path) -> None:
             shutil.rmtree(target / folder.name, ignore_errors=True)
             if folder.is_dir():
                 raise
+
+
+def _check_archive(store: Store, folder: Path) -> None:
+    """Read the copy of archived entries; entries archived since the store was copied are in it."""
+    for zone, (first, last) in store.archive_spans().items():
+        damage = JournalArchive(folder).find_damage(zone, first=first, until=last)
+        if damage is not None:
+            raise StateError(
+                f"the archived journal of zone {zone} is damaged ({damage}); run 'clearwatt "
+                "doctor', and keep the backups you have"
+            )
 
 
 def _write_manifest(folder: Path) -> None:

@@ -20,6 +20,7 @@ from clearwatt.service.folders import DiskFolders, Folders, StoredFolders
 from clearwatt.service.permissions import OPEN_DIRECTORY, is_open_to_others, make_private
 from clearwatt.service.records import StoredVersion
 from clearwatt.service.store import Store, StoreDamagedError, open_store
+from clearwatt.service.store.journal_archive import ARCHIVE, JournalArchive
 
 PAGE = 1000
 """Versions read at a time."""
@@ -45,7 +46,7 @@ def examine(data_dir: Path, database: str, *, mend: bool = False) -> list[Damage
     """
     found = list(_check_permissions(data_dir, mend=mend))
     try:
-        store = open_store(database)
+        store = open_store(database, archive=data_dir / ARCHIVE)
     except (StoreDamagedError, StateError) as error:
         return [*found, _database_damage(str(error))]
     try:
@@ -66,6 +67,7 @@ def _examine(store: Store, data_dir: Path, *, mend: bool) -> Iterator[Damage]:
             return
     folders = _find_folders(store, data_dir)
     checkpoints, files = Checkpoints(folders), ModelFiles(folders)
+    yield from _check_archive(store, JournalArchive(data_dir / ARCHIVE))
     for zone in sorted(zone.id for zone in store.zones()):
         yield from _check_checkpoints(checkpoints, zone, mend=mend)
         yield from _check_models(store, files, checkpoints, zone, mend=mend)
@@ -86,6 +88,14 @@ def _check_permissions(data_dir: Path, *, mend: bool) -> Iterator[Damage]:
 
 def _database_damage(reason: str) -> Damage:
     return Damage("the database", reason, "restore the last backup with 'clearwatt restore'")
+
+
+def _check_archive(store: Store, archive: JournalArchive) -> Iterator[Damage]:
+    for zone, (first, last) in store.archive_spans().items():
+        reason = archive.find_damage(zone, first=first, until=last)
+        if reason is not None:
+            remedy = "copy the files below 'files/archive' of the last backup to 'archive'"
+            yield Damage(f"archived journal of zone {zone}", reason, remedy)
 
 
 def _check_checkpoints(checkpoints: Checkpoints, zone: str, *, mend: bool) -> Iterator[Damage]:

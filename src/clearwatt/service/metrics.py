@@ -84,6 +84,16 @@ class Metrics:
             ["zone", "cause"],
             registry=self.registry,
         )
+        self._deleted_vintages = Counter(
+            "clearwatt_vintages_deleted",
+            "Recorded forecasts deleted because of their age.",
+            registry=self.registry,
+        )
+        self._archived_entries = Counter(
+            "clearwatt_journal_archived_entries",
+            "Journal entries moved from the database to the archive.",
+            registry=self.registry,
+        )
         self.ingestion = Rate()
         self._sources: list[MetricSource] = []
         self._ages = _Ages(clock)
@@ -122,6 +132,14 @@ class Metrics:
             self._steps.labels(source.label).inc(int(sources[source]))
         for (zone, cause), count in causes.items():
             self._fallbacks.labels(zone, cause).inc(count)
+
+    def count_deleted_vintages(self, count: int) -> None:
+        """Count recorded forecasts that were deleted because of their age."""
+        self._deleted_vintages.inc(count)
+
+    def count_archived_entries(self, count: int) -> None:
+        """Count journal entries that were moved to the archive."""
+        self._archived_entries.inc(count)
 
     def last_forecasts(self) -> dict[str, tuple[float, int | None]]:
         """Times of the last forecast of each zone and of the issue of its weather."""

@@ -31,9 +31,11 @@ from clearwatt.service.connections import (
     connection_limit,
 )
 from clearwatt.service.dashboard.preparation import prepare
+from clearwatt.service.files import Checkpoints
 from clearwatt.service.fleet_starts import FleetStarts
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.integrity import IntegrityCheck
+from clearwatt.service.journal_retention import JournalRetention
 from clearwatt.service.learner.fleet_training import DAYS, FleetTraining
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.resources import limit_threads
@@ -48,7 +50,10 @@ from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.regular_work import RegularWork
 from clearwatt.service.store import ConflictError, Store, open_store
+from clearwatt.service.store.journal_archive import ARCHIVE
 from clearwatt.service.views.gauges import StatusGauges
+from clearwatt.service.views.machine_gauges import MachineGauges
+from clearwatt.service.vintage_retention import KEPT, VintageRetention
 from clearwatt.service.weather_pull import WeatherPull
 
 if TYPE_CHECKING:
@@ -73,6 +78,8 @@ class ServeOptions:
         log_level: lowest level that is logged.
         weather_url: address of a mirror of Open-Meteo; None: Open-Meteo's.
         prior_days: days between two trainings of fleet priors; 0: none are trained.
+        keep_vintages: seconds for which recorded forecasts are kept; None: for ever.
+        keep_journal: seconds after which journal entries are archived; None: never.
         role: "all" is a whole service; "web" and "learner" are nodes of a cluster.
         node: name of the node, by which others see it; by default role and host.
     """
@@ -82,6 +89,8 @@ class ServeOptions:
     log_level: str = "info"
     weather_url: str | None = None
     prior_days: float = DAYS
+    keep_vintages: float | None = KEPT
+    keep_journal: float | None = None
     role: Role = "all"
     node: str | None = None
 
@@ -119,7 +128,7 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(create_private_files())
         stack.enter_context(_lock_directory(options.data_dir))
-        store = open_store(options.database)
+        store = open_store(options.database, archive=options.data_dir / ARCHIVE)
         stack.callback(store.close)
         stack.enter_context(store.exclusive() if options.role == "all" else store.shared())
         if options.role == "learner":
@@ -172,6 +181,7 @@ def _run(
             weather=lambda: weather.states,
         )
     )
+    metrics.collect_from(MachineGauges(options.data_dir))
     app = create_app(
         options.web,
         store=store,
@@ -192,6 +202,12 @@ def _run(
         _record_event(store, "started", f"the service was started, release {__version__}")
         stack.enter_context(learners.run())
         works: list[RegularWork] = [weather, FleetStarts(store, registry, started=monitor.wake)]
+        if (kept := options.keep_vintages) is not None:
+            deleted = metrics.count_deleted_vintages
+            works.append(VintageRetention(store, kept=kept, deleted=deleted))
+        if (kept := options.keep_journal) is not None and (archive := store.archive) is not None:
+            moved, checkpoints = metrics.count_archived_entries, Checkpoints(options.data_dir)
+            works.append(JournalRetention(store, archive, checkpoints, kept=kept, moved=moved))
         if options.prior_days > 0:
             works.append(FleetTraining(store, options.database, days=options.prior_days))
         for work in (IntegrityCheck(store), *works):

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.service.plant import NOW, STEP, Plant
-from tests.service.processes import until
 
-from clearwatt.service.forecasting.recorder import HOURLY_STEPS, RETENTION, Recorder
+from clearwatt.service.forecasting.recorder import HOURLY_STEPS, Recorder
 from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import StoreFullError
 
@@ -192,41 +191,3 @@ def test_an_hour_later_forecasts_are_kept_again(store):
             recorder.record([vintage(value=value, at=3600.0 * hour, steps=192)])
     recorder.close()
     assert len(kept(store)) == 3 * (HOURLY_STEPS // 192)
-
-
-def test_forecasts_are_deleted_when_they_are_old(store):
-    store.add_vintages([vintage(value=1.0, at=-RETENTION - 10), vintage(value=2.0, at=-DEADLINE)])
-    recorder = Recorder(store, interval=60)
-    recorder.record([vintage(value=3.0)])
-    recorder.close()
-    assert kept(store) == [2.0, 3.0]
-
-
-@pytest.mark.parametrize("error", [StoreFullError("no space left"), ValueError("a defect")])
-def test_a_vintage_is_written_once_even_if_old_ones_cannot_be_deleted(store, monkeypatch, error):
-    def fail(before, **limits):
-        raise error
-
-    monkeypatch.setattr(store, "prune_vintages", fail)
-    recorder = Recorder(store, interval=0.001)
-    for value in range(3):
-        recorder.record([vintage(value=value, at=value)])
-        until(lambda: recorder.counts.waiting == 0, DEADLINE)
-    recorder.close()
-    assert kept(store) == [0.0, 1.0, 2.0]
-    assert (recorder.counts.written, recorder.counts.lost) == (3, 0)
-
-
-def test_many_old_forecasts_are_deleted_a_part_at_a_time(store):
-    old = [vintage(value=0.0, at=-RETENTION - 10_000 + each, steps=1) for each in range(5000)]
-    store.add_vintages(old)
-    left = []
-    recorder = Recorder(store, interval=0.001)
-    for value in range(3):
-        recorder.record([vintage(value=1.0 + value, at=value)])
-        until(lambda: recorder.counts.waiting == 0, DEADLINE)
-        if value == 0:
-            left.append(len(kept(store)))
-    recorder.close()
-    assert left[0] >= 3000, "the first deletes a part"
-    assert kept(store) == [1.0, 2.0, 3.0]

@@ -139,7 +139,7 @@ def test_a_backup_under_load_is_one_moment(address, tmp_path):
     sizes = []
     for name in "ab":
         copy = content(tmp_path / name / "clearwatt.db")
-        ((_, head, readings, issues),) = copy["journals"]
+        ((_, head, readings, issues, _),) = copy["journals"]
         assert len(copy["journal"]) == head
         assert len(copy["readings"]) == readings == 10 * (head - issues)
         sizes.append(readings)

@@ -103,6 +103,7 @@ def test_learner_and_store_stand_as_they_are(plant):
     found = scraped(watched(plant))
     assert found["clearwatt_learner_up",] == 1
     assert found["clearwatt_learner_heartbeat_age_seconds",] == 3
+    assert found["clearwatt_trainings_waiting",] == 4
     assert found["clearwatt_learner_restarts_total",] == 2
     assert found["clearwatt_store_up",] == 1
     assert found["clearwatt_store_bytes",] > 0

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Condition, Thread
 
-from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.service.records import ServiceEvent, Vintage
 from clearwatt.service.store import Store, StoreFullError, StoreUnavailableError
 
@@ -21,13 +20,7 @@ HOURLY_STEPS = 4000
 """Steps kept of an entity in an hour: twenty forecasts of two days, about 20 kB."""
 LONGEST = 2000
 """Steps kept of one forecast, from its start: three weeks of quarter hours."""
-RETENTION = 400 * SECONDS_PER_DAY
-"""Seconds for which forecasts are kept; older ones are deleted once a day."""
 _BATCH = 1000
-_PRUNED = 2 * _BATCH
-"""Old forecasts deleted after each batch: more than are added, and other writers wait briefly."""
-_PRUNE_AGAIN = 3600.0
-"""Seconds after which deleting is tried again if it failed."""
 _EntityKey = tuple[str, int | None]
 """Id and number of an entity; another one may have the id of a deleted one."""
 _log = logging.getLogger(__name__)
@@ -80,7 +73,6 @@ class Recorder:
         self._last: dict[_EntityKey, bytes] = {}
         self._allowances: dict[_EntityKey, _Allowance] = {}
         self._steps = self._written = self._lost = self._skipped = 0
-        self._prune_at = 0.0
         self._closing = self._failing = False
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="recorder", daemon=True)
@@ -179,21 +171,7 @@ class Recorder:
             for _ in vintages:
                 self._steps -= len(self._vintages.popleft().values)
             self._written += len(vintages)
-        if vintages:
-            self._prune(max(vintage.issued_at for vintage in vintages))
         return bool(vintages)
-
-    def _prune(self, now: float) -> None:
-        """Delete some old vintages; when none are left, the next ones a day later."""
-        if now < self._prune_at:
-            return
-        try:
-            removed = self._store.prune_vintages(now - RETENTION, limit=_PRUNED)
-        except Exception as error:
-            _log.warning("old vintages not deleted", extra={"reason": str(error)})
-            self._prune_at = now + _PRUNE_AGAIN
-        else:
-            self._prune_at = now if removed >= _PRUNED else now + SECONDS_PER_DAY
 
 
 def _digest(vintage: Vintage) -> bytes:

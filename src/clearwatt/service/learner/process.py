@@ -156,11 +156,13 @@ def _lock_directory(path: Path, inbox: Inbox) -> Iterator[bool]:
 def _open_store(config: LearnerConfig, inbox: Inbox) -> Store | None:
     """The store, as soon as it answers; None if the learner is stopped before."""
     from clearwatt.service.store import open_store
+    from clearwatt.service.store.journal_archive import ARCHIVE
 
     wait = _FIRST_WAIT
     while not inbox.stopped:
         try:
-            return open_store(config.database or config.data_dir / "clearwatt.db")
+            address = config.database or config.data_dir / "clearwatt.db"
+            return open_store(address, archive=config.data_dir / ARCHIVE)
         except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
             _LOG.error("store not opened", extra={"retry_s": wait}, exc_info=error)
             inbox.wait(wait)

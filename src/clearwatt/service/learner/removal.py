@@ -30,4 +30,7 @@ def remove_leftovers(store: Store, files: ModelFiles, checkpoints: Checkpoints) 
             [number for number, at in removed if at is not None and at <= position]
         )
     for zone, base in store.journal_bases().items():
-        checkpoints.remove(zone, before=base if zone in registered else math.inf)
+        before = base if zone in registered else math.inf
+        checkpoints.remove(zone, before=before)
+        if store.archive is not None:
+            store.archive.remove(zone, before=before)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from clearwatt.errors import StateError
 from clearwatt.service.records import (
     Command,
     DeployedSnapshot,
-    Entry,
     IntervalSnapshot,
     Outcome,
     PriorOrigin,
@@ -33,7 +33,6 @@ from clearwatt.service.records import (
 )
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import (
-    archive,
     events,
     inclusions,
     ingest,
@@ -43,6 +42,7 @@ from clearwatt.service.store import (
     readings,
     registry,
     rot,
+    vintage_statements,
 )
 from clearwatt.service.store.cluster_store import ClusterStore
 from clearwatt.service.store.errors import StoreDamagedError
@@ -88,16 +88,6 @@ class Store(ClusterStore):
             return journal.add_command(session, command)
 
     # The learner.
-
-    def journal(self, zone: str, *, after: int, limit: int = 1000) -> list[Entry]:
-        """Entries of a zone after a number, in order."""
-        with self.read_session() as session:
-            return journal.entries(session, zone, after=after, limit=limit)
-
-    def heads(self) -> dict[str, int]:
-        """The number of the last journal entry of each zone (0 where there is none)."""
-        with self.read_session() as session:
-            return journal.heads(session)
 
     def commit(self, outcome: Outcome, *, fence: int | None = None) -> None:
         """Record the outcome of applying journal entries.
@@ -269,7 +259,7 @@ class Store(ClusterStore):
     def add_vintages(self, vintages: Sequence[Vintage]) -> None:
         """Store forecasts as answered."""
         with self.write_session() as session:
-            archive.add(session, vintages)
+            vintage_statements.add(session, vintages)
 
     def vintages(
         self,
@@ -282,18 +272,18 @@ class Store(ClusterStore):
     ) -> list[Vintage]:
         """Forecasts that overlap start <= time < end, the newest issue first."""
         with self.read_session() as session:
-            return archive.find(
+            return vintage_statements.find(
                 session, entity, start=start, end=end, issued_before=issued_before, limit=limit
             )
 
     def prune_vintages(self, before: float, *, limit: int = 2000) -> int:
         """Delete the oldest forecasts issued before a time and return how many.
 
-        One call deletes about ``limit``, so that other writers wait only briefly: if it returns as
-        many, there may be more. Nothing else deletes forecasts.
+        One call deletes ``limit`` at most, so that other writers wait only briefly: if it returns
+        as many, there may be more.
         """
         with self.write_session() as session:
-            return archive.prune(session, before, limit=limit)
+            return vintage_statements.prune(session, before, limit=limit)
 
     # Fleet priors.
 
@@ -389,8 +379,8 @@ class Store(ClusterStore):
         """Take readings again from the journal; whether no damage is left."""
         try:
             with self.write_session() as session:
-                rot.mend_readings(session)
-        except StoreDamagedError:
+                rot.mend_readings(session, self.archive)
+        except (StoreDamagedError, StateError):
             return False
         return self.find_damage() is None
 
@@ -402,8 +392,8 @@ class Store(ClusterStore):
 def _counts(session: Session) -> dict[str, int]:
     """Rows per table; counts of large tables are maintained on write."""
     (sums,) = session.rows(
-        "SELECT COALESCE(SUM(head), 0), COALESCE(SUM(readings), 0), COALESCE(SUM(issues), 0) "
-        "FROM journals"
+        "SELECT COALESCE(SUM(head - archive_end), 0), COALESCE(SUM(readings), 0), "
+        "COALESCE(SUM(issues), 0) FROM journals"
     )
     found = dict(zip(("journal", "readings", "weather"), map(int, sums), strict=True))
     found |= {row[0]: row[1] for row in session.rows("SELECT name, value FROM counters")}

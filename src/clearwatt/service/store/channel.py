@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-
-import psycopg
+from typing import TYPE_CHECKING
 
 from clearwatt.service.store.session import Row
+
+if TYPE_CHECKING:
+    import psycopg
 
 CHANNEL = "('clearwatt_' || md5(current_schema()))"
 """Expression of the channel's name; clusters in other schemas of a database have their own."""
@@ -52,7 +54,7 @@ class Channel:
     def close(self) -> None:
         """Close the connection; the next call of `receive` opens another."""
         if self._connection is not None:
-            with suppress(psycopg.Error):
+            with suppress(Exception):  # whatever is wrong with it, another one is opened
                 self._connection.close()
             self._connection = None
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from clearwatt.service.records import ClusterNode, LatestContent, NodeIdentity, NodeRole
 from clearwatt.service.store import folders, leases, nodes, revisions, secrets
-from clearwatt.service.store.registry_store import RegistryStore
+from clearwatt.service.store.journal_store import JournalStore
 
 
-class ClusterStore(RegistryStore):
+class ClusterStore(JournalStore):
     """What nodes share; see `clearwatt.service.store.base.Store`."""
 
     # Nodes.

@@ -26,12 +26,13 @@ ADVANCE = upsert("journals", "zone")
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The counters of a zone's journal: last number, readings and issues."""
+    """The counters of a zone's journal: last number, readings and issues, last archived one."""
 
     zone: str
     head: int
     readings: int
     issues: int
+    archive_end: int
 
 
 def lock_journals(session: Session, zones: Collection[str]) -> dict[str, Journal]:
@@ -42,7 +43,7 @@ def lock_journals(session: Session, zones: Collection[str]) -> dict[str, Journal
     """
     given = session.value_table(texts={"zone": sorted(zones)})
     found = session.rows(
-        "SELECT zone, head, readings, issues FROM journals WHERE zone IN "
+        "SELECT zone, head, readings, issues, archive_end FROM journals WHERE zone IN "
         f"(SELECT given.zone FROM {given.sql}) ORDER BY zone {session.locking}",
         *given.values,
     )
@@ -138,7 +139,7 @@ def entries(session: Session, zone: str, *, after: int, limit: int) -> list[Entr
         after,
         limit,
     )
-    return [_entry(zone, row) for row in rows]
+    return [entry_of(zone, row) for row in rows]
 
 
 def heads(session: Session) -> dict[str, int]:
@@ -181,7 +182,8 @@ def newest_issue(session: Session, zone: str, *, reaching: int) -> int | None:
     return newest
 
 
-def _entry(zone: str, row: Row) -> Entry:
+def entry_of(zone: str, row: Row) -> Entry:
+    """The entry of a row of the journal with its columns of weather."""
     seq, kind, content, at, checksum, *weather = row
     check(f"entry {seq} of zone {zone}", checksum, entry_checksum(kind, content, at))
     if kind == "readings":

@@ -6,15 +6,26 @@ from pathlib import Path
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.store.base import Store
+from clearwatt.service.store.journal_archive import ARCHIVE, JournalArchive
 from clearwatt.service.store.sqlite import SqliteStore
 
 
-def open_store(address: str | Path) -> Store:
+def open_store(address: str | Path, *, archive: Path | None = None) -> Store:
     """Open a store; its tables are created or migrated if necessary.
 
     Args:
         address: The path of an SQLite file, or ``postgresql://user:password@host/database``.
+        archive: Folder with archived entries of the journals; by default the one beside an SQLite
+            file.
     """
+    store = _open(address)
+    if archive is None and isinstance(store, SqliteStore):
+        archive = store.path.parent / ARCHIVE
+    store.archive = None if archive is None else JournalArchive(archive)
+    return store
+
+
+def _open(address: str | Path) -> Store:
     if isinstance(address, str) and is_postgres(address):
         from clearwatt.service.store.postgres import PostgresStore
 

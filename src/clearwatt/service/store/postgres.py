@@ -185,6 +185,7 @@ class PostgresSession(Session):
 
     locking = "FOR NO KEY UPDATE"
     now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+    row_id = "ctid"
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection

@@ -31,7 +31,7 @@ def add_zone(session: Session, zone: Zone) -> bool:
         # One that was deleted continues its numbers, so that nothing of before fits.
         found = session.rows("SELECT seq FROM removed_zones WHERE zone = ?", zone.id)
         head = found[0][0] if found else 0
-        session.run("INSERT INTO journals VALUES (?, ?, 0, 0)", zone.id, head)
+        session.run("INSERT INTO journals VALUES (?, ?, 0, 0, 0)", zone.id, head)
         if head:
             status = dump_json(ZoneStatus(zone.id, removed=head).to_json())
             session.run("INSERT INTO statuses VALUES (?, ?, 0, ?)", zone.id, head, status)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
 from clearwatt.service.records import READING, Command, Entry, Readings
-from clearwatt.service.store import journal, priors
+from clearwatt.service.store import archive_statements, journal, priors
 from clearwatt.service.store.checksums import wrong_readings
 from clearwatt.service.store.errors import StoreDamagedError
+from clearwatt.service.store.journal_archive import JournalArchive
 from clearwatt.service.store.readings import insert, stored_values
 from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Row, Session
@@ -35,10 +37,10 @@ def find_rot(session: Session) -> str | None:
     return None
 
 
-def mend_readings(session: Session) -> int:
+def mend_readings(session: Session, archive: JournalArchive | None = None) -> int:
     """Replace rotten readings by those of the journal and return how many were rotten.
 
-    Flags and reasons stay. The journal must be intact.
+    Flags and reasons stay. The journal must be intact, and so must its archive.
     """
     rotten = list(_rotten_readings(session))
     for entity, time, *_ in rotten:
@@ -47,7 +49,7 @@ def mend_readings(session: Session) -> int:
     if not rotten:
         return 0
     for (zone,) in session.rows("SELECT zone FROM journals ORDER BY zone"):
-        for readings, at in _missing_readings(session, zone):
+        for readings, at in _missing_readings(session, zone, archive):
             insert(session, readings, at=at)
     for entity, time, flag, reason in rotten:
         session.run(
@@ -92,11 +94,15 @@ def _rotten_readings(session: Session) -> Iterator[Row]:
         chunk = session.rows("SELECT MIN(chunk) FROM readings WHERE chunk > ?", chunk)[0][0]
 
 
-def _missing_readings(session: Session, zone: str) -> Iterator[tuple[Readings, float]]:
+def _missing_readings(
+    session: Session, zone: str, archive: JournalArchive | None
+) -> Iterator[tuple[Readings, float]]:
     """Readings of the journal that are not stored, each with its last value and arrival."""
     numbers = [row[0] for row in session.rows("SELECT number FROM entities WHERE zone = ?", zone)]
     last: dict[tuple[int, int], tuple[float, float]] = {}
-    for entry in _entries(session, zone):
+    for entry in chain(
+        archive_statements.all_entries(session, zone, archive), _entries(session, zone)
+    ):
         if not isinstance(entry.content, np.ndarray):
             continue
         members = entry.content[np.isin(entry.content["entity"], numbers)]

@@ -133,6 +133,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE revisions (name TEXT PRIMARY KEY, value {integer} NOT NULL){strict}",
         "INSERT INTO revisions (name, value) VALUES ('registry', 0), ('removals', 0)",
     ),
+    (  # 10: the number up to which the entries of a journal are archived
+        "ALTER TABLE journals ADD COLUMN archive_end {integer} NOT NULL DEFAULT 0",
+    ),
 )
 
 _TYPES: Mapping[str, Type] = {

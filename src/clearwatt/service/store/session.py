@@ -55,6 +55,8 @@ class Session(ABC):
 
     locking: str
     """Clause by which a SELECT locks its rows until the transaction ends."""
+    row_id: str
+    """Column by which the database itself tells the rows of a table apart."""
 
     now: str
     """Expression of the database's clock, in seconds since 1970: one clock for all nodes."""

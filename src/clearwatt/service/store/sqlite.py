@@ -169,6 +169,7 @@ class SqliteSession(Session):
 
     locking = ""  # a writing transaction locks the whole file
     now = "((julianday('now') - 2440587.5) * 86400.0)"
+    row_id = "rowid"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

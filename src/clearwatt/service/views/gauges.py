@@ -26,6 +26,7 @@ _GAUGES: Mapping[str, str] = {
     "clearwatt_store_rows": "Rows in each table of the store.",
     "clearwatt_learner_up": "1 if the learner runs.",
     "clearwatt_learner_heartbeat_age_seconds": "Seconds since the learner last spoke.",
+    "clearwatt_trainings_waiting": "Zones that wait for a training.",
     "clearwatt_vintages_waiting": "Forecasts given that are still to be recorded.",
     "clearwatt_journal_waiting_entries": "Journal entries still to be learned from.",
     "clearwatt_zone_state": "1 for the state the zone is in.",
@@ -149,6 +150,7 @@ class StatusGauges:
             samples.add("clearwatt_learner_up", int(health.alive))
             samples.add("clearwatt_learner_restarts_total", health.restarts)
             samples.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
+            samples.add("clearwatt_trainings_waiting", health.training)
         for state in self._weather():
             zone = _label("zone", state.zone)
             samples.add("clearwatt_weather_issued_timestamp_seconds", state.issued_at, zone)
