@@ -101,6 +101,8 @@ class Cluster:
             *("--data-dir", str(self.folder / name), "--database", database or self.database),
             *("--port", "0", "--workers", "1", "--prior-days", "0", *options),
         ]
+        if name in self.nodes:
+            self.nodes[name].close()
         node = self.nodes[name] = Node(name, command, self.folder / f"{name}.log")
         node.start()
         return node
