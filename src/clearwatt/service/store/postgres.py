@@ -36,6 +36,13 @@ TYPES: Mapping[str, str] = {
     "strict": "",
     "keyed": "",
 }
+BINARY_TYPES: Mapping[Type, str] = {
+    "integer": "int8",
+    "real": "float8",
+    "text": "text",
+    "blob": "bytea",
+}
+"""Types of the binary form of COPY, which converts nothing."""
 MIGRATING, SERVING = 0x6377_0001, 0x6377_0002
 """Keys of the advisory locks for migrating and for serving."""
 
@@ -216,11 +223,13 @@ class PostgresSession(Session):
 
     def fill(self, table: str, rows: Iterator[Row]) -> None:
         """Insert any number of rows."""
-        names = ", ".join(TABLES[table])
+        columns = TABLES[table]
+        names = ", ".join(columns)
         with (
             self._connection.cursor() as cursor,
-            cursor.copy(_query(f"COPY {table} ({names}) FROM STDIN")) as copy,
+            cursor.copy(_query(f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)")) as copy,
         ):
+            copy.set_types([BINARY_TYPES[kind] for kind in columns.values()])
             for row in rows:
                 copy.write_row(row)
 
@@ -230,19 +239,19 @@ class PostgresSession(Session):
         numbers: Mapping[str, Sequence[int]] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
     ) -> ValueTable:
-        """Columns as a table, from arrays."""
-        groups: list[tuple[Type, Mapping[str, Sequence[object]]]] = [
-            ("integer", numbers or {}),
-            ("text", texts or {}),
-        ]
-        columns = [
-            (name, TYPES[kind], list(column))
-            for kind, group in groups
-            for name, column in group.items()
+        """Columns as a table, from arrays; numbers as text, which takes half the time of a list."""
+        columns: list[tuple[str, Type, str | list[str]]] = [
+            *((name, "integer", _array(column)) for name, column in (numbers or {}).items()),
+            *((name, "text", list(column)) for name, column in (texts or {}).items()),
         ]
         names = ", ".join(name for name, _, _ in columns)
-        arrays = ", ".join(f"?::{kind}[]" for _, kind, _ in columns)
+        arrays = ", ".join(f"?::{TYPES[kind]}[]" for _, kind, _ in columns)
         return ValueTable(f"unnest({arrays}) AS given({names})", tuple(c for _, _, c in columns))
+
+
+def _array(numbers: Sequence[int]) -> str:
+    """Whole numbers as PostgreSQL writes an array."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 class Address:
