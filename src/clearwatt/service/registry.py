@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.records import RegisteredEntity, Zone
 from clearwatt.service.store import Store
-
-PAUSE = 1.0
-"""Minimum seconds between two reads of the store because of unknown ids."""
 
 
 class UnknownIdError(ClearwattError):
@@ -35,11 +31,11 @@ class Registry:
     other, each with its change of the snapshot, so that nothing deleted is put back into it.
     """
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._lock, self._changes = Lock(), Lock()
         self._snapshot: RegistrySnapshot | None = None
-        self._read_at = -float("inf")
+        self._revision = -1
 
     @property
     def snapshot(self) -> RegistrySnapshot:
@@ -49,8 +45,8 @@ class Registry:
     def refresh(self) -> RegistrySnapshot:
         """Read everything again."""
         with self._lock:
+            self._revision = self._store.registry_revision()  # before the rest, lest one be missed
             self._snapshot = _build_snapshot(self._store.zones(), self._store.entities())
-            self._read_at = self._clock()
             return self._snapshot
 
     def zone(self, zone: str) -> Zone:
@@ -134,9 +130,13 @@ class Registry:
             )
 
     def _read_again(self) -> RegistrySnapshot:
-        """The snapshot, read again at most once per `PAUSE`, to limit the load by unknown ids."""
-        if self._snapshot is not None and self._clock() - self._read_at < PAUSE:
-            return self._snapshot
+        """The snapshot, read again if something was registered since, here or by another process.
+
+        An id that nobody has registered costs one row of the store.
+        """
+        known = self._snapshot
+        if known is not None and self._store.registry_revision() == self._revision:
+            return known
         return self.refresh()
 
 
