@@ -21,13 +21,13 @@ def show_cluster(app: App) -> ClusterAnswer:
     return ClusterAnswer(nodes=nodes, unheld=unheld)
 
 
-@router.post("/v1/cluster/nodes/{node}/drain", responses=error_responses(404))
+@router.post("/v1/cluster/nodes/{node}/drain", responses=error_responses(404, 507))
 def drain_node(app: App, node: NodeName) -> NodeAnswer:
     """Let a node give its zones to the others, as before an upgrade; it stays until stopped."""
     return _drain(app, node, draining=True)
 
 
-@router.post("/v1/cluster/nodes/{node}/resume", responses=error_responses(404))
+@router.post("/v1/cluster/nodes/{node}/resume", responses=error_responses(404, 507))
 def resume_node(app: App, node: NodeName) -> NodeAnswer:
     """Let a node take zones again."""
     return _drain(app, node, draining=False)
