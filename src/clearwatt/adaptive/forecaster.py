@@ -16,13 +16,15 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.adaptive.deployed import AdaptiveDeployed, undo_experts
+from clearwatt.adaptive.deployed import AdaptiveDeployed
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.entities import AdaptiveEntities
 from clearwatt.adaptive.events import NetworkChange
-from clearwatt.adaptive.fast_part import FastPart, with_fast_part
+from clearwatt.adaptive.fast_part import FastPart
+from clearwatt.adaptive.fast_restoration import fast_part_of, with_fast_part
 from clearwatt.adaptive.lead_forecasts import LeadForecasts, lead_forecasts
 from clearwatt.adaptive.learning import latest_errors, recall
+from clearwatt.adaptive.levels import power_now, to_deviations, to_power
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
 from clearwatt.adaptive.samples import (
@@ -94,7 +96,7 @@ class AdaptiveForecaster(AdaptiveEntities):
         return AdaptiveDeployed(
             frame=state.frame,
             names=state.names,
-            power=state.power,
+            power=power_now(state),
             experts=state.past[-1],
             recent=state.recent.lags,
             known=state.known,
@@ -171,9 +173,10 @@ class AdaptiveForecaster(AdaptiveEntities):
 
     def _issued(self, state: LearnerState, rows: Int64Array) -> Forecast:
         """Forecasts as issued of rows that were recalled."""
-        at, power = state.recent.at[rows], state.power.undo(state.recent.power[rows])
+        at = state.recent.at[rows]
         _, experts = state.unlearned.of_steps(at, len(state.names))
-        return Forecast(at, power, undo_experts(state.power, experts))
+        power = to_power(state, at, state.recent.power[rows])
+        return Forecast(at, power, to_power(state, at, experts))
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Delete measurements; see `Forecaster.forget`."""
@@ -200,7 +203,7 @@ class AdaptiveForecaster(AdaptiveEntities):
     @property
     def fast_part(self) -> FastPart:
         """Everything learned besides networks and held samples, to go back to it later."""
-        return FastPart.of(self.state)
+        return fast_part_of(self.state)
 
     def restore_fast_part(self, entity: Name, earlier: FastPart) -> None:
         """Go back to an earlier fast part of one entity; forget its measurements since then, too.
@@ -260,7 +263,9 @@ class AdaptiveForecaster(AdaptiveEntities):
             *(reservoir.at, reservoir.seen, reservoir.lagged, reservoir.y, reservoir.novel),
             *(state.corrections.moments, state.corrections.products, state.trust.products),
         )
-        return state.leads.nbytes + sum(int(np.asarray(array).nbytes) for array in arrays)
+        earlier = 0 if state.earlier is None else state.earlier.nbytes
+        sums = sum(int(np.asarray(array).nbytes) for array in arrays)
+        return state.leads.nbytes + earlier + sums
 
     @contextmanager
     def checkpoint(self) -> Iterator[None]:
@@ -309,11 +314,10 @@ class AdaptiveForecaster(AdaptiveEntities):
         rows = checked_inputs(x, self.state.frame.inputs).astype(np.float64)
         steps = checked_steps(at, len(rows))
         power = checked_targets(y, len(rows), self.names).astype(np.float64)
-        measured = self.state.power.apply(power).astype(np.float64)
         periods = steps // self.state.frame.schedule.refresh
         cuts = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), len(steps)]
         parts = [slice(low, high) for low, high in pairwise(cuts) if high > low]
-        return [SampleBlock(steps[part], rows[part], measured[part]) for part in parts]
+        return [SampleBlock(steps[part], rows[part], power[part]) for part in parts]
 
     def _ends_period(self, block: SampleBlock) -> bool:
         """Whether the samples belong to a later period than the newest one."""
@@ -331,7 +335,9 @@ class AdaptiveForecaster(AdaptiveEntities):
                 rng=self.rng,
                 approvals=self.approvals,
             )
-        self.state = with_rows(self.state, block)
+        # Only now: a change that has just been found alters the level.
+        measured = to_deviations(self.state, block.at, block.measured)
+        self.state = with_rows(self.state, block._replace(measured=measured))
         return changes
 
 
