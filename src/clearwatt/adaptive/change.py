@@ -21,9 +21,9 @@ BAD = 2.0
 """Mean error of a day, in usual errors, from which on a change may have begun."""
 LARGE = 1.5
 """Mean error since the change, in usual errors, that it must have."""
-LARGE_DAY = 3.0
+LARGE_DAY = 4.0
 """Mean error of the newest day, in usual errors, that makes an update wait."""
-ONE_SIDED = 0.95
+ONE_SIDED = 0.99
 """Share of the errors of that day, by size, on one side."""
 EXPLAINED = 0.4
 """Share of the error that may be left with the factor."""
@@ -89,10 +89,11 @@ def day_errors(state: LearnerState) -> DayErrors:
     return DayErrors(bad[::-1], (2 * counts >= day)[::-1])
 
 
-def in_doubt(state: LearnerState) -> BoolArray:
-    """Entities whose newest day may be the beginning of a change or a standstill, `e`.
+def in_doubt(state: LearnerState, least: float) -> BoolArray:
+    """Entities whose newest day may be the beginning of a change of level, `e`.
 
-    Its errors are far above the usual ones and nearly all on one side.
+    Its errors are far above the usual ones and on one side, measured by forecast power is `least`
+    or more, up or down, and the factor of a day varies little without a change.
     """
     recent, day = state.recent, state.frame.schedule.clock.day
     rows = recent.at >= state.boundary - day
@@ -102,7 +103,14 @@ def in_doubt(state: LearnerState) -> BoolArray:
     usual = np.array([version.error for version in state.ensemble.versions])
     total, counts = np.abs(errors).sum(axis=0), known.sum(axis=0)
     one_sided = np.abs(errors.sum(axis=0)) >= ONE_SIDED * total
-    return np.asarray((2 * counts >= day) & one_sided & (total > LARGE_DAY * usual * counts))
+    large = (2 * counts >= day) & (total > LARGE_DAY * usual * counts)
+    power = power_now(state)
+    measured, forecast = (
+        np.where(known, each[rows] * power.scale + power.mean, 0.0).sum(axis=0)
+        for each in (recent.measured, recent.slow)
+    )
+    factor = (measured >= least * forecast) | (measured <= forecast / least)
+    return np.asarray(one_sided & large & factor & (state.watch.spread < CALM), np.bool_)
 
 
 def day_factors(state: LearnerState) -> tuple[Float64Array, Float64Array]:

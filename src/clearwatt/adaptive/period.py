@@ -19,6 +19,7 @@ from clearwatt.adaptive.learning import recall, retire, solve
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.shifts import shifts_of_trust
+from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.updates import HeldSamples, NetworkTraining, UpdateRequest
@@ -109,9 +110,11 @@ def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[Update
     novelty = state.frame.settings.novelty
     none = np.zeros(len(state.names), np.bool_)
     full = none if novelty.capacity is None else progress.novel >= novelty.capacity * day
-    if full.any() and state.frame.settings.changes is not None and novelty.capacity is not None:
+    changes = state.frame.settings.changes
+    if full.any() and changes is not None and novelty.capacity is not None:
         # Networks that have learned the beginning of a change no longer know the time before it.
-        full = full & ~(in_doubt(state) & (progress.novel < (novelty.capacity + WAIT) * day))
+        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state)
+        full = full & ~(doubtful & (progress.novel < (novelty.capacity + WAIT) * day))
     ages = state.boundary - progress.updated
     old = none if novelty.oldest is None else ages >= novelty.oldest * day
     new = np.isin(np.arange(len(state.names)), changed) | _young(state)

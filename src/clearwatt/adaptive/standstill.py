@@ -28,9 +28,20 @@ RUNNING = 3
 """Readings of a period with power that end a standstill; half of the period if it is shorter."""
 
 
+def may_stand_still(state: LearnerState) -> BoolArray:
+    """Entities that have been off for a day although power was forecast, `e`."""
+    day = state.frame.schedule.clock.day
+    found = [_off_since(state, place, day) is not None for place in range(len(state.names))]
+    return np.array(found, np.bool_)
+
+
 def find_standstill(state: LearnerState, place: int, settings: ChangeSettings) -> int | None:
     """First step of a standstill of an entity that the last days show; None: none."""
-    span = round(settings.still_days * state.frame.schedule.clock.day)
+    return _off_since(state, place, round(settings.still_days * state.frame.schedule.clock.day))
+
+
+def _off_since(state: LearnerState, place: int, span: int) -> int | None:
+    """First step without power, if all readings of a span are so while power was forecast."""
     recent, power = state.recent, power_now(state)
     own = np.flatnonzero(np.isfinite(recent.measured[:, place]))
     newest = own[recent.at[own] >= state.boundary - span]

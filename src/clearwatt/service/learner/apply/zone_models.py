@@ -18,7 +18,7 @@ from clearwatt.service.times import Times
 from clearwatt.strategies import ComponentName
 from clearwatt.training.streams import Stream
 
-ChangeKind = Literal["update", "awaiting", "refused", "trust"]
+ChangeKind = Literal["update", "awaiting", "refused", "trust", "change", "standstill"]
 
 
 class PowerUnit(NamedTuple):
@@ -239,6 +239,10 @@ class ZoneModels(ABC):
     @abstractmethod
     def change_settings(self, settings: ZoneSettings) -> None:
         """Learn with other settings from now on."""
+
+    def standing_since(self, name: str) -> int | None:
+        """Time since which an entity stands still; None: it runs, or that is not known."""
+        return None
 
     @abstractmethod
     def entity_status(self, name: str, unit: PowerUnit) -> ComponentStatus:
