@@ -17,7 +17,7 @@ from clearwatt.clear.events import describe_change, scaled_values
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
 
-Trigger = Literal["novelty", "age", "change"]
+Trigger = Literal["novelty", "age", "change", "exclusion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,9 @@ class NetworkUpdate:
             "novelty": f"the networks' error was above {self.threshold_before:.4g}{unit} for "
             f"{self.novel} of {self.samples} samples since {since}",
             "age": f"the networks were last updated at {since}",
-            "change": f"{self.entity} has changed lately, and there are {self.samples} samples "
+            "change": f"{self.entity} has changed, and there are {self.samples} samples "
             f"since {since}",
+            "exclusion": "samples that the networks were trained on were excluded",
         }[self.trigger]
         first = (
             f"{self.entity}: {why}; {100 * self.novel_inputs:.0f} % of the inputs since then were "

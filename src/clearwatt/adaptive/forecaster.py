@@ -27,6 +27,7 @@ from clearwatt.adaptive.learning import latest_errors, recall
 from clearwatt.adaptive.levels import power_now, to_deviations, to_power
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
+from clearwatt.adaptive.retraining import retrain_networks
 from clearwatt.adaptive.samples import (
     SampleBlock,
     correct_measurement,
@@ -184,6 +185,24 @@ class AdaptiveForecaster(AdaptiveEntities):
         places = self._places(self.names if entities is None else entities)
         self.state, count = forget_measurements(self.state, steps, places)
         return count
+
+    def retrain(
+        self, entity: Name, before: NetworkVersion | None = None
+    ) -> Stream[tuple[NetworkChange, ...]]:
+        """Train an entity's networks again after samples that they had learned were forgotten.
+
+        Args:
+            entity: Its name.
+            before: A version from before these samples; None: new networks are trained on what is
+                held.
+        """
+        (place,) = self._places([entity])
+        if before is not None and before.entity != entity:
+            raise StateError(f"version {before.number} of {before.entity} is none of {entity}")
+        self.state, changes = yield from retrain_networks(
+            self.state, place, before, rng=self.rng, approvals=self.approvals
+        )
+        return changes
 
     def correct(self, at: int, entity: Name, value: float) -> int:
         """Replace a measurement wherever it is held; see `Forecaster.correct`."""

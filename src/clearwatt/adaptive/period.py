@@ -26,6 +26,7 @@ from clearwatt.adaptive.updates import HeldSamples, NetworkTraining, UpdateReque
 from clearwatt.arrays import BoolArray
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Name
+from clearwatt.training.fleet import Trained
 from clearwatt.training.streams import Stream
 
 WAIT = 3.0
@@ -89,19 +90,31 @@ def update_networks(
         for request in requests
     ]
     trained = yield tuple(job for update in updates for job in update.jobs)
-    changes = []
+    changes: list[NetworkChange] = []
     for number, update in enumerate(updates):
         own = trained[number * shape.size : (number + 1) * shape.size]
-        place, approval = update.request.place, update.request.deployed.entity in approvals
-        event, version = update.assess(own, approval=approval)
-        state = state._replace(progress=state.progress.after_update(place, state.boundary))
-        if version is not None and approval:
-            others = (each for each in state.candidates if each.entity != version.entity)
-            state = state._replace(candidates=(*others, version))
-        elif version is not None:
-            state = _with_networks(state, place, version)
-        changes.append(NetworkChange(event, version))
+        state, found = deploy_trained(state, update, own, approvals=approvals)
+        changes += found
     return state._replace(inputs=InputModel.fit(held.seen)), tuple(changes)
+
+
+def deploy_trained(
+    state: LearnerState,
+    update: NetworkTraining,
+    trained: Sequence[Trained],
+    *,
+    approvals: frozenset[Name],
+) -> tuple[LearnerState, tuple[NetworkChange, ...]]:
+    """Put trained networks into service, or let them wait, or refuse them."""
+    place, approval = update.request.place, update.request.deployed.entity in approvals
+    event, version = update.assess(trained, approval=approval)
+    state = state._replace(progress=state.progress.after_update(place, state.boundary))
+    if version is not None and approval:
+        others = (each for each in state.candidates if each.entity != version.entity)
+        state = state._replace(candidates=(*others, version))
+    elif version is not None:
+        state = _with_networks(state, place, version)
+    return state, (NetworkChange(event, version),)
 
 
 def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[UpdateRequest]:
@@ -199,9 +212,8 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
 
 
 def _with_networks(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
-    """Use these networks in the next period."""
-    last = state.past[-1]
-    ensemble = last.ensemble.with_version(place, version)
-    return state._replace(
-        past=(*state.past, replace(last, since=state.boundary, ensemble=ensemble))
-    )
+    """Use these networks from the next step on."""
+    last, since = state.past[-1], max(state.boundary, state.known + 1)
+    experts = replace(last, since=since, ensemble=last.ensemble.with_version(place, version))
+    past = tuple(each for each in state.past if each.since < since)
+    return state._replace(past=(*past, experts))

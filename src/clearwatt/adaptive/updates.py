@@ -23,6 +23,7 @@ from clearwatt.clear.gate import Comparison
 from clearwatt.clear.promotion import AWAITING, DIVERGED
 from clearwatt.clock import Steps
 from clearwatt.training.fleet import Job, Trained
+from clearwatt.training.networks import Params
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,9 @@ class NetworkTraining:
         settings: AdaptiveSettings,
         day: int,
         seeds: Sequence[int],
+        fresh: Params | None = None,
     ) -> None:
+        """Prepare the jobs; with fresh weights, of networks that have learned nothing yet."""
         self.request, self.settings, self.architecture = request, settings, architecture
         breaks = request.deployed.breaks
         known = np.isfinite(held.y[:, request.place]) & ~left_out(breaks, held.at, day)
@@ -97,8 +100,9 @@ class NetworkTraining:
                 used[side[settings.gate.held_back_mask(len(side))]] = False
         ages = (request.boundary - at[used]) / day
         # With nothing but a few days, networks are trained as in a warm-up.
-        anew = usable_since(breaks) > 0 and int(used.sum()) < FEW_SAMPLES
-        params = request.deployed.params
+        few = usable_since(breaks) > 0 and int(used.sum()) < FEW_SAMPLES
+        anew = few or fresh is not None
+        params = request.deployed.params if fresh is None else fresh
         self.jobs: list[Job] = architecture.jobs(
             params if anew else architecture.decay_weights(params),
             self._seen[used],

@@ -288,6 +288,19 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         days = tuple(day for day in (*own.days, fast) if day.time in kept)
         self._progress = replace(own, days=days)
 
+    def goes_back(self, name: str, time: int) -> bool:
+        """Whether the fast part of a day before a time is kept."""
+        return any(day.is_right(name) and day.time <= time for day in self._progress.days)
+
+    def retrain(
+        self, name: str, before: SavedState | None, units: PowerUnits
+    ) -> Stream[tuple[ModelChange, ...]]:
+        """Train an entity's networks without samples that were excluded."""
+        version = None if before is None else unpack_networks(before.values, before.tensors)
+        changes = yield from self.forecaster.retrain(name, version)
+        self._count_change()
+        return tuple(self._change(each, units) for each in changes)
+
     def restore(self, name: str, time: int) -> None:
         """Go back to the fast part of the last day that began before a time, or the oldest."""
         own = self._progress

@@ -212,6 +212,23 @@ class ZoneModels(ABC):
     def restore(self, name: str, time: int) -> None:
         """Go back to what was learned of an entity before a time, versions and samples aside."""
 
+    def goes_back(self, name: str, time: int) -> bool:
+        """Whether `restore` can go back to before a time."""
+        return False
+
+    def retrain(
+        self, name: str, before: SavedState | None, units: PowerUnits
+    ) -> Stream[tuple[ModelChange, ...]]:
+        """Train an entity's model without samples that were excluded; see `exclusions`.
+
+        Args:
+            name: The entity.
+            before: A version that has not learned them; None: there is none.
+            units: The unit of each entity.
+        """
+        yield from ()
+        return ()
+
     @abstractmethod
     def first_versions(self, units: PowerUnits) -> list[TrainedVersion]:
         """The models in service, as versions."""
