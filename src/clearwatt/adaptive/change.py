@@ -11,20 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.adaptive.change_days import CALM
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.arrays import BoolArray, Float64Array, Int64Array
-from clearwatt.clock import DAYS_PER_WEEK, Steps
+from clearwatt.arrays import Float64Array, Int64Array
+from clearwatt.clock import Steps
 
-BAD = 2.0
-"""Mean error of a day, in usual errors, from which on a change may have begun."""
 LARGE = 1.5
 """Mean error since the change, in usual errors, that it must have."""
-LARGE_DAY = 4.0
-"""Mean error of the newest day, in usual errors, that makes an update wait."""
-ONE_SIDED = 0.99
-"""Share of the errors of that day, by size, on one side."""
 EXPLAINED = 0.4
 """Share of the error that may be left with the factor."""
 EXPLAINED_DAY = 0.7
@@ -35,8 +30,6 @@ OTHERWISE = 0.8
 """Largest error with the factor, as a share of that with a constant added instead."""
 UNUSUAL = 5.0
 """Size of the factor in standard errors: its logarithm varies from day to day without a change."""
-CALM = 0.15
-"""Spread of the logarithm of a day's factor up to which a few days are enough to be sure."""
 LONG = 6.0
 """Days that a change must have lasted where the factor of a day varies more."""
 RESPONSE = 2.0
@@ -46,8 +39,14 @@ LEAST_RESPONSE = 0.6
 """The same at most."""
 BETTER = 0.8
 """Error with the factor as a share of that of the forecasts as issued, which adapt, too."""
-FLOOR = 0.02
-"""Added to the mean power of a day, as a share of the largest, so that calm days have a factor."""
+BEYOND = 1.2
+"""Multiple of the highest power so far that only another plant or a larger town has."""
+MANY = 0.1
+"""Share of the readings of each of the last days that must be beyond it."""
+EXPLAINED_BEYOND = 0.6
+"""Share of the error that may be left with the factor then."""
+SHIFTED_BEYOND = 1.3
+"""The error as a share of that with a constant added instead, then."""
 SMALLEST = 0.02
 """Factors below this are no change of level: nearly nothing is left."""
 
@@ -64,78 +63,6 @@ class LevelChange(NamedTuple):
     """With the factor."""
 
 
-class DayErrors(NamedTuple):
-    """Errors of the networks on the days that ended last, the newest last."""
-
-    bad: BoolArray
-    """Whether the mean error of a day was far above the usual one, `days x e`."""
-    measured: BoolArray
-    """Whether at least half a day was measured, `days x e`."""
-
-
-def day_errors(state: LearnerState) -> DayErrors:
-    """Errors of each of the last seven days before the boundary."""
-    day, recent = state.frame.schedule.clock.day, state.recent
-    ages = (state.boundary - 1 - recent.at) // day
-    rows = np.flatnonzero((ages >= 0) & (ages < DAYS_PER_WEEK))
-    errors = np.abs(recent.measured[rows] - recent.slow[rows])
-    known = np.isfinite(errors) & ~state.watch.standing_at(recent.at[rows])
-    sums = np.zeros((DAYS_PER_WEEK, len(state.names)))
-    counts = np.zeros_like(sums)
-    np.add.at(sums, ages[rows], np.where(known, errors, 0.0))
-    np.add.at(counts, ages[rows], known)
-    usual = np.array([version.error for version in state.ensemble.versions])
-    bad = (counts > 0) & (sums > BAD * usual * np.maximum(counts, 1))
-    return DayErrors(bad[::-1], (2 * counts >= day)[::-1])
-
-
-def in_doubt(state: LearnerState, least: float) -> BoolArray:
-    """Entities whose newest day may be the beginning of a change of level, `e`.
-
-    Its errors are far above the usual ones and on one side, measured by forecast power is `least`
-    or more, up or down, and the factor of a day varies little without a change.
-    """
-    recent, day = state.recent, state.frame.schedule.clock.day
-    rows = recent.at >= state.boundary - day
-    errors = recent.measured[rows] - recent.slow[rows]
-    known = np.isfinite(errors)
-    errors = np.where(known, errors, 0.0)
-    usual = np.array([version.error for version in state.ensemble.versions])
-    total, counts = np.abs(errors).sum(axis=0), known.sum(axis=0)
-    one_sided = np.abs(errors.sum(axis=0)) >= ONE_SIDED * total
-    large = (2 * counts >= day) & (total > LARGE_DAY * usual * counts)
-    power = power_now(state)
-    measured, forecast = (
-        np.where(known, each[rows] * power.scale + power.mean, 0.0).sum(axis=0)
-        for each in (recent.measured, recent.slow)
-    )
-    factor = (measured >= least * forecast) | (measured <= forecast / least)
-    return np.asarray(one_sided & large & factor & (state.watch.spread < CALM), np.bool_)
-
-
-def day_factors(state: LearnerState) -> tuple[Float64Array, Float64Array]:
-    """Logarithm of measured by forecast power of the oldest of the last seven days, and weight.
-
-    Both `e`; NaN where too little was measured or power was not above 0. That day is old enough:
-    had a change begun on it, the change would have been found, or is none.
-    """
-    day, recent, power = state.frame.schedule.clock.day, state.recent, power_now(state)
-    end = state.boundary // day * day - (DAYS_PER_WEEK - 1) * day
-    rows = slice(*recent.at.searchsorted([end - day, end]).tolist())
-    at, measured, forecast = recent.at[rows], recent.measured[rows], recent.slow[rows]
-    known = np.isfinite(measured) & np.isfinite(forecast) & ~state.watch.standing_at(at)
-    sums = [
-        np.where(known, each * power.scale + power.mean, 0.0).sum(axis=0)
-        for each in (measured, forecast)
-    ]
-    counts = known.sum(axis=0)
-    ends = [end * power.scale + power.mean for end in (state.limits.low, state.limits.high)]
-    floor = FLOOR * np.abs(ends).max(axis=0) * counts
-    used = (2 * counts >= day) & (sums[0] >= 0) & (sums[1] >= 0) & (floor > 0)
-    safe = [np.where(used, each + floor, 1.0) for each in sums]
-    return np.where(used, np.log(safe[0] / safe[1]), np.nan), safe[1] / np.maximum(counts, 1)
-
-
 def find_level_change(
     state: LearnerState, place: int, settings: ChangeSettings
 ) -> LevelChange | None:
@@ -148,8 +75,8 @@ def find_level_change(
         & np.isfinite(recent.slow[:, place])
     )
     at = recent.at[own]
-    calm = float(state.watch.spread[place]) < CALM
-    span = round(max(settings.days, 0.0 if calm else LONG) * day)
+    sure = float(state.watch.spread[place]) < CALM or _exceeds_range(state, place, settings)
+    span = round(max(settings.days, 0.0 if sure else LONG) * day)
     newest = at >= state.boundary - span
     if 2 * int(newest.sum()) < span:
         return None
@@ -164,6 +91,8 @@ def find_level_change(
     issued = recent.power[own[start:], place] * scale + mean
     error = state.ensemble.versions[place].error
     usual = error * scale
+    if _exceeds_range(state, place, settings):
+        return _fit_beyond(at, measured, forecast, usual=usual, least=settings.least_factor)
     found = _judge(at, measured, forecast, usual=usual, day=day, least=settings.least_factor)
     if found is None or not _is_unusual(state, place, found, days=(at[-1] - at[0] + 1) / day):
         return None
@@ -173,6 +102,42 @@ def find_level_change(
     intact = left.mean() <= min(RESPONSE * error, LEAST_RESPONSE) * around
     better = left[late].mean() <= BETTER * np.abs(measured - issued)[late].mean()
     return found if intact and better else None
+
+
+def _exceeds_range(state: LearnerState, place: int, settings: ChangeSettings) -> bool:
+    """Whether many readings of each of the last days are above all that there was before."""
+    earlier, name = state.earlier, state.names[place]
+    if earlier is None or name not in earlier.names:
+        return False
+    power, recent = power_now(state), state.recent
+    scale, mean = float(power.scale[place]), float(power.mean[place])
+    highest = float(earlier.limits.high[earlier.names.index(name)]) * scale + mean
+    ages = (state.boundary - 1 - recent.at) // state.frame.schedule.clock.day
+    values = recent.measured[:, place] * scale + mean
+    known = np.isfinite(values) & (recent.at >= state.watch.examined[place])
+    days = [values[known & (ages == age)] for age in range(math.ceil(settings.days))]
+    return highest > 0 and all(
+        len(day) > 0 and float((day > BEYOND * highest).mean()) >= MANY for day in days
+    )
+
+
+def _fit_beyond(
+    at: Steps, measured: Float64Array, forecast: Float64Array, *, usual: float, least: float
+) -> LevelChange | None:
+    """The change of an entity beyond its range; that weather alone may cause it is ruled out."""
+    factor = fit_factor(measured, forecast)
+    before = float(np.abs(measured - forecast).mean())
+    left = float(np.abs(measured - factor * forecast).mean())
+    shift = measured - forecast
+    shifted = float(np.abs(shift - np.median(shift)).mean())
+    around = float(np.abs(measured - np.median(measured)).mean())
+    explained = (
+        left <= EXPLAINED_BEYOND * before
+        and left <= USUAL * factor * usual
+        and left <= SHIFTED_BEYOND * shifted
+        and left <= around
+    )
+    return LevelChange(int(at[0]), factor, before, left) if factor >= least and explained else None
 
 
 def _is_unusual(state: LearnerState, place: int, found: LevelChange, *, days: float) -> bool:

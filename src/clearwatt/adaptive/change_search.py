@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.adaptive.breaks import EVERY_DAY, Break, with_break
-from clearwatt.adaptive.change import LevelChange, day_errors, day_factors, find_level_change
+from clearwatt.adaptive.change import LevelChange, find_level_change
+from clearwatt.adaptive.change_days import day_errors, day_factors
 from clearwatt.adaptive.change_events import PastLeftOut, PastRescaled
 from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.ensemble import NetworkVersion

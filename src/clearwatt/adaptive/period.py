@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearwatt.adaptive.breaks import usable_since
-from clearwatt.adaptive.change import in_doubt
+from clearwatt.adaptive.change_days import in_doubt
 from clearwatt.adaptive.change_search import search_changes, with_version_and_breaks
 from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.ensemble import FEW_SAMPLES, NetworkVersion
