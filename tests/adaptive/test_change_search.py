@@ -99,6 +99,21 @@ def test_the_version_before_a_change_undoes_it():
     assert np.abs(again - ahead.y[:, 0]).mean() < 0.6
 
 
+def test_networks_of_before_a_change_are_compared_at_their_own_level():
+    stream = multiplied(3.0)
+    forecaster, _ = followed(stream, stop=CHANGE)
+    before, untouched = forecaster.versions
+    forecaster.observe(*stream.part(CHANGE, CHANGE + 5 * DAY))
+    deployed = forecaster.deployed
+    ahead = stream.part(CHANGE + 5 * DAY, CHANGE + 6 * DAY)
+    now = deployed.networks(ahead.x, ahead.at)
+    then = deployed.with_version(0, before).networks(ahead.x, ahead.at)
+    assert np.abs(now[:, 0] - ahead.y[:, 0]).mean() < 0.6
+    assert np.abs(then[:, 0] - ahead.y[:, 0] / 3).mean() < 0.2
+    same = deployed.with_version(1, untouched).networks(ahead.x, ahead.at)
+    np.testing.assert_array_equal(same[:, 0], now[:, 0])
+
+
 def test_an_undone_change_is_not_found_again_at_once():
     stream = multiplied(3.0)
     forecaster, _ = followed(stream, stop=CHANGE)
