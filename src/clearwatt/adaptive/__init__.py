@@ -1,5 +1,7 @@
 """Our own forecaster: networks that learn on novelty, corrections, and trust in either."""
 
+from clearwatt.adaptive.breaks import Break
+from clearwatt.adaptive.change_events import PastLeftOut, PastRescaled, Standstill
 from clearwatt.adaptive.deployed import AdaptiveDeployed
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import EntityJoined, NetworkUpdate, TrustShift
@@ -9,6 +11,7 @@ from clearwatt.adaptive.prior_samples import ZoneSamples
 from clearwatt.adaptive.prior_training import train_prior
 from clearwatt.adaptive.settings import (
     AdaptiveSettings,
+    ChangeSettings,
     Correction,
     FastSettings,
     NetworkGroup,
@@ -20,6 +23,8 @@ __all__ = [
     "AdaptiveDeployed",
     "AdaptiveForecaster",
     "AdaptiveSettings",
+    "Break",
+    "ChangeSettings",
     "Correction",
     "EntityJoined",
     "FastSettings",
@@ -29,6 +34,9 @@ __all__ = [
     "NetworkUpdate",
     "NetworkVersion",
     "NoveltySettings",
+    "PastLeftOut",
+    "PastRescaled",
+    "Standstill",
     "TrustShift",
     "ZoneSamples",
     "train_prior",

@@ -9,6 +9,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from clearwatt.adaptive.breaks import current_levels
+from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.latest import LatestMeasurements
@@ -128,6 +130,16 @@ class AdaptiveDeployed(Deployed):
             recent=self.recent.select(chosen),
             latest=None if self.latest is None else self.latest.select(chosen),
         )
+
+    def with_version(self, place: int, version: NetworkVersion) -> AdaptiveDeployed:
+        """With other networks of one entity, at the level that they know of."""
+        ensemble = self.experts.ensemble
+        then, now = current_levels([version.breaks, ensemble.versions[place].breaks])
+        mean, scale = self.power.mean.copy(), self.power.scale.copy()
+        mean[place] *= then / now
+        scale[place] *= then / now
+        experts = replace(self.experts, ensemble=ensemble.with_version(place, version))
+        return replace(self, power=Standardisation(mean, scale), experts=experts)
 
     def pack(self) -> Packed:
         """As plain values and tensors."""

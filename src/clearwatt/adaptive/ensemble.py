@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clearwatt.adaptive.breaks import Breaks
 from clearwatt.adaptive.network import DropoutPredictor
 from clearwatt.adaptive.settings import NetworkSettings
 from clearwatt.adaptive.terms import PERSISTENCES
@@ -42,6 +43,7 @@ class NetworkVersion:
         params: Weights of all its networks, `m x ...`.
         error: Mean absolute error on what was held when they were trained, in deviations.
         fleet: Whether they are those of a fleet prior, not trained on the entity itself yet.
+        breaks: Changes of the entity that they take into account, oldest first.
     """
 
     entity: int | str
@@ -49,6 +51,7 @@ class NetworkVersion:
     params: Params
     error: float
     fleet: bool = False
+    breaks: Breaks = ()
 
 
 class StackedLayers(NamedTuple):
@@ -194,6 +197,11 @@ class Ensemble:
 
     architecture: Architecture
     versions: tuple[NetworkVersion, ...]
+
+    @property
+    def breaks(self) -> tuple[Breaks, ...]:
+        """Breaks of each entity, `e`."""
+        return tuple(version.breaks for version in self.versions)
 
     def forecast(self, seen: Float32Array, lagged: Float32Array) -> Float64Array:
         """The groups' forecasts, `n x e x g`.

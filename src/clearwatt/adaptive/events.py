@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from clearwatt.adaptive.change_events import (
+    Moment,
+    PastLeftOut,
+    PastRescaled,
+    Standstill,
+    step_number,
+)
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.clear.events import describe_change, scaled_values
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
 
-Trigger = Literal["novelty", "age"]
-Moment = Callable[[int], str]
-"""Writes a step as text."""
-
-
-def step_number(step: int) -> str:
-    """A step as text, without a clock."""
-    return f"step {step}"
+Trigger = Literal["novelty", "age", "change", "exclusion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +57,14 @@ class NetworkUpdate:
     def explain(self, unit: str = "", moment: Moment = step_number) -> str:
         """The explanation with the unit of power; `moment` writes the steps."""
         unit, since = f" {unit}" if unit else "", moment(self.since)
-        why = (
-            f"the networks' error was above {self.threshold_before:.4g}{unit} for {self.novel} of "
-            f"{self.samples} samples since {since}"
-            if self.trigger == "novelty"
-            else f"the networks were last updated at {since}"
-        )
+        why = {
+            "novelty": f"the networks' error was above {self.threshold_before:.4g}{unit} for "
+            f"{self.novel} of {self.samples} samples since {since}",
+            "age": f"the networks were last updated at {since}",
+            "change": f"{self.entity} has changed, and there are {self.samples} samples "
+            f"since {since}",
+            "exclusion": "samples that the networks were trained on were excluded",
+        }[self.trigger]
         first = (
             f"{self.entity}: {why}; {100 * self.novel_inputs:.0f} % of the inputs since then were "
             "unlike what was held."
@@ -137,5 +138,5 @@ class TrustShift:
 class NetworkChange(NamedTuple):
     """An event, and the networks that resulted from it, if any."""
 
-    event: NetworkUpdate | EntityJoined | TrustShift
+    event: NetworkUpdate | EntityJoined | TrustShift | PastRescaled | PastLeftOut | Standstill
     version: NetworkVersion | None

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.adaptive.corrections import Corrections
-from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.lead_corrections import LeadCorrections
 from clearwatt.adaptive.power_range import PowerRange
-from clearwatt.adaptive.state import LearnerState, UpdateCounts
 from clearwatt.adaptive.trust import Trust
+from clearwatt.adaptive.update_counts import UpdateCounts
 from clearwatt.arrays import Float64Array, to_single
 from clearwatt.forecaster import Name
 
@@ -34,11 +33,6 @@ class FastPart(NamedTuple):
     limits: PowerRange
     jumps: Float64Array
     progress: UpdateCounts
-
-    @classmethod
-    def of(cls, state: LearnerState) -> FastPart:
-        """The fast part of a state; shares its arrays, which never change."""
-        return cls._make(getattr(state, name) for name in cls._fields)
 
     def to_single(self) -> FastPart:
         """With its sums in single precision, to keep it in half the memory."""
@@ -66,52 +60,34 @@ class FastPart(NamedTuple):
         sums = (self.corrections.moments, self.corrections.products, self.trust.products)
         return self.leads.nbytes + sum(each.nbytes for each in sums)
 
-
-def with_fast_part(state: LearnerState, fast: FastPart, name: Name) -> LearnerState:
-    """The state in which the fast part of one entity is as it was; the others stay as they are.
-
-    It is in force from the next step on. The number of updates stays: it names versions.
-    """
-    there, here = fast.names.index(name), state.names.index(name)
-    restored = state._replace(
-        corrections=replace(
-            state.corrections,
-            moments=_moved(
-                state.corrections.moments, fast.corrections.moments, there, here, axis=1
+    def with_entity(self, earlier: FastPart, name: Name) -> FastPart:
+        """In which one entity is as it was; the others stay. The number of updates stays, too."""
+        there, here = earlier.names.index(name), self.names.index(name)
+        sums, old = self.corrections, earlier.corrections
+        trust, then = self.trust, earlier.trust
+        return self._replace(
+            corrections=replace(
+                sums,
+                moments=moved(sums.moments, old.moments, there, here, axis=1),
+                products=moved(sums.products, old.products, there, here, axis=1),
             ),
-            products=_moved(
-                state.corrections.products, fast.corrections.products, there, here, axis=1
+            trust=replace(
+                trust,
+                products=moved(trust.products, then.products, there, here),
+                weights=moved(trust.weights, then.weights, there, here),
+                samples=moved(trust.samples, then.samples, there, here),
             ),
-        ),
-        trust=replace(
-            state.trust,
-            products=_moved(state.trust.products, fast.trust.products, there, here),
-            weights=_moved(state.trust.weights, fast.trust.weights, there, here),
-            samples=_moved(state.trust.samples, fast.trust.samples, there, here),
-        ),
-        leads=_moved_leads(state.leads, fast.leads, there, here),
-        limits=PowerRange(
-            _moved(state.limits.low, fast.limits.low, there, here),
-            _moved(state.limits.high, fast.limits.high, there, here),
-        ),
-        jumps=_moved(state.jumps, fast.jumps, there, here),
-        progress=_moved_counts(state.progress, fast.progress, there, here),
-    )
-    last, since = state.past[-1], max(state.boundary, state.known + 1)
-    weights = weights_in_force(restored)
-    experts = replace(
-        last,
-        since=since,
-        coefficients=_moved(last.coefficients, restored.corrections.solve(), here, here, axis=1),
-        weights=_moved(last.weights, weights, here, here),
-        limits=restored.limits,
-        leads=restored.leads.coefficients,
-    )
-    past = tuple(each for each in state.past if each.since < since)
-    return restored._replace(past=(*past, experts))
+            leads=_moved_leads(self.leads, earlier.leads, there, here),
+            limits=PowerRange(
+                moved(self.limits.low, earlier.limits.low, there, here),
+                moved(self.limits.high, earlier.limits.high, there, here),
+            ),
+            jumps=moved(self.jumps, earlier.jumps, there, here),
+            progress=_moved_counts(self.progress, earlier.progress, there, here),
+        )
 
 
-def _moved(
+def moved(
     now: Float64Array, then: Float64Array, there: int, here: int, *, axis: int = 0
 ) -> Float64Array:
     """Values in which those of one entity are as they were."""
@@ -128,10 +104,10 @@ def _moved_leads(
         now,
         regressions=replace(
             sums,
-            moments=_moved(sums.moments, old.moments, there, here, axis=1),
-            products=_moved(sums.products, old.products, there, here, axis=1),
+            moments=moved(sums.moments, old.moments, there, here, axis=1),
+            products=moved(sums.products, old.products, there, here, axis=1),
         ),
-        squares=_moved(now.squares, then.squares, there, here, axis=1),
+        squares=moved(now.squares, then.squares, there, here, axis=1),
     )
 
 

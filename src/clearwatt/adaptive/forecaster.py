@@ -16,15 +16,18 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.adaptive.deployed import AdaptiveDeployed, undo_experts
+from clearwatt.adaptive.deployed import AdaptiveDeployed
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.entities import AdaptiveEntities
 from clearwatt.adaptive.events import NetworkChange
-from clearwatt.adaptive.fast_part import FastPart, with_fast_part
+from clearwatt.adaptive.fast_part import FastPart
+from clearwatt.adaptive.fast_restoration import fast_part_of, with_fast_part
 from clearwatt.adaptive.lead_forecasts import LeadForecasts, lead_forecasts
 from clearwatt.adaptive.learning import latest_errors, recall
+from clearwatt.adaptive.levels import power_now, to_deviations, to_power
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.period import end_period, with_version
+from clearwatt.adaptive.retraining import retrain_networks
 from clearwatt.adaptive.samples import (
     SampleBlock,
     correct_measurement,
@@ -94,7 +97,7 @@ class AdaptiveForecaster(AdaptiveEntities):
         return AdaptiveDeployed(
             frame=state.frame,
             names=state.names,
-            power=state.power,
+            power=power_now(state),
             experts=state.past[-1],
             recent=state.recent.lags,
             known=state.known,
@@ -171,9 +174,10 @@ class AdaptiveForecaster(AdaptiveEntities):
 
     def _issued(self, state: LearnerState, rows: Int64Array) -> Forecast:
         """Forecasts as issued of rows that were recalled."""
-        at, power = state.recent.at[rows], state.power.undo(state.recent.power[rows])
+        at = state.recent.at[rows]
         _, experts = state.unlearned.of_steps(at, len(state.names))
-        return Forecast(at, power, undo_experts(state.power, experts))
+        power = to_power(state, at, state.recent.power[rows])
+        return Forecast(at, power, to_power(state, at, experts))
 
     def forget(self, at: npt.ArrayLike, entities: Sequence[Name] | None = None) -> int:
         """Delete measurements; see `Forecaster.forget`."""
@@ -181,6 +185,24 @@ class AdaptiveForecaster(AdaptiveEntities):
         places = self._places(self.names if entities is None else entities)
         self.state, count = forget_measurements(self.state, steps, places)
         return count
+
+    def retrain(
+        self, entity: Name, before: NetworkVersion | None = None
+    ) -> Stream[tuple[NetworkChange, ...]]:
+        """Train an entity's networks again after samples that they had learned were forgotten.
+
+        Args:
+            entity: Its name.
+            before: A version from before these samples; None: new networks are trained on what is
+                held.
+        """
+        (place,) = self._places([entity])
+        if before is not None and before.entity != entity:
+            raise StateError(f"version {before.number} of {before.entity} is none of {entity}")
+        self.state, changes = yield from retrain_networks(
+            self.state, place, before, rng=self.rng, approvals=self.approvals
+        )
+        return changes
 
     def correct(self, at: int, entity: Name, value: float) -> int:
         """Replace a measurement wherever it is held; see `Forecaster.correct`."""
@@ -200,7 +222,7 @@ class AdaptiveForecaster(AdaptiveEntities):
     @property
     def fast_part(self) -> FastPart:
         """Everything learned besides networks and held samples, to go back to it later."""
-        return FastPart.of(self.state)
+        return fast_part_of(self.state)
 
     def restore_fast_part(self, entity: Name, earlier: FastPart) -> None:
         """Go back to an earlier fast part of one entity; forget its measurements since then, too.
@@ -260,7 +282,9 @@ class AdaptiveForecaster(AdaptiveEntities):
             *(reservoir.at, reservoir.seen, reservoir.lagged, reservoir.y, reservoir.novel),
             *(state.corrections.moments, state.corrections.products, state.trust.products),
         )
-        return state.leads.nbytes + sum(int(np.asarray(array).nbytes) for array in arrays)
+        earlier = 0 if state.earlier is None else state.earlier.nbytes
+        sums = sum(int(np.asarray(array).nbytes) for array in arrays)
+        return state.leads.nbytes + earlier + sums
 
     @contextmanager
     def checkpoint(self) -> Iterator[None]:
@@ -309,11 +333,10 @@ class AdaptiveForecaster(AdaptiveEntities):
         rows = checked_inputs(x, self.state.frame.inputs).astype(np.float64)
         steps = checked_steps(at, len(rows))
         power = checked_targets(y, len(rows), self.names).astype(np.float64)
-        measured = self.state.power.apply(power).astype(np.float64)
         periods = steps // self.state.frame.schedule.refresh
         cuts = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), len(steps)]
         parts = [slice(low, high) for low, high in pairwise(cuts) if high > low]
-        return [SampleBlock(steps[part], rows[part], measured[part]) for part in parts]
+        return [SampleBlock(steps[part], rows[part], power[part]) for part in parts]
 
     def _ends_period(self, block: SampleBlock) -> bool:
         """Whether the samples belong to a later period than the newest one."""
@@ -331,7 +354,9 @@ class AdaptiveForecaster(AdaptiveEntities):
                 rng=self.rng,
                 approvals=self.approvals,
             )
-        self.state = with_rows(self.state, block)
+        # Only now: a change that has just been found alters the level.
+        measured = to_deviations(self.state, block.at, block.measured)
+        self.state = with_rows(self.state, block._replace(measured=measured))
         return changes
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.settings import SAME_HOUR
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
@@ -59,8 +60,8 @@ def _measured_lately(state: LearnerState, boundary: int) -> BoolArray:
 
 
 def weights_in_force(state: LearnerState) -> Float64Array:
-    """Trust in each expert, `e x k`; after a jump, all of it in the last known day."""
-    jumped = np.isfinite(state.jumps)
+    """Trust in each expert, `e x k`; after a jump or at a standstill, all in the last day."""
+    jumped = np.isfinite(state.jumps) | (state.watch.standing != RUNS)
     if not jumped.any():
         return state.trust.weights
     only = np.zeros(state.trust.weights.shape[1])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from clearwatt.adaptive.lead_errors import LatestErrors
 from clearwatt.adaptive.learning import latest_errors, recall
+from clearwatt.adaptive.levels import to_deviations
 from clearwatt.adaptive.samples import SampleBlock, with_rows
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
@@ -48,7 +47,7 @@ def find_latest(
         at: Their steps, `n`, ascending, all after those of the state; may be empty.
     """
     if len(at):
-        measured = state.power.apply(y).astype(np.float64)
+        measured = to_deviations(state, at, y)
         state = with_rows(state, SampleBlock(at, x, measured))
     state = recall(state)
     since = state.past[-1].since

@@ -10,6 +10,7 @@ import numpy as np
 from clearwatt.adaptive.lead_corrections import CorrectedForecast
 from clearwatt.adaptive.lead_errors import ErrorHistory
 from clearwatt.adaptive.learning import days_ended, errors_since, in_force
+from clearwatt.adaptive.levels import to_power
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Steps
@@ -51,10 +52,10 @@ def lead_forecasts(
     found = [_issued(state, power, at, history, distance=each) for each in distances]
     return LeadForecasts(
         at,
-        np.stack([state.power.undo(each.power) for each in found]),
-        state.power.undo(power),
+        np.stack([to_power(state, at, each.power) for each in found]),
+        to_power(state, at, power),
         np.stack([each.spread for each in found]),
-        state.power.undo(recent.measured[rows]),
+        to_power(state, at, recent.measured[rows]),
     )
 
 

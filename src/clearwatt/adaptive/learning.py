@@ -9,12 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from clearwatt.adaptive.breaks import issued_before
 from clearwatt.adaptive.experts import Experts, Opinions
 from clearwatt.adaptive.jumps import find_jumps
 from clearwatt.adaptive.lead_corrections import LeadCorrections
 from clearwatt.adaptive.lead_errors import ErrorHistory, LatestErrors
-from clearwatt.adaptive.state import LearnerState, UpdateCounts
-from clearwatt.arrays import BoolArray, Float64Array, Int64Array
+from clearwatt.adaptive.levels import between_levels
+from clearwatt.adaptive.state import LearnerState
+from clearwatt.adaptive.terms import lag_inputs, lags_of
+from clearwatt.adaptive.update_counts import UpdateCounts
+from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import Steps
 
 
@@ -35,7 +39,7 @@ def recall(state: LearnerState) -> LearnerState:
     cutoffs = clock.cutoff(at)
     known = recent.at[np.maximum(recent.at.searchsorted(cutoffs, side="right") - 1, 0)]
     found = [
-        experts.forecast(seen[own], at[own], recent.lags, clock, known=known[own])
+        _as_issued(state, experts, seen[own], at[own], known[own])
         for experts, own in in_force(state.past, cutoffs)
     ]
     lagged, slow, terms, experts, power = Opinions.concatenate(found)
@@ -48,6 +52,37 @@ def recall(state: LearnerState) -> LearnerState:
         recalled=np.ones(len(rows), np.bool_),
     )
     return state._replace(recent=recent, unlearned=state.unlearned.added(at, terms, experts))
+
+
+def _as_issued(
+    state: LearnerState, experts: Experts, seen: Float32Array, at: Steps, known: Steps
+) -> Opinions:
+    """Forecasts by experts that may not have known of a break, at the levels of today.
+
+    What they missed by is no error to learn from: of such forecasts the terms are NaN.
+    """
+    rows, clock = state.recent.lags, state.frame.schedule.clock
+    today, then = state.ensemble.breaks, experts.ensemble.breaks
+    if today == then:
+        return experts.forecast(seen, at, rows, clock, known=known)
+    changed = [place for place in range(len(today)) if today[place] != then[place]]
+    measured = rows.measured.copy()
+    for place in changed:
+        measured[:, place] = between_levels(
+            state, rows.at, measured[:, place], old=today[place], new=then[place], place=place
+        )
+    earlier = rows._replace(measured=measured)
+    found = experts.forecast(seen, at, earlier, clock, known=known)
+    lags = lags_of(at, rows, state.limits, clock, known=known)
+    lagged = lag_inputs(lags.persistences[..., : found.lagged.shape[2]])
+    for place in changed:
+        for values in (found.power[:, place], *found.experts[:, place].T):
+            values[:] = between_levels(
+                state, at, values, old=then[place], new=today[place], place=place
+            )
+        found.terms[:, place] = np.nan
+        found.lagged[:, place] = lagged[:, place]
+    return found
 
 
 def in_force(past: tuple[Experts, ...], cutoffs: Steps) -> list[tuple[Experts, slice]]:
@@ -64,12 +99,15 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
     fresh = np.isfinite(recent.measured) & ~recent.learned
     rows = np.flatnonzero(fresh.any(axis=1))
     fresh, at = fresh[rows], recent.at[rows]
-    measured = np.where(fresh, state.limits.limit_outliers(recent.measured[rows]), np.nan)
+    taught = fresh & ~state.watch.standing_at(at)
+    measured = np.where(taught, state.limits.limit_outliers(recent.measured[rows]), np.nan)
     ages, passed = (boundary - at).astype(np.float64), boundary - state.boundary
     terms, experts = state.unlearned.of_steps(at, len(state.names))
-    # A measurement that was learned, taken back and sent again is not learned twice.
+    # A measurement that was learned, taken back and sent again is not learned twice. Nor is one
+    # learned whose forecast did not know of a break.
     again = np.isnan(terms[:, :, 0])
-    residuals = np.where(again, np.nan, measured - recent.slow[rows])
+    measured = np.where(again, np.nan, measured)
+    residuals = measured - recent.slow[rows]
     novel = _novel(state, residuals)
     recent = recent.replace_values(
         rows, learned=recent.learned[rows] | fresh, novel=recent.novel[rows] | novel
@@ -82,7 +120,7 @@ def solve(state: LearnerState, boundary: int) -> LearnerState:
         recent=recent,
         unlearned=state.unlearned.still_open(recent),
         jumps=find_jumps(state, boundary, at, experts, measured),
-        progress=_count_samples(state, fresh & ~again, novel, rows),
+        progress=_count_samples(state, taught & ~again, novel, rows),
         boundary=boundary,
         newest=max(state.newest, int(at.max(initial=-1))),
     )
@@ -101,7 +139,7 @@ def _learn_leads(state: LearnerState, boundary: int) -> LeadCorrections:
     history = errors_since(state, start - leads.reach)
     return leads.learn(
         recent.power[rows],
-        state.limits.limit_outliers(recent.measured[rows]),
+        _teaching(state, recent.at[rows], recent.measured[rows]),
         recent.at[rows],
         history,
         now=end,
@@ -120,9 +158,21 @@ def errors_since(state: LearnerState, since: int) -> ErrorHistory:
     """Errors of the forecasts as issued, from a step on."""
     recent = state.recent
     start = int(recent.at.searchsorted(since))
-    measured = state.limits.limit_outliers(recent.measured[start:])
+    measured = _teaching(state, recent.at[start:], recent.measured[start:])
     day = state.frame.schedule.clock.day
     return ErrorHistory.of(recent.at[start:], recent.power[start:], measured, since=since, day=day)
+
+
+def _teaching(state: LearnerState, at: Steps, measured: Float64Array) -> Float64Array:
+    """Measurements, `n x e`, without those that say nothing about errors of today's experts.
+
+    These are the readings of a standstill, and those whose forecasts did not know of a break.
+    """
+    limited, breaks = state.limits.limit_outliers(measured), state.ensemble.breaks
+    mute = state.watch.standing_at(at)
+    if any(breaks):
+        mute |= issued_before(breaks, at, state.frame.schedule.clock.delay)
+    return np.where(mute, np.nan, limited) if mute.any() else limited
 
 
 def latest_errors(state: LearnerState) -> LatestErrors:
@@ -167,6 +217,7 @@ def retire(state: LearnerState, rng: np.random.Generator) -> LearnerState:
     recent = state.recent
     old = np.flatnonzero(np.isfinite(recent.measured[:cut]).any(axis=1))
     measured = state.limits.limit_outliers(recent.measured[old]).astype(np.float32)
+    measured[state.watch.standing_at(recent.at[old])] = np.nan
     reservoir = state.reservoir.offer(
         recent.at[old],
         seen=recent.seen[old],

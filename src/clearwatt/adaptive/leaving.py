@@ -48,6 +48,8 @@ def leave_entity(state: LearnerState, place: int) -> LearnerState:
         progress=state.progress.select(stay),
         past=tuple(experts.select(stay) for experts in state.past),
         candidates=tuple(each for each in state.candidates if each.entity != name),
+        watch=state.watch.select(stay),
+        earlier=None,
     )
 
 

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from clearwatt.adaptive.ensemble import NetworkVersion
+from clearwatt.adaptive.breaks import usable_since
+from clearwatt.adaptive.change_days import in_doubt
+from clearwatt.adaptive.change_search import search_changes, with_version_and_breaks
+from clearwatt.adaptive.change_watch import RUNS
+from clearwatt.adaptive.ensemble import FEW_SAMPLES, NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.learning import recall, retire, solve
+from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.shifts import shifts_of_trust
+from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.updates import HeldSamples, NetworkTraining, UpdateRequest
+from clearwatt.arrays import BoolArray
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Name
+from clearwatt.training.fleet import Trained
 from clearwatt.training.streams import Stream
+
+WAIT = 3.0
+"""Days' worth of novel samples by which an update waits to see whether an entity has changed."""
+GROWTH = 1.5
+"""Growth of the samples since a past was left out that makes the next update due."""
 
 
 def end_period(
@@ -38,18 +52,28 @@ def end_period(
         rng: Source of randomness.
         approvals: Entities whose trained networks wait for approval.
     """
-    state = solve(recall(state), boundary)
-    state, changes = yield from update_networks(state, rng=rng, approvals=approvals)
+    before = state.boundary
+    found = search_changes(
+        solve(recall(state), boundary), before=before, since=since, approvals=approvals
+    )
+    state, updates = yield from update_networks(
+        found.state, rng=rng, approvals=approvals, changed=found.due
+    )
     state = in_service(retire(state, rng), since=since)
     state, shifts = shifts_of_trust(state)
-    return state, (*changes, *(NetworkChange(shift, None) for shift in shifts))
+    changes = (*found.changes, *updates, *(NetworkChange(shift, None) for shift in shifts))
+    return state, changes
 
 
 def update_networks(
-    state: LearnerState, *, rng: np.random.Generator, approvals: frozenset[Name]
+    state: LearnerState,
+    *,
+    rng: np.random.Generator,
+    approvals: frozenset[Name],
+    changed: Sequence[int] = (),
 ) -> Stream[tuple[LearnerState, tuple[NetworkChange, ...]]]:
-    """Train the networks of every entity that is due, together."""
-    requests = due_updates(state)
+    """Train the networks of every entity that is due, or has changed, together."""
+    requests = due_updates(state, changed)
     if not requests:
         return state, ()
     held = held_samples(state)
@@ -66,53 +90,82 @@ def update_networks(
         for request in requests
     ]
     trained = yield tuple(job for update in updates for job in update.jobs)
-    changes = []
+    changes: list[NetworkChange] = []
     for number, update in enumerate(updates):
         own = trained[number * shape.size : (number + 1) * shape.size]
-        place, approval = update.request.place, update.request.deployed.entity in approvals
-        event, version = update.assess(own, approval=approval)
-        state = state._replace(progress=state.progress.after_update(place, state.boundary))
-        if version is not None and approval:
-            others = (each for each in state.candidates if each.entity != version.entity)
-            state = state._replace(candidates=(*others, version))
-        elif version is not None:
-            state = _with_networks(state, place, version)
-        changes.append(NetworkChange(event, version))
+        state, found = deploy_trained(state, update, own, approvals=approvals)
+        changes += found
     return state._replace(inputs=InputModel.fit(held.seen)), tuple(changes)
 
 
-def due_updates(state: LearnerState) -> list[UpdateRequest]:
-    """The entities whose networks are due for an update: enough novelty, or too old."""
+def deploy_trained(
+    state: LearnerState,
+    update: NetworkTraining,
+    trained: Sequence[Trained],
+    *,
+    approvals: frozenset[Name],
+) -> tuple[LearnerState, tuple[NetworkChange, ...]]:
+    """Put trained networks into service, or let them wait, or refuse them."""
+    place, approval = update.request.place, update.request.deployed.entity in approvals
+    event, version = update.assess(trained, approval=approval)
+    state = state._replace(progress=state.progress.after_update(place, state.boundary))
+    if version is not None and approval:
+        others = (each for each in state.candidates if each.entity != version.entity)
+        state = state._replace(candidates=(*others, version))
+    elif version is not None:
+        state = _with_networks(state, place, version)
+    return state, (NetworkChange(event, version),)
+
+
+def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[UpdateRequest]:
+    """The entities whose networks are due for an update: enough novelty, too old, or changed."""
     day, progress = state.frame.schedule.clock.day, state.progress
     novelty = state.frame.settings.novelty
     none = np.zeros(len(state.names), np.bool_)
     full = none if novelty.capacity is None else progress.novel >= novelty.capacity * day
+    changes = state.frame.settings.changes
+    if full.any() and changes is not None and novelty.capacity is not None:
+        # Networks that have learned the beginning of a change no longer know the time before it.
+        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state)
+        full = full & ~(doubtful & (progress.novel < (novelty.capacity + WAIT) * day))
     ages = state.boundary - progress.updated
     old = none if novelty.oldest is None else ages >= novelty.oldest * day
-    due = full | (old & (progress.samples > 0))
+    new = np.isin(np.arange(len(state.names)), changed) | _young(state)
+    due = (full | (old & (progress.samples > 0)) | new) & (state.watch.standing == RUNS)
     if not due.any():
         return []
     return [
         UpdateRequest(
             place=int(place),
             deployed=state.ensemble.versions[place],
-            trigger="novelty" if full[place] else "age",
+            trigger="change" if new[place] else "novelty" if full[place] else "age",
             number=int(progress.updates[place]) + 1,
             boundary=state.boundary,
             since=int(progress.updated[place]),
             samples=int(progress.samples[place]),
             novel=int(progress.novel[place]),
             novel_inputs=float(progress.novel_inputs[place] / max(1, progress.rows[place])),
-            scale=float(state.power.scale[place]),
+            scale=float(power_now(state).scale[place]),
         )
         for place in np.flatnonzero(due)
     ]
 
 
+def _young(state: LearnerState) -> BoolArray:
+    """Entities whose past was left out, with half as many samples more than at the last update."""
+    breaks, progress = state.ensemble.breaks, state.progress
+    since = np.array([usable_since(own) for own in breaks])
+    age, rest = state.boundary - since, progress.updated - since
+    grown = (progress.samples > 0) & (age >= GROWTH * np.maximum(rest, 1))
+    few = age < FEW_SAMPLES
+    return np.asarray((since > 0) & grown & few, np.bool_)
+
+
 def held_samples(state: LearnerState) -> HeldSamples:
-    """Everything held of the past."""
+    """Everything held of the past, without the readings of standstills that go on."""
     recent, reservoir = state.recent, state.reservoir
     measured = state.limits.limit_outliers(recent.measured).astype(np.float32)
+    measured[state.watch.standing_at(recent.at)] = np.nan
     return HeldSamples(
         at=np.concatenate([reservoir.at, recent.at]),
         seen=np.concatenate([reservoir.seen, recent.seen]),
@@ -150,6 +203,8 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
             "networks in service; activate one of the same settings"
         )
     waiting = tuple(each for each in state.candidates if each.entity != version.entity)
+    if version.breaks != state.ensemble.versions[place].breaks:
+        return with_version_and_breaks(state, place, version)._replace(candidates=waiting)
     last, since = state.past[-1], max(state.boundary, state.known + 1)
     experts = replace(last, since=since, ensemble=last.ensemble.with_version(place, version))
     past = tuple(each for each in state.past if each.since < since)
@@ -157,9 +212,8 @@ def with_version(state: LearnerState, place: int, version: NetworkVersion) -> Le
 
 
 def _with_networks(state: LearnerState, place: int, version: NetworkVersion) -> LearnerState:
-    """Use these networks in the next period."""
-    last = state.past[-1]
-    ensemble = last.ensemble.with_version(place, version)
-    return state._replace(
-        past=(*state.past, replace(last, since=state.boundary, ensemble=ensemble))
-    )
+    """Use these networks from the next step on."""
+    last, since = state.past[-1], max(state.boundary, state.known + 1)
+    experts = replace(last, since=since, ensemble=last.ensemble.with_version(place, version))
+    past = tuple(each for each in state.past if each.since < since)
+    return state._replace(past=(*past, experts))

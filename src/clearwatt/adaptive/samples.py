@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.adaptive.levels import to_deviations
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.terms import lag_inputs
 from clearwatt.arrays import BoolArray, Float64Array
@@ -22,7 +23,7 @@ class SampleBlock(NamedTuple):
     x: Float64Array
     """Inputs, `n x d`."""
     measured: Float64Array
-    """Measurements in deviations, `n x e`; NaN where there is none."""
+    """Measurements, `n x e`; NaN where there is none. In deviations once they are added."""
 
 
 def with_rows(state: LearnerState, block: SampleBlock) -> LearnerState:
@@ -85,7 +86,7 @@ def correct_measurement(
 ) -> tuple[LearnerState, int]:
     """The state with another measurement of a step, and in how many places it was held."""
     row = np.full((1, len(state.names)), value)
-    scaled = float(state.power.apply(row)[0, place])
+    scaled = float(to_deviations(state, np.array([at]), row)[0, place])
     recent, reservoir = state.recent, state.reservoir
     measured, y = recent.measured.copy(), reservoir.y.copy()
     count = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from clearwatt.adaptive.schedule import Schedule
 from clearwatt.adaptive.terms import TERM_SETS, TermSet
 from clearwatt.clear.gate import Gate
-from clearwatt.clock import HOURS_PER_DAY, Clock
+from clearwatt.clock import DAYS_PER_WEEK, HOURS_PER_DAY, Clock
 from clearwatt.errors import ConfigurationError, require_whole
 from clearwatt.training.fleet import Training
 
@@ -210,6 +210,31 @@ class LeadSettings:
 
 
 @dataclass(frozen=True)
+class ChangeSettings:
+    """When readings count as a change of the entity, after which its past is wrong.
+
+    Args:
+        least_factor: Smallest change of level that is taken for one, up or down.
+        days: Days that a change must have lasted.
+        still_days: Days without power, while forecasts say otherwise, that are a standstill.
+    """
+
+    least_factor: float = 2.0
+    days: float = 3.0
+    still_days: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 1 < self.least_factor < float("inf"):
+            raise ConfigurationError(f"least_factor is {self.least_factor}; it must be above 1")
+        for name in ("days", "still_days"):
+            if not 1 <= getattr(self, name) <= DAYS_PER_WEEK:
+                raise ConfigurationError(
+                    f"{name} is {getattr(self, name)}; the last week is held, so it must be "
+                    "between 1 and 7"
+                )
+
+
+@dataclass(frozen=True)
 class AdaptiveSettings:
     """How an adaptive forecaster learns.
 
@@ -222,6 +247,7 @@ class AdaptiveSettings:
         fast: The corrections and the trust.
         gate: Comparison that an update must pass to be put into service; None: no comparison.
         leads: The corrections by lead.
+        changes: When the past of an entity is found to be wrong; None: never.
     """
 
     memory: int | None = None
@@ -231,6 +257,7 @@ class AdaptiveSettings:
     fast: FastSettings = field(default_factory=FastSettings)
     gate: Gate | None = None
     leads: LeadSettings = field(default_factory=LeadSettings)
+    changes: ChangeSettings | None = field(default_factory=ChangeSettings)
 
     def __post_init__(self) -> None:
         if self.memory is not None:

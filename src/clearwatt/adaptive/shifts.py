@@ -8,6 +8,7 @@ import numpy as np
 
 from clearwatt.adaptive.events import TrustShift
 from clearwatt.adaptive.kinds import KINDS
+from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY
@@ -67,7 +68,8 @@ def _bias(state: LearnerState, place: int) -> tuple[float | None, tuple[float, f
         high += 1
     own = known.copy()
     own[known] = (bins >= low) & (bins <= high)
-    scale, mean = state.power.scale[place], state.power.mean[place]
+    power = power_now(state)
+    scale, mean = power.scale[place], power.mean[place]
     total = float((recent.measured[own, place] * scale + mean).sum())
     share = float(errors[own].sum()) * scale / total if total else 0.0
     if not LEAST_BIAS <= abs(share) < float("inf"):

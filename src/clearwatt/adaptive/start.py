@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from clearwatt.adaptive.change_watch import ChangeWatch
 from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion, stack_weights
 from clearwatt.adaptive.experts import Experts
@@ -17,10 +18,11 @@ from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
 from clearwatt.adaptive.recent import LagRows, RecentRows, places_of
 from clearwatt.adaptive.reservoir import Reservoir
-from clearwatt.adaptive.state import LearnerState, UpdateCounts
+from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.terms import TERMS, lag_inputs, lags_of
 from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
+from clearwatt.adaptive.update_counts import UpdateCounts
 from clearwatt.arrays import Float32Array, Float64Array
 from clearwatt.clock import Steps
 from clearwatt.errors import DataError
@@ -168,6 +170,7 @@ def new_state(
         progress=UpdateCounts.begin(entities, boundary),
         boundary=boundary,
         newest=newest,
+        watch=ChangeWatch.begin(entities),
         past=(
             Experts(
                 boundary,
@@ -256,6 +259,7 @@ def add_entity(
         limits=state.limits.add_entities(limits),
         jumps=np.append(state.jumps, np.nan),
         progress=state.progress.add_entities(UpdateCounts.begin(1, state.boundary)),
+        watch=state.watch.add_entities(1),
         past=past,
     )
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from clearwatt.adaptive.change_watch import ChangeWatch
 from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
 from clearwatt.adaptive.experts import Experts
+from clearwatt.adaptive.fast_part import FastPart
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.lead_corrections import LEAD_TERMS, LeadCoefficients, LeadCorrections
 from clearwatt.adaptive.novelty import InputModel
@@ -21,62 +18,12 @@ from clearwatt.adaptive.reservoir import Reservoir
 from clearwatt.adaptive.settings import LeadSettings
 from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.unlearned import UnlearnedForecasts
+from clearwatt.adaptive.update_counts import UpdateCounts
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Clock
 from clearwatt.forecaster import Name
 from clearwatt.packing import Packed, Tensors, Values, pack, tensors_below, unpack, with_prefix
 from clearwatt.training.standardisation import Standardisation
-
-Counts = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class UpdateCounts:
-    """Counts since the last update of each of `e` entities.
-
-    Args:
-        updates: Updates so far.
-        updated: Step of the last update.
-        samples: Samples since then.
-        novel: Novel ones among them.
-        rows: Rows since then.
-        novel_inputs: Rows with novel inputs among them.
-        leader: Kind of expert that is trusted most.
-    """
-
-    updates: Counts
-    updated: Counts
-    samples: Counts
-    novel: Counts
-    rows: Counts
-    novel_inputs: Counts
-    leader: Counts
-
-    @classmethod
-    def begin(cls, entities: int, step: int) -> Self:
-        """After the warm-up, up to a step."""
-        zero = np.zeros(entities, np.int64)
-        return cls(zero, zero + step, zero, zero, zero, zero, zero)
-
-    def after_update(self, place: int, step: int) -> Self:
-        """After an update of one entity."""
-        at = np.arange(len(self.updates)) == place
-        zero = {
-            name: np.where(at, 0, getattr(self, name))
-            for name in ("samples", "novel", "rows", "novel_inputs")
-        }
-        return replace(
-            self, updates=self.updates + at, updated=np.where(at, step, self.updated), **zero
-        )
-
-    def select(self, places: Sequence[int]) -> Self:
-        """Of the entities at some places."""
-        return type(self)(**{name: each[list(places)] for name, each in vars(self).items()})
-
-    def add_entities(self, other: Self) -> Self:
-        """Of these entities, then of others."""
-        parts = {name: [vars(each)[name] for each in (self, other)] for name in vars(self)}
-        return type(self)(**{name: np.concatenate(pair) for name, pair in parts.items()})
 
 
 class LearnerState(NamedTuple):
@@ -98,9 +45,11 @@ class LearnerState(NamedTuple):
         progress: Counts since the last updates.
         boundary: Corrections and trust have learned from what was measured before this step.
         newest: Newest step learned from.
+        watch: Since when each entity is examined for changes, or stands still.
         past: Experts that were in force, oldest first: back to those that forecast the row
             whose measurement arrives next.
         candidates: Versions that wait for approval.
+        earlier: The fast part before readings that may turn out to be a change; None: none yet.
     """
 
     frame: Frame
@@ -118,8 +67,10 @@ class LearnerState(NamedTuple):
     progress: UpdateCounts
     boundary: int
     newest: int
+    watch: ChangeWatch
     past: tuple[Experts, ...] = ()
     candidates: tuple[NetworkVersion, ...] = ()
+    earlier: FastPart | None = None
 
     @property
     def ensemble(self) -> Ensemble:
@@ -168,7 +119,8 @@ def unpack_state(packed: Packed) -> LearnerState:
     """Back from `pack_state`."""
     values, tensors = packed
     state_tensors = tensors_below(tensors, "state.")
-    state = unpack(LearnerState, _with_leads(values["state"], state_tensors), state_tensors)
+    plain = _with_watch(_with_leads(values["state"], state_tensors), state_tensors)
+    state = unpack(LearnerState, plain, state_tensors)
     past = unpack(SavedPast, values["past"], tensors_below(tensors, "past."))
     versions = {(version.entity, version.number): version for version in past.networks}
     ensembles: dict[tuple[int, ...], Ensemble] = {}
@@ -207,7 +159,15 @@ def _with_leads(values: Values, tensors: Tensors) -> Values:
         return values
     clock = unpack(Clock, values["frame"]["schedule"]["clock"], {})
     leads = LeadCorrections.empty(LeadSettings(), clock=clock, entities=len(values["names"]))
-    return values | {"leads": leads}
+    kept = {name: each for name, each in values.items() if name != "earlier"}
+    return kept | {"leads": leads}
+
+
+def _with_watch(values: Values, tensors: Tensors) -> Values:
+    """Saved values with a watch for changes, which begins anew after an earlier release."""
+    if "watch.standing" in tensors:
+        return values
+    return values | {"watch": ChangeWatch.begin(len(values["names"]))}
 
 
 def _saved_experts(experts: Experts) -> SavedExperts:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from clearwatt.adaptive.ensemble import Architecture, Ensemble, NetworkVersion, stack_weights
+from clearwatt.adaptive.breaks import left_out, usable_since
+from clearwatt.adaptive.ensemble import (
+    FEW_SAMPLES,
+    Architecture,
+    Ensemble,
+    NetworkVersion,
+    stack_weights,
+)
 from clearwatt.adaptive.events import NetworkUpdate, Trigger
 from clearwatt.adaptive.settings import AdaptiveSettings
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
@@ -16,6 +23,7 @@ from clearwatt.clear.gate import Comparison
 from clearwatt.clear.promotion import AWAITING, DIVERGED
 from clearwatt.clock import Steps
 from clearwatt.training.fleet import Job, Trained
+from clearwatt.training.networks import Params
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +83,12 @@ class NetworkTraining:
         settings: AdaptiveSettings,
         day: int,
         seeds: Sequence[int],
+        fresh: Params | None = None,
     ) -> None:
+        """Prepare the jobs; with fresh weights, of networks that have learned nothing yet."""
         self.request, self.settings, self.architecture = request, settings, architecture
-        known = np.isfinite(held.y[:, request.place])
+        breaks = request.deployed.breaks
+        known = np.isfinite(held.y[:, request.place]) & ~left_out(breaks, held.at, day)
         self._seen, self._y = held.seen[known], held.y[known, request.place]
         at, novel = held.at[known], held.novel[known, request.place]
         new = at >= request.since
@@ -88,12 +99,16 @@ class NetworkTraining:
             for side in self._sides:
                 used[side[settings.gate.held_back_mask(len(side))]] = False
         ages = (request.boundary - at[used]) / day
+        # With nothing but a few days, networks are trained as in a warm-up.
+        few = usable_since(breaks) > 0 and int(used.sum()) < FEW_SAMPLES
+        anew = few or fresh is not None
+        params = request.deployed.params if fresh is None else fresh
         self.jobs: list[Job] = architecture.jobs(
-            architecture.decay_weights(request.deployed.params),
+            params if anew else architecture.decay_weights(params),
             self._seen[used],
             held.lagged[known, request.place][used],
             self._y[used],
-            ages=ages,
+            ages=None if anew else ages,
             seeds=seeds,
         )
 
@@ -105,9 +120,11 @@ class NetworkTraining:
         params = stack_weights(trained)
         if params is None:
             return self._event(trained, request.deployed, DIVERGED, None), None
-        fresh = NetworkVersion(request.deployed.entity, request.number, params, 0.0)
+        fresh = NetworkVersion(
+            request.deployed.entity, request.number, params, 0.0, breaks=request.deployed.breaks
+        )
         errors = self._errors(fresh, slice(None))
-        version = NetworkVersion(fresh.entity, fresh.number, params, float(errors.mean()))
+        version = replace(fresh, error=float(errors.mean()))
         comparison = self._compare(errors)
         reason = None if comparison is None else comparison.refusal
         event = self._event(

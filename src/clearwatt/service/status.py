@@ -22,6 +22,7 @@ EntityPhase = Literal[
     "learning",
     "held",
     "suspected",
+    "standing still",
     "awaiting approval",
 ]
 
@@ -150,7 +151,8 @@ class EntityStatus:
     else the power scaled to 1. ``number`` is the store's number of the entity, which tells it from
     a deleted one with the same id; None in statuses of earlier releases. ``reporting_delay`` is the
     number of seconds until a measurement is known, None: not known yet. ``suspicion`` is why its
-    readings go to quarantine, None: they do not.
+    readings go to quarantine, None: they do not. ``standing_since`` is the time since which it
+    stands still although power was forecast, None: it runs.
     """
 
     state: EntityPhase = "waiting"
@@ -173,6 +175,7 @@ class EntityStatus:
     number: int | None = None
     reporting_delay: int | None = None
     suspicion: SuspicionStatus | None = None
+    standing_since: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; the keys of a model are left out while there is none."""
@@ -189,6 +192,7 @@ class EntityStatus:
             **({} if self.number is None else {"number": self.number}),
             **_reporting_delay(self.reporting_delay),
             **({} if self.suspicion is None else {"suspicion": list(self.suspicion)}),
+            **({} if self.standing_since is None else {"standing_since": self.standing_since}),
         }
 
     def _model_json(self) -> dict[str, Any]:
@@ -231,6 +235,7 @@ class EntityStatus:
             number=content.get("number"),
             reporting_delay=content.get("reporting_delay"),
             suspicion=SuspicionStatus(*given) if (given := content.get("suspicion")) else None,
+            standing_since=content.get("standing_since"),
         )
 
 

@@ -31,6 +31,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "start",
         "no start",
         "adopt",
+        "change",
+        "standstill",
         "late",
         "training failed",
     ),
@@ -56,7 +58,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 TONES: Mapping[str, str] = {
     **dict.fromkeys(("refused", "awaiting", "quarantine", "fallback", "command refused"), "warn"),
-    "suspicion": "warn",
+    **dict.fromkeys(("suspicion", "change", "standstill"), "warn"),
     **dict.fromkeys(("damaged", "degraded", "full", "unavailable", "learner restarted"), "bad"),
     **dict.fromkeys(("worse than persistence", "coverage low", "weather stale"), "warn"),
     "training failed": "bad",

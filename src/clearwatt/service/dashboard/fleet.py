@@ -28,6 +28,7 @@ SHOWN = 50
 TONES: dict[FleetState, str] = {
     "degraded": "bad",
     "suspected": "warn",
+    "standing still": "warn",
     "awaiting approval": "warn",
     "inaccurate": "warn",
     "held": "warn",

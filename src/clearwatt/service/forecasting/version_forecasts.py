@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -100,8 +100,7 @@ def _adaptive(
     own = current.deployed.select([names.index(entity)])
     if not own.frame.architecture.fits(networks.params):
         raise StateError(f"{found} was learned with other settings")
-    ensemble = replace(own.experts.ensemble, versions=(networks,))
-    deployed = replace(own, experts=replace(own.experts, ensemble=ensemble))
+    deployed = own.with_version(0, networks)
     return lambda x, at: _adaptive_values(deployed, x, at)
 
 

@@ -37,6 +37,7 @@ SEVERITY: dict[AlertKind, int] = {
 FleetState = Literal[
     "degraded",
     "suspected",
+    "standing still",
     "awaiting approval",
     "inaccurate",
     "updating",
@@ -188,6 +189,8 @@ def _alerts(
             "a person confirms them",
         )
         return  # it explains all else
+    if own.standing_since is not None:
+        return  # errors and missing power are those of the standstill
     if ratio := _error_increase(own, zone):
         yield Alert(
             "degraded",

@@ -191,6 +191,9 @@ class EntityAnswer(EntityRecord):
     judged: int = Field(description="Readings compared with a forecast")
     quarantined: int
     suspicion: SuspicionAnswer | None = Field(default=None, description="null: not suspected")
+    standing_since: Stamp | None = Field(
+        default=None, description="Since when it stands still although power was forecast"
+    )
     reporting_delay: int | None = Field(
         default=None,
         description="Seconds until a measurement is known, as set or estimated; null: not known",
@@ -221,6 +224,7 @@ class EntityAnswer(EntityRecord):
             judged=status.judged,
             quarantined=status.quarantined,
             suspicion=_suspicion(status),
+            standing_since=optional_text(status.standing_since),
             reporting_delay=status.reporting_delay,
             exclusions=[ExclusionAnswer.of(window) for window in status.exclusions],
             live=status.live,

@@ -15,8 +15,13 @@ from clearwatt.adaptive import (
     AdaptiveForecaster,
     NetworkUpdate,
     NetworkVersion,
+    PastLeftOut,
+    PastRescaled,
+    Standstill,
     TrustShift,
 )
+from clearwatt.adaptive.breaks import current_levels
+from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.forecaster import EndedPeriod
 from clearwatt.adaptive.latest import find_latest
@@ -283,6 +288,19 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         days = tuple(day for day in (*own.days, fast) if day.time in kept)
         self._progress = replace(own, days=days)
 
+    def goes_back(self, name: str, time: int) -> bool:
+        """Whether the fast part of a day before a time is kept."""
+        return any(day.is_right(name) and day.time <= time for day in self._progress.days)
+
+    def retrain(
+        self, name: str, before: SavedState | None, units: PowerUnits
+    ) -> Stream[tuple[ModelChange, ...]]:
+        """Train an entity's networks without samples that were excluded."""
+        version = None if before is None else unpack_networks(before.values, before.tensors)
+        changes = yield from self.forecaster.retrain(name, version)
+        self._count_change()
+        return tuple(self._change(each, units) for each in changes)
+
     def restore(self, name: str, time: int) -> None:
         """Go back to the fast part of the last day that began before a time, or the oldest."""
         own = self._progress
@@ -313,6 +331,12 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         """Update networks by other rules from now on."""
         own = settings.adaptive()
         self.forecaster.change_settings(novelty=own.novelty, gate=own.gate)
+
+    def standing_since(self, name: str) -> int | None:
+        """Time since which an entity stands still; None: it runs."""
+        place = self.forecaster.names.index(name)
+        since = int(self.forecaster.state.watch.standing[place])
+        return None if since == RUNS else since * self.step
 
     def entity_status(self, name: str, unit: PowerUnit) -> ComponentStatus:
         """Threshold, novel samples and updates of an entity's networks."""
@@ -407,7 +431,34 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
             message = event.explain(self._moment)
             identity = f"trust:{key}:{event.step}"
             return ModelChange("trust", identity, key, name, time, message, asdict(event))
+        if isinstance(event, Standstill):
+            message, identity = event.explain(self._moment), f"standstill:{key}:{event.step}"
+            details = {**asdict(event), "since": event.since * self.step}
+            return ModelChange("standstill", identity, key, name, time, message, details)
+        if isinstance(event, PastRescaled | PastLeftOut):
+            return self._past_change(event, change.version, units)
         raise TypeError(f"{type(event).__name__} is no change of models in service")
+
+    def _past_change(
+        self, event: PastRescaled | PastLeftOut, version: NetworkVersion | None, units: PowerUnits
+    ) -> ModelChange:
+        name = str(event.entity)
+        accepted = True
+        if isinstance(event, PastRescaled):
+            event = event.in_unit(units[name].size)
+            message, accepted = event.explain(units[name].name, self._moment), event.accepted
+        else:
+            message = event.explain(self._moment)
+        return ModelChange(
+            kind="change" if accepted else "awaiting",
+            identity=f"change:predictor:{name}:{event.number}",
+            key=f"predictor:{name}",
+            entity=name,
+            time=(event.step - 1) * self.step,
+            message=message,
+            details={**asdict(event), "since": event.since * self.step},
+            version=None if version is None else self._trained(version, units),
+        )
 
     def _update(
         self, event: NetworkUpdate, version: NetworkVersion | None, units: PowerUnits
@@ -440,7 +491,8 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
 
     def _novelty_threshold(self, version: NetworkVersion, unit: PowerUnit) -> float:
         place = self.forecaster.names.index(version.entity)
-        scale = float(self.forecaster.state.power.scale[place])
+        level = float(current_levels([version.breaks])[0])
+        scale = level * float(self.forecaster.state.power.scale[place])
         return self.forecaster.settings.novelty.alpha * version.error * scale * unit.size
 
     def _moment(self, step: int) -> str:

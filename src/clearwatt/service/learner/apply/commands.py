@@ -199,14 +199,14 @@ def _models_of(state: ZoneState, identity: str) -> tuple[ZoneModels, str]:
     return state.models, key
 
 
-def _exclude(context: CommandContext) -> CommandResult:
+def _exclude(context: CommandContext) -> Stream[CommandResult]:
     window = ExcludedWindow(
         *_window(context),
         reason=_reason(context)["reason"],
         actor=context.command.actor,
         whole_zone=context.command.entity is None,
     )
-    forgotten = exclude(context.state, context.builder, context.name, window)
+    forgotten = yield from exclude(context.state, context.builder, context.name, window)
     return CommandResult(
         f"{context.subject} does not learn from {_words(window)}; {forgotten} samples were "
         "forgotten",
@@ -385,6 +385,7 @@ _WITH_LEARNING: dict[str, Callable[[CommandContext], Stream[CommandResult]]] = {
     "release": _release,
     "confirm": _confirm,
     "include": _include,
+    "exclude": _exclude,
 }
 _AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "hold": _hold,
@@ -392,7 +393,6 @@ _AT_ONCE: dict[str, Callable[[CommandContext], CommandResult]] = {
     "approval": _approval,
     "activate": _activate,
     "reject": _reject,
-    "exclude": _exclude,
     "drop": _drop,
     "settings": _settings,
     "start": _start,

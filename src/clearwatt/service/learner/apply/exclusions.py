@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearwatt.arrays import BoolArray
+from clearwatt.errors import StateError
 from clearwatt.service.learner.apply.intake import LateReadings
 from clearwatt.service.learner.apply.learning import in_range, learn_past_readings
 from clearwatt.service.learner.apply.outcome_builder import OutcomeBuilder
@@ -19,8 +20,14 @@ from clearwatt.service.store import Store
 from clearwatt.training.streams import Stream
 
 
-def exclude(state: ZoneState, builder: OutcomeBuilder, name: str, window: ExcludedWindow) -> int:
-    """Forget a window of an entity or of the whole zone; returns how many samples were held."""
+def exclude(
+    state: ZoneState, builder: OutcomeBuilder, name: str, window: ExcludedWindow
+) -> Stream[int]:
+    """Forget a window of an entity or of the whole zone; returns how many samples were held.
+
+    Networks that have learned it are trained again from what is still held. Corrections and trust
+    go back to a day before it, where one is kept.
+    """
     state.exclusions.setdefault(name, []).append(window)
     names = _entities(state, name)
     if state.models is None or not names:
@@ -33,7 +40,33 @@ def exclude(state: ZoneState, builder: OutcomeBuilder, name: str, window: Exclud
             builder.add_flag(each, int(moment), Flag.EXCLUDED, "in an excluded window")
     columns = np.array([state.columns.index(each) for each in names], np.int64)
     state.intervals.forget(columns, window.start, window.end)
+    for each in names if len(moments) else ():
+        yield from _unlearn(state, builder, each, window)
     return count
+
+
+def _unlearn(
+    state: ZoneState, builder: OutcomeBuilder, name: str, window: ExcludedWindow
+) -> Stream[None]:
+    """Undo what the model of an entity has learned of a window."""
+    models, key = state.models, f"predictor:{name}"
+    assert models is not None
+    served = state.served.get(key, [])
+    now = next((each for each in served[::-1] if each.id == state.deployed.get(key)), None)
+    if models.goes_back(name, window.start):
+        models.restore(name, window.start)
+    if now is not None and now.time is not None and now.time < window.start:
+        return  # trained before the window
+    older = (each for each in served[::-1] if each.time is not None and each.time < window.start)
+    before = next(older, None)
+    try:
+        saved = None if before is None else builder.files.read(before.path)
+    except StateError:
+        saved = None  # its files are gone
+    units = {each: state.unit(each) for each in state.columns}
+    changes = yield from models.retrain(name, saved, units)
+    for change in changes:
+        builder.change(change)
 
 
 class Inclusion(NamedTuple):

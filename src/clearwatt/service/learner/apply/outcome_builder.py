@@ -98,9 +98,9 @@ class OutcomeBuilder:
     def change(self, change: ModelChange) -> None:
         """Add a change of the models: its event, and its new version."""
         before, version = self.state.deployed.get(change.key), change.version
-        if change.kind != "trust":
+        if change.kind not in ("trust", "standstill"):
             self.state.updated[change.key] = change.time
-        if version is not None and change.kind == "update":
+        if version is not None and change.kind in ("update", "change"):
             self.deploy(version, time=change.time, event=change.identity)
         elif version is not None:
             waiting = self._write(version, "awaiting", time=change.time, event=change.identity)

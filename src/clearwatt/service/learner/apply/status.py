@@ -99,6 +99,7 @@ def _entity(state: ZoneState, name: str) -> EntityStatus:
         number=number,
         reporting_delay=state.reporting_delay_of(name),
         suspicion=_suspicion(state, name),
+        standing_since=models.standing_since(name),
     )
 
 
@@ -107,7 +108,10 @@ def _entity_phase(state: ZoneState, name: str, *, held: bool, waits: bool) -> En
         return "held"
     if name in state.suspicions:
         return "suspected"
-    return "awaiting approval" if waits else _learning_phase(state, name)
+    if waits:
+        return "awaiting approval"
+    still = state.models is not None and state.models.standing_since(name) is not None
+    return "standing still" if still else _learning_phase(state, name)
 
 
 def _suspicion(state: ZoneState, name: str) -> SuspicionStatus | None:

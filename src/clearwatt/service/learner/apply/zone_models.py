@@ -18,7 +18,7 @@ from clearwatt.service.times import Times
 from clearwatt.strategies import ComponentName
 from clearwatt.training.streams import Stream
 
-ChangeKind = Literal["update", "awaiting", "refused", "trust"]
+ChangeKind = Literal["update", "awaiting", "refused", "trust", "change", "standstill"]
 
 
 class PowerUnit(NamedTuple):
@@ -212,6 +212,23 @@ class ZoneModels(ABC):
     def restore(self, name: str, time: int) -> None:
         """Go back to what was learned of an entity before a time, versions and samples aside."""
 
+    def goes_back(self, name: str, time: int) -> bool:
+        """Whether `restore` can go back to before a time."""
+        return False
+
+    def retrain(
+        self, name: str, before: SavedState | None, units: PowerUnits
+    ) -> Stream[tuple[ModelChange, ...]]:
+        """Train an entity's model without samples that were excluded; see `exclusions`.
+
+        Args:
+            name: The entity.
+            before: A version that has not learned them; None: there is none.
+            units: The unit of each entity.
+        """
+        yield from ()
+        return ()
+
     @abstractmethod
     def first_versions(self, units: PowerUnits) -> list[TrainedVersion]:
         """The models in service, as versions."""
@@ -239,6 +256,10 @@ class ZoneModels(ABC):
     @abstractmethod
     def change_settings(self, settings: ZoneSettings) -> None:
         """Learn with other settings from now on."""
+
+    def standing_since(self, name: str) -> int | None:
+        """Time since which an entity stands still; None: it runs, or that is not known."""
+        return None
 
     @abstractmethod
     def entity_status(self, name: str, unit: PowerUnit) -> ComponentStatus:
