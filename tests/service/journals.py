@@ -112,7 +112,7 @@ class Service:
     """A store with a zone in it, and its fold, without processes."""
 
     def __init__(self, folder: Path, world: World) -> None:
-        self.world = world
+        self.world, self.folder = world, folder
         self.store = open_store(folder / "clearwatt.db")
         self.files = ModelFiles(folder)
         self.store.add_zone(world.zone)

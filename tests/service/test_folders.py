@@ -89,3 +89,13 @@ def test_an_altered_file_in_the_database_is_found(store):
         session.run("UPDATE folders SET content = ?, checksum = ?", content, wrong)
     with pytest.raises(StateError, match="damaged in the database"), folders.open("models/a"):
         pass
+
+
+def test_a_part_of_the_data_directory_may_be_on_another_disk(tmp_path):
+    (tmp_path / "other" / "zones").mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "zones").symlink_to(tmp_path / "other" / "zones")
+    folders = DiskFolders(tmp_path / "data")
+    folders.write("zones/north/checkpoint-1", save("linked"))
+    assert mark(folders, "zones/north/checkpoint-1") == "linked"
+    assert (tmp_path / "other" / "zones" / "north" / "checkpoint-1").is_dir()

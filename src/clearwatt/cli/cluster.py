@@ -76,7 +76,7 @@ def import_folders(options: argparse.Namespace) -> None:
     with use_store(options) as store:
         from clearwatt.service.cluster.move import copy_folders
 
-        with store.shared(), progress(f"copying {options.data_dir}"):
+        with store.exclusive(), progress(f"copying {options.data_dir}"):
             counts = copy_folders(options.data_dir, store)
     if options.json:
         print_json(counts)

@@ -77,7 +77,9 @@ class ModelFiles:
             versions: All versions of the components to check.
             keep: Number of newest versions per component that are always kept.
         """
-        return {path for path in _outdated_paths(versions, keep) if self._folders.exists(path)}
+        paths = set(_outdated_paths(versions, keep))
+        known = {f"{_MODELS}/{name}" for name in self._folders.names(_MODELS)} if paths else set()
+        return paths & known
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove the files of versions; errors are ignored and the next call tries again."""

@@ -112,8 +112,10 @@ class DiskFolders(Folders):
         _replace(self._below(path), self._below(target))
 
     def _below(self, path: str) -> Path:
-        folder = (self.root / path).resolve()
-        if not folder.is_relative_to(self.root.resolve()):
+        # Not resolved: a part of the data directory may be a link to another disk.
+        root = self.root.absolute()
+        folder = Path(os.path.normpath(root / path))
+        if not folder.is_relative_to(root):
             raise StateError(f"{path} is outside the data directory; name a model of this service")
         return folder
 

@@ -342,7 +342,7 @@ NodeRole = Literal["web", "learner"]
 
 
 class NodeIdentity(NamedTuple):
-    """A process of a cluster: the name of its node, and which process of that name it is."""
+    """A process of a cluster: the name of its node, and a number that no other process has."""
 
     name: str
     incarnation: int

@@ -11,6 +11,9 @@ from typing import ClassVar, Self
 
 from clearwatt.errors import ClearwattError
 
+AGAIN = 5.0
+"""Seconds after a skipped round until the condition is looked at again."""
+
 
 class RegularWork(ABC):
     """Does its work when it is entered and then regularly, until it is left.
@@ -26,6 +29,7 @@ class RegularWork(ABC):
     def __init__(self, interval: float) -> None:
         self._interval, self._stopped = interval, threading.Event()
         self._may_run: Callable[[], bool] = lambda: True
+        self._last_failure: str | None = None
 
     def run_only_if(self, condition: Callable[[], bool]) -> Self:
         """Skip rounds before which the condition does not hold; returns itself."""
@@ -52,13 +56,24 @@ class RegularWork(ABC):
 
     def _run(self) -> None:
         while not self._stopped.is_set():
+            wait = self._interval
             try:
                 if self._may_run():
                     self.run_round()
+                    self._last_failure = None
+                else:
+                    wait = min(wait, AGAIN)
             except Exception as error:
                 # A store that is closed meanwhile is no news. Any other error must not end this.
                 if not self._stopped.is_set():
-                    trace = None if isinstance(error, ClearwattError) else error
-                    log = logging.getLogger(type(self).__module__)
-                    log.warning(self.complaint, extra={"reason": str(error)}, exc_info=trace)
-            self._stopped.wait(self._interval)
+                    self._complain(error)
+            self._stopped.wait(wait)
+
+    def _complain(self, error: Exception) -> None:
+        """Log a failure, unless the round before has failed for the same reason."""
+        if str(error) == self._last_failure:
+            return
+        self._last_failure = str(error)
+        trace = None if isinstance(error, ClearwattError) else error
+        log = logging.getLogger(type(self).__module__)
+        log.warning(self.complaint, extra={"reason": str(error)}, exc_info=trace)

@@ -61,6 +61,7 @@ def _check_replaced_node(store: Store, other: Store, node: NodeIdentity) -> None
     assert known.content == {"queue": 3} and 0 <= known.age < 60, f"{known}"
     new = other.register_node("a", "learner")
     assert "north" not in other.holders(), "a node that was started again holds its zones"
+    assert other.beat(new, {}), "a drained node that dies takes zones again"
     try:
         store.beat(node, {})
     except ConflictError:

@@ -16,6 +16,7 @@ from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.records import READING, RegisteredEntity, Zone
 from clearwatt.service.registry import Registry
 from clearwatt.service.store import UnregisteredEntityError, open_store
+from clearwatt.service.store.ingest import EntityCache
 
 NORTH = Zone("north", 900, ("wind",))
 
@@ -152,3 +153,32 @@ def test_a_web_node_has_all_zones_in_memory_before_it_answers(stores):
     forecaster = Forecaster()
     RemoteChanges(store, Registry(store), forecaster, lambda zone: None).load_all()
     assert ("deployed", "north") in forecaster.calls
+
+
+def test_a_deletion_that_another_thread_has_noticed_is_not_hidden_from_a_batch(stores):
+    store, other = stores
+    store.add_zone(NORTH)
+    (farm,) = store.add_entities([RegisteredEntity("farm", "north", "generator")])
+    cache = EntityCache()
+    with store.read_session() as session:
+        cache.is_current(session, cache.removals)
+        seen = cache.removals
+        cache.find(session, np.array([farm.number], np.int32))
+    other.remove_entity(farm, actor="Ada", at=2.0)
+    with store.read_session() as session:
+        assert not cache.is_current(session, seen), "the thread that notices it"
+        assert not cache.is_current(session, seen), "the thread that waited meanwhile"
+        with pytest.raises(UnregisteredEntityError):
+            cache.find(session, np.array([farm.number], np.int32))
+
+
+def test_newest_readings_that_cannot_be_read_do_not_stop_the_rest(stores, tmp_path, caplog):
+    store, other = stores
+    store.add_zone(NORTH)
+    other.put_latest("north", b"of another release")
+    forecaster = ForecastService(store, ModelFiles(tmp_path))
+    changes = RemoteChanges(store, Registry(store), forecaster, lambda zone: None)
+    changes.load_all()
+    changes.look()
+    forecaster.close()
+    assert caplog.text.count("forecasts not refreshed") == 1

@@ -117,3 +117,14 @@ def test_zones_registered_later_are_taken_and_deleted_ones_dropped(store):
     assert "late" in member.round()
     store.remove_zone(Zone("late", 900, ("wind",)), actor="Ada", at=1.0)
     assert "late" not in member.round()
+
+
+def test_a_paused_process_is_not_taken_for_one_that_was_started_after_its_successor_left(store):
+    paused = Member(store, "a")
+    paused.round()
+    successor = Member(store, "a")
+    successor.leases.leave()
+    Member(store, "a").round()
+    with pytest.raises(ConflictError):
+        paused.leases.run_round()
+    assert store.renew_zones(paused.identity) == {}

@@ -75,7 +75,7 @@ def assert_south_is_readable(service: Service) -> None:
 
 
 def folders(service: Service) -> set[str]:
-    return {f"models/{each.name}" for each in (service.files.root / "models").iterdir()}
+    return {f"models/{each.name}" for each in (service.folder / "models").iterdir()}
 
 
 def stored_paths(service: Service) -> set[str]:

@@ -243,6 +243,35 @@ def test_a_checkpoint_from_beyond_the_journal_is_not_used(station):
     assert station.status.steps == 3
 
 
+def test_a_checkpoint_of_a_deleted_zone_is_not_used_by_one_with_its_id(station):
+    station.send(1)
+    station.command("warmup")
+    station.catch_up()
+    assert list(station.checkpoints.newest("town"))
+    station.store.remove_zone(station.zone, actor="Ada", at=1.0)
+    station.store.add_zone(station.zone)
+    (station.entity,) = station.store.add_entities([RegisteredEntity("pv", "town", "generator")])
+    station.restart()
+    station.send(2, start=5)
+    station.catch_up()
+    assert station.status.steps == 2, "it continues where the deleted zone was"
+
+
+def test_a_zone_that_another_node_has_taken_is_dropped_and_nothing_is_written(station):
+    node = station.store.register_node("a", "learner")
+    fence = station.store.take_zones(node, limit=1)["town"]
+    learner = ZoneLearner(station.zone, station.learner.context, fence=fence)
+    station.send(1)
+    learner.run_step(station.store.heads()["town"])  # loads
+    station.store.release_leases(node, ["town"])
+    station.store.take_zones(station.store.register_node("b", "learner"), limit=1)
+    learner.run_step(station.store.heads()["town"])
+    assert learner.is_lost
+    assert learner.next_due(99) == float("inf")
+    assert station.store.status("town").position == 0
+    assert station.store.events(kinds=["degraded"]) == []
+
+
 def test_an_entry_that_cannot_be_applied_stops_its_zone_right_before_it(
     station, tmp_path, monkeypatch
 ):
@@ -326,10 +355,10 @@ class Stubborn:
     def __getattr__(self, name):
         return getattr(self.store, name)
 
-    def commit(self, outcome) -> None:
+    def commit(self, outcome, *, fence=None) -> None:
         if self.failing:
             raise self.error
-        self.store.commit(outcome)
+        self.store.commit(outcome, fence=fence)
 
 
 @pytest.mark.parametrize(
@@ -427,7 +456,7 @@ def test_a_checkpoint_that_cannot_be_read_gives_way_to_the_one_before(station, c
         station.catch_up()
         station.learner.finish()
     newest, older = station.checkpoints.newest("town")
-    (newest.folder / MANIFEST).write_text(content)
+    (station.folder / newest.path / MANIFEST).write_text(content)
     station.restart()
     station.learner.run_step(station.head)
     assert station.learner.position == older.position

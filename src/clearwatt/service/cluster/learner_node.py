@@ -46,7 +46,11 @@ def run_learner_node(
         if news.entries or news.weather:
             supervisor.wake()
 
-    receiver = NewsReceiver(store.open_channel(), take=take, look=supervisor.wake)
+    def look() -> None:
+        store.keep_lock()
+        supervisor.wake()
+
+    receiver = NewsReceiver(store.open_channel(), take=take, look=look)
     with _signals() as stopped, ExitStack() as stack:
         stack.enter_context(sender)
         stack.callback(supervisor.stop)

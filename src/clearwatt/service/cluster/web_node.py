@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from clearwatt.errors import ClearwattError, StateError
 from clearwatt.service.cluster.news import News
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.records import NodeIdentity
@@ -43,21 +44,31 @@ class WebNode(RegularWork):
 
     def run_round(self) -> None:
         """Send a sign of life, and take or renew the lease of the regular work."""
-        self._works = False  # unless the database confirms it
         try:
-            draining = self._store.beat(self._node, {})
-        except ConflictError:
-            self._stopped.set()
+            self._works = self._confirm()
+        except ClearwattError as error:
+            self._works = False  # unless the database confirms it
+            if isinstance(error, ConflictError):
+                _LOG.error("node replaced", extra={"reason": str(error)})
+                self._stopped.set()
             raise
-        if draining:
-            self._store.release_leases(self._node, [REGULAR_WORK])
-        else:
-            self._works = self._store.take_lease(self._node, REGULAR_WORK)
 
     def leave(self) -> None:
         """Sign off."""
         self._stopped.set()
-        self._store.leave(self._node)
+        try:
+            self._store.leave(self._node)
+        except ClearwattError as error:
+            _LOG.warning("node not signed off", extra={"reason": str(error)})
+
+    def _confirm(self) -> bool:
+        """Send a sign of life; whether this node does the regular work."""
+        draining = self._store.beat(self._node, {})
+        self._store.keep_lock()
+        if draining:
+            self._store.release_leases(self._node, [REGULAR_WORK])
+            return False
+        return self._store.take_lease(self._node, REGULAR_WORK)
 
 
 assert BEAT < SECONDS / 3, "a lease is renewed several times before it expires"
@@ -85,6 +96,7 @@ class RemoteChanges:
         self._latest: dict[str, int] = {}
         self._heads: dict[str, int] = {}
         self._registered = -1
+        self._known: RegistrySnapshot | None = None
 
     def load_all(self) -> None:
         """Load the models of all zones, with their newest readings."""
@@ -122,17 +134,22 @@ class RemoteChanges:
         revision = self._store.registry_revision()
         if revision == self._registered:
             return
-        before = self._registry.snapshot
-        after = self._registry.refresh()
-        for zone in _with_removals(before, after):
+        before, self._known = self._known, self._registry.refresh()
+        for zone in _with_removals(before, self._known) if before is not None else ():
             self._forecaster.forget_zone(zone)
         self._registered = revision
 
     def _take_latest(self, zone: str) -> None:
         stored = self._store.latest_content(zone)
-        if stored is not None and self._latest.get(zone) != stored.revision:
+        if stored is None or self._latest.get(zone) == stored.revision:
+            return
+        self._latest[zone] = stored.revision
+        try:
             self._forecaster.refresh(zone, stored.content)
-            self._latest[zone] = stored.revision
+        except (StateError, LookupError, TypeError, ValueError) as error:
+            # Such as what a node of another release has written.
+            _LOG.warning("forecasts not refreshed", extra={"zone": zone, "reason": str(error)})
+        else:
             self._announce(zone)
 
 

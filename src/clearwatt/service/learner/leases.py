@@ -102,7 +102,7 @@ class NodeLeases(RegularWork, ZoneLeases):
         return self._surplus
 
     def release(self, zone: str) -> None:
-        """Give a zone back; if the database is away, its lease expires."""
+        """Give a zone back; if the database is away, it stays until the next attempt."""
         with self._lock:
             self._held = {name: fence for name, fence in self._held.items() if name != zone}
             self._surplus -= {zone}
@@ -121,7 +121,8 @@ class NodeLeases(RegularWork, ZoneLeases):
             before = dict(self._held)
             try:
                 draining = self._store.beat(self._node, self._content)
-            except ConflictError:
+            except ConflictError as error:
+                _LOG.error("node replaced", extra={"reason": str(error)})
                 self._held = {}
                 self._stopped.set()
                 self._replaced()

@@ -141,12 +141,13 @@ class Rounds:
             for name in self._zones
             if name not in registered or bases.get(name, 0) > self._bases.get(name, 0)
         }
+        others = bases != self._bases  # deleted while nobody, or another node, held it
         self._bases = bases
         for name, zone in list(self._zones.items()):
             lost = name not in self._heads or zone.is_lost or zone.fence != held.get(name)
             if name in deleted or lost:
                 del self._zones[name]
-        if deleted:
+        if deleted or others:
             self._remove_leftovers()
 
     def _give_surplus(self) -> None:

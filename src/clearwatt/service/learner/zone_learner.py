@@ -216,7 +216,10 @@ class ZoneLearner:
         """The zone from its newest intact checkpoint, or at its beginning."""
         context, zone = self.context, self.zone
         self._status = context.store.statuses([zone.id]).get(zone.id)
+        base = context.store.journal_base(zone.id)
         for checkpoint in context.checkpoints.newest(zone.id):
+            if checkpoint.position < base:
+                break  # of a deleted zone with this id
             try:
                 learning = self._load(checkpoint, head)
             except DAMAGE as error:

@@ -354,6 +354,9 @@ class Store(ClusterStore):
             ConfigurationError: If the store is for one service only.
         """
 
+    def keep_lock(self) -> None:
+        """Take the lock of `exclusive` or `shared` again, where it ends with a connection."""
+
     def check(self) -> None:
         """Raise StoreUnavailableError if the store cannot be read, StoreFullError if it is full.
 

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 
 from clearwatt.errors import StateError
-from clearwatt.service.store.session import Insert, Session
+from clearwatt.service.store.session import Session, upsert
 
-_NEW_FILE = Insert("folders")
+_PUT_FILE = upsert("folders", "parent", "name", "file")
 _HERE = "WHERE parent = ? AND name = ?"
 
 Files = Mapping[str, bytes]
@@ -16,11 +16,16 @@ Files = Mapping[str, bytes]
 
 
 def put(session: Session, path: str, files: Files) -> None:
-    """Store a folder; it replaces one of the same path."""
-    remove(session, path)
-    for file, content in files.items():
+    """Store a folder; it replaces one of the same path.
+
+    Two nodes may write one path at once, the same state: the later one replaces the earlier.
+    """
+    for (file,) in session.rows(f"SELECT file FROM folders {_HERE}", *_split(path)):
+        if file not in files:
+            session.run(f"DELETE FROM folders {_HERE} AND file = ?", *_split(path), file)
+    for file, content in sorted(files.items()):
         row = (*_split(path), file, content, _checksum(content))
-        session.insert_rows(_NEW_FILE, [row])
+        session.insert_rows(_PUT_FILE, [row])
 
 
 def get(session: Session, path: str) -> dict[str, bytes]:

@@ -42,26 +42,27 @@ class EntityCache:
         """Forget everything, because entities were deleted."""
         self.members, self.extents = {}, {}
 
-    def is_current(self, session: Session) -> bool:
-        """Whether nothing was deleted since; if something was, the cache is cleared.
+    def is_current(self, session: Session, seen: int) -> bool:
+        """Whether nothing was deleted since `removals` was ``seen``; if so, the cache is cleared.
 
         Call it when the journals are locked, which a deletion locks, too.
         """
         removals = revisions.current(session, "removals")
-        if removals == self.removals:
-            return True
-        self.clear()
-        self.removals = removals
-        return False
+        if removals != self.removals:  # another thread may have noticed it before
+            self.clear()
+            self.removals = removals
+        return removals == seen
 
     def find(self, session: Session, numbers: npt.NDArray[np.int32]) -> dict[int, EntityAndZone]:
         """The entities with these numbers."""
         wanted: list[int] = np.unique(numbers).tolist()
-        if any(number not in self.members for number in wanted):
+        members = self.members
+        if any(number not in members for number in wanted):
             rows = session.rows("SELECT number, id, zone FROM entities")
-            self.members = {number: (entity, zone) for number, entity, zone in rows}
+            members = {number: (entity, zone) for number, entity, zone in rows}
+            self.members = members
         try:
-            return {number: self.members[number] for number in wanted}
+            return {number: members[number] for number in wanted}
         except KeyError as error:
             raise UnregisteredEntityError(
                 f"there is no entity number {error}; register it first"
@@ -73,9 +74,10 @@ def add(
 ) -> tuple[Receipt, dict[int, Extent]]:
     """Store and journal new or different readings; returns a receipt and the grown extents."""
     batch = last_of_each(readings)
+    seen = directory.removals
     members = directory.find(session, batch["entity"])
     journals = journal.lock_journals(session, {zone for _, zone in members.values()})
-    if not directory.is_current(session):
+    if not directory.is_current(session, seen):
         # The zones are the same ones: the number of an entity is never used again.
         members = directory.find(session, batch["entity"])
     found, before = stored_values(session, batch)

@@ -5,6 +5,7 @@ Times are those of the database's clock, so the clocks of the nodes need not agr
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from pydantic_core import from_json
@@ -15,22 +16,31 @@ from clearwatt.service.store.content import dump_json
 from clearwatt.service.store.errors import ConflictError
 from clearwatt.service.store.session import Session
 
+RESTART = 60.0
+"""Seconds within which a process of a node that died is started again by the node itself."""
 FORGOTTEN = 7 * 86400.0
 """Seconds without a sign of life after which a node is deleted from the list."""
 
 
 def register(session: Session, name: str, role: NodeRole) -> NodeIdentity:
-    """Enter a node; an earlier process of this name loses its leases and may no longer write."""
+    """Enter a node; an earlier process of this name loses its leases.
+
+    Its number is drawn at random, because the row of a node that has left is deleted, and a process
+    that was paused since must not be taken for a later one. A learner that dies and is started again
+    at once goes on draining.
+    """
     session.run(f"DELETE FROM nodes WHERE beat < {session.now} - ? AND name <> ?", FORGOTTEN, name)
-    ((incarnation,),) = session.rows(
+    incarnation = secrets.randbits(62)
+    session.run(
         "INSERT INTO nodes (name, role, incarnation, started, beat, draining, content) "
-        f"VALUES (?, ?, 1, {session.now}, {session.now}, 0, ?) ON CONFLICT (name) DO UPDATE SET "
-        "role = excluded.role, incarnation = nodes.incarnation + 1, started = excluded.started, "
-        "beat = excluded.beat, draining = 0, content = excluded.content RETURNING incarnation",
-        *(name, role, "{}"),
+        f"VALUES (?, ?, ?, {session.now}, {session.now}, 0, ?) ON CONFLICT (name) DO UPDATE SET "
+        "role = excluded.role, incarnation = excluded.incarnation, started = excluded.started, "
+        "beat = excluded.beat, content = excluded.content, "
+        "draining = CASE WHEN nodes.beat < excluded.beat - ? THEN 0 ELSE nodes.draining END",
+        *(name, role, incarnation, "{}", RESTART),
     )
     session.run("UPDATE leases SET node = NULL, expires = 0 WHERE node = ?", name)
-    return NodeIdentity(name, int(incarnation))
+    return NodeIdentity(name, incarnation)
 
 
 def beat(session: Session, node: NodeIdentity, content: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -70,6 +71,7 @@ class PostgresStore(Store):
         self._pool = Pool(self._address.connect, psycopg.Connection.close, usable=_usable)
         self._held: PostgresConnection | None = None
         self._alone = True
+        self._locking = threading.Lock()
         self._full: str | None = None
         self._tested_room = 0.0
         try:
@@ -154,9 +156,14 @@ class PostgresStore(Store):
         super().check()
         if self._full is not None:
             self._test_room()
-        if self._held is not None and not _usable(self._held):
-            self._held.close()
-            self._held = self._take_lock()
+        self.keep_lock()
+
+    def keep_lock(self) -> None:
+        """Take the lock of the service again if it was lost with its connection."""
+        with self._locking:
+            if self._held is not None and not _usable(self._held):
+                self._held.close()
+                self._held = self._take_lock()
 
     def close(self) -> None:
         """Close every connection."""

@@ -55,10 +55,10 @@ def remove_entity(session: Session, entity: RegisteredEntity, *, actor: str, at:
     )
     if not session.run("DELETE FROM entities WHERE number = ?", entity.number):
         raise DataError(f"there is no entity {entity.id!r}; it may have been deleted")
-    revisions.advance(session, "registry", "removals")
     _remove_answers(session, [entity])
     _free_keys(session, "zone = ? AND entity = ?", entity.zone, entity.id, position=seq)
     _extend_to_signals(session, entity)
+    revisions.advance(session, "registry", "removals")  # last: it locks a row that all share
     return seq
 
 
@@ -66,7 +66,6 @@ def remove_zone(session: Session, zone: Zone, *, actor: str, at: float) -> list[
     """Delete a zone with its entities; returns these."""
     base = journal.lock_journals(session, [zone.id])[zone.id].head + 1
     members = registry.entities(session, zone.id)
-    revisions.advance(session, "registry", "removals")
     _remove_answers(session, members)
     session.run(
         "INSERT INTO removed_files SELECT DISTINCT path FROM versions WHERE zone = ? "
@@ -85,6 +84,7 @@ def remove_zone(session: Session, zone: Zone, *, actor: str, at: float) -> list[
     _free_keys(session, "zone = ?", zone.id, position=base)
     names = [member.id for member in members]
     events.record(session, [_zone_event(zone, names, base, actor=actor, at=at)])
+    revisions.advance(session, "registry", "removals")  # last: it locks a row that all share
     return members
 
 
