@@ -26,8 +26,8 @@ def register(session: Session, name: str, role: NodeRole) -> NodeIdentity:
     """Enter a node; an earlier process of this name loses its leases.
 
     Its number is drawn at random, because the row of a node that has left is deleted, and a process
-    that was paused since must not be taken for a later one. A learner that dies and is started again
-    at once goes on draining.
+    that was paused since must not be taken for a later one. A learner that dies and is started
+    again at once goes on draining.
     """
     session.run(f"DELETE FROM nodes WHERE beat < {session.now} - ? AND name <> ?", FORGOTTEN, name)
     incarnation = secrets.randbits(62)
