@@ -132,10 +132,13 @@ def _is_claimed(port: int) -> bool:
 
 
 @contextmanager
-def asking(url: str, zones: Sequence[str]) -> Iterator[list[set[str]]]:
+def asking(
+    url: str, zones: Sequence[str], *, broken: list[str] | None = None
+) -> Iterator[list[set[str]]]:
     """Ask for forecasts of a day all the time; gives the sources of each answer so far.
 
-    An answer other than a good one ends the block with its error.
+    An answer other than a good one ends the block with its error. If a list is given, connections
+    that break off are added to it instead.
     """
     answers: list[set[str]] = []
     failures: list[BaseException] = []
@@ -146,8 +149,14 @@ def asking(url: str, zones: Sequence[str]) -> Iterator[list[set[str]]]:
             with Client(url, patience=0.0) as client:
                 while not ended.wait(AGAIN / 2):
                     for zone in zones:
-                        found = client.zone_forecasts(zone, start=DAY[0], end=DAY[1]).forecasts
-                        answers.append({source for each in found for source in each.sources})
+                        try:
+                            found = client.zone_forecasts(zone, start=DAY[0], end=DAY[1]).forecasts
+                        except ServiceUnreachableError as error:
+                            if broken is None:
+                                raise
+                            broken.append(str(error))
+                        else:
+                            answers.append({source for each in found for source in each.sources})
         except BaseException as error:
             failures.append(error)
 
