@@ -12,7 +12,7 @@ from clearwatt.adaptive.change_days import in_doubt
 from clearwatt.adaptive.change_search import search_changes, with_version_and_breaks
 from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.ensemble import FEW_SAMPLES, NetworkVersion
-from clearwatt.adaptive.events import NetworkChange
+from clearwatt.adaptive.events import NetworkChange, Trigger
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.learning import recall, retire, solve
@@ -135,20 +135,30 @@ def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[Update
     if not due.any():
         return []
     return [
-        UpdateRequest(
-            place=int(place),
-            deployed=state.ensemble.versions[place],
+        update_request(
+            state,
+            int(place),
             trigger="change" if new[place] else "novelty" if full[place] else "age",
-            number=int(progress.updates[place]) + 1,
-            boundary=state.boundary,
-            since=int(progress.updated[place]),
-            samples=int(progress.samples[place]),
-            novel=int(progress.novel[place]),
-            novel_inputs=float(progress.novel_inputs[place] / max(1, progress.rows[place])),
-            scale=float(power_now(state).scale[place]),
         )
         for place in np.flatnonzero(due)
     ]
+
+
+def update_request(state: LearnerState, place: int, *, trigger: Trigger) -> UpdateRequest:
+    """The request to update the networks of one entity."""
+    progress = state.progress
+    return UpdateRequest(
+        place=place,
+        deployed=state.ensemble.versions[place],
+        trigger=trigger,
+        number=int(progress.updates[place]) + 1,
+        boundary=state.boundary,
+        since=int(progress.updated[place]),
+        samples=int(progress.samples[place]),
+        novel=int(progress.novel[place]),
+        novel_inputs=float(progress.novel_inputs[place] / max(1, progress.rows[place])),
+        scale=float(power_now(state).scale[place]),
+    )
 
 
 def _young(state: LearnerState) -> BoolArray:

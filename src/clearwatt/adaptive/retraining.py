@@ -7,11 +7,10 @@ import numpy as np
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.learning import recall
-from clearwatt.adaptive.levels import power_now
-from clearwatt.adaptive.period import deploy_trained, held_samples, with_version
+from clearwatt.adaptive.period import deploy_trained, held_samples, update_request, with_version
 from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.adaptive.updates import NetworkTraining, UpdateRequest
+from clearwatt.adaptive.updates import NetworkTraining
 from clearwatt.forecaster import Name
 from clearwatt.training.streams import Stream
 
@@ -41,20 +40,8 @@ def retrain_networks(
     if before is not None:
         state = with_version(state, place, before)
     fresh = None if before is not None else shape.network.initialise(draw_seeds(rng, shape.size))
-    progress = state.progress
     update = NetworkTraining(
-        UpdateRequest(
-            place=place,
-            deployed=state.ensemble.versions[place],
-            trigger="exclusion",
-            number=int(progress.updates[place]) + 1,
-            boundary=state.boundary,
-            since=int(progress.updated[place]),
-            samples=int(progress.samples[place]),
-            novel=int(progress.novel[place]),
-            novel_inputs=float(progress.novel_inputs[place] / max(1, progress.rows[place])),
-            scale=float(power_now(state).scale[place]),
-        ),
+        update_request(state, place, trigger="exclusion"),
         held,
         architecture=shape,
         settings=state.frame.settings,
