@@ -15,6 +15,7 @@ from clearwatt.cli.ages import OFF, parse_age
 from clearwatt.cli.options import Commands
 from clearwatt.cli.printing import print_lines, progress
 from clearwatt.cli.service import add_store_options, database_of, require_service
+from clearwatt.cli.sizes import parse_size
 from clearwatt.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -81,6 +82,13 @@ def _add_learner_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="models trained in parallel (default: one less than the cores)",
+    )
+    parser.add_argument(
+        "--learner-memory",
+        type=parse_size,
+        metavar="SIZE",
+        help="memory of the learner process, as in 800M or 4G; zones beyond it rest on disk "
+        "between their readings (default: all stay in memory)",
     )
     parser.add_argument(
         "--updater",
@@ -186,6 +194,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         workers=options.workers,
         ray_address=options.ray_address,
         log_level=options.log_level,
+        memory=options.learner_memory,
     )
     if not (math.isfinite(options.prior_days) and options.prior_days >= 0):
         raise ConfigurationError(f"--prior-days is {options.prior_days}; give days, 0 or more")
@@ -211,6 +220,11 @@ def _check_cluster_options(options: argparse.Namespace) -> None:
                 "--role web or --role learner"
             )
         return
+    if options.role == "web" and options.learner_memory is not None:
+        raise ConfigurationError(
+            "--learner-memory limits a learner, which a node with --role web has not; give it to "
+            "the nodes with --role learner"
+        )
     if options.run_folder:
         raise ConfigurationError(
             "--from starts a whole service; start one with it, then move its models with "

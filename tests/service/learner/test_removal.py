@@ -10,10 +10,11 @@ from tests.service.journals import SETTINGS, Service, World
 
 from clearwatt.service.files import Checkpoints
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
+from clearwatt.service.learner.context import LearnerContext
 from clearwatt.service.learner.leases import EveryZone
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.removal import remove_leftovers, remove_model_files
-from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
+from clearwatt.service.learner.zone_learner import ZoneLearner
 from clearwatt.service.records import Command, Outcome, ServiceEvent
 from clearwatt.training.fleet import Job, train
 from clearwatt.training.streams import Stream, TrainingResults

@@ -8,10 +8,10 @@ import pytest
 from tests.service.tally import Tally
 
 from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.learner.context import LearnerContext
 from clearwatt.service.learner.leases import EveryZone
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
-from clearwatt.service.learner.zone_learner import LearnerContext
 from clearwatt.service.store import (
     StoreDamagedError,
     StoreFullError,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -16,12 +17,13 @@ from clearwatt.compute import end_with_parent
 from clearwatt.files import lock_file
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.folders import DiskFolders, StoredFolders
+from clearwatt.service.learner.context import LearnerContext, LearningFactory
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.leases import EveryZone, NodeLeases, ZoneLeases
+from clearwatt.service.learner.memory_limit import MemoryLimit
 from clearwatt.service.learner.outages import Outages
 from clearwatt.service.learner.rounds import Rounds
 from clearwatt.service.learner.updater import Updater, UpdaterName, check_updater
-from clearwatt.service.learner.zone_learner import LearnerContext, LearningFactory
 from clearwatt.service.store import (
     Store,
     StoreDamagedError,
@@ -31,6 +33,9 @@ from clearwatt.service.store import (
 
 NICENESS = 5
 """Lower priority than the web process; training is lower still."""
+
+RESTING = "resting"
+"""Folder of the states of zones that are not in memory, below the data directory."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0
 _LOG = logging.getLogger(__name__)
@@ -51,6 +56,8 @@ class LearnerConfig:
         learning: Applies the journals; by default `ZoneLearning`.
         node: Name of this node of a cluster: it learns the zones that it holds, and models and
             checkpoints are in the database. None: it is the only learner.
+        memory: Bytes that the learner process may have, without its trainings; zones beyond that
+            rest on disk. None: all zones stay in memory.
     """
 
     data_dir: Path
@@ -61,6 +68,7 @@ class LearnerConfig:
     log_level: str = "info"
     learning: LearningFactory | None = None
     node: str | None = None
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         check_updater(self.updater, self.workers, self.ray_address)
@@ -110,10 +118,22 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
             ),
             refresh=lambda zone, content: publish("refreshed", zone, content),
             wake=inbox.wake,
+            resting=_empty_folders(config.data_dir / RESTING),
         )
-        rounds = Rounds(context, inbox=inbox, publish=lambda beat: publish("heartbeat", beat))
+        rounds = Rounds(
+            context,
+            inbox=inbox,
+            publish=lambda beat: publish("heartbeat", beat),
+            memory=None if config.memory is None else MemoryLimit(config.memory),
+        )
         rounds.run()
         rounds.finish()
+
+
+def _empty_folders(path: Path) -> DiskFolders:
+    """Folders without what a process before has left there."""
+    shutil.rmtree(path, ignore_errors=True)
+    return DiskFolders(path)
 
 
 @contextmanager

@@ -56,6 +56,11 @@ class Refresh:
         since = self._requested + interval if behind else self._requested
         return max(since, self._last + interval)
 
+    def run_pending(self, learning: Refreshable) -> None:
+        """Refresh at once if something has arrived, however long the last refresh ago."""
+        if self._requested < math.inf:
+            self.run(learning)
+
     def run(self, learning: Refreshable) -> None:
         """Send what the newest readings change; a failure leaves the forecasts as they are."""
         try:

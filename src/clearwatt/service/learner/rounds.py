@@ -6,14 +6,17 @@ The loop never waits for a training; a zone in training is skipped until its mod
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 
+from clearwatt.service.learner.context import LearnerContext
 from clearwatt.service.learner.inbox import Inbox
+from clearwatt.service.learner.memory_limit import TURN, MemoryLimit, MovableZone
 from clearwatt.service.learner.removal import remove_leftovers
 from clearwatt.service.learner.resources import release_memory
-from clearwatt.service.learner.zone_learner import LearnerContext, ZoneLearner
+from clearwatt.service.learner.zone_learner import ZoneLearner
 from clearwatt.service.store import (
     LeaseLostError,
     StoreDamagedError,
@@ -26,6 +29,12 @@ POLL = 1.0
 
 GRACE = 8.0
 """Seconds that a graceful stop may spend on checkpoints."""
+
+ROUND = 1.0
+"""Seconds of work after which leases and journals are looked at again."""
+
+NO_ROOM = 0.1
+"""Seconds to wait if all zones with work wait for room in memory."""
 
 RELEASE = 10.0
 """Seconds of work after which freed memory is returned; doing so takes milliseconds."""
@@ -61,10 +70,16 @@ class Rounds:
         context: What the zones share.
         inbox: Messages from other processes and threads.
         publish: Called with a heartbeat every second.
+        memory: Decides which zones are in memory; None: all of them.
     """
 
     def __init__(
-        self, context: LearnerContext, *, inbox: Inbox, publish: Callable[[Heartbeat], None]
+        self,
+        context: LearnerContext,
+        *,
+        inbox: Inbox,
+        publish: Callable[[Heartbeat], None],
+        memory: MemoryLimit | None = None,
     ) -> None:
         self._context, self._inbox, self._publish = context, inbox, publish
         self._zones: dict[str, ZoneLearner] = {}
@@ -73,6 +88,8 @@ class Rounds:
         self._has_leftovers = True
         self._read_at = self._beat_at = self._release_at = 0.0
         self._wait = POLL
+        self._memory, self._no_room_until = memory, 0.0
+        self._worked_last = ""
 
     def run(self) -> None:
         """Run until the inbox receives "stop"."""
@@ -106,7 +123,8 @@ class Rounds:
         """Seconds until the next step is due."""
         now = time.monotonic()
         due = [zone.next_due(self._heads[name]) for name, zone in self._zones.items()]
-        return max(0.0, min([self._read_at, self._beat_at, *due]) - now)
+        steps = max(self._no_room_until, min(due, default=math.inf))
+        return max(0.0, min(self._read_at, self._beat_at, steps) - now)
 
     def _read_heads(self) -> None:
         """Read the length of each journal; add zones that are new."""
@@ -146,7 +164,7 @@ class Rounds:
         for name, zone in list(self._zones.items()):
             lost = name not in self._heads or zone.is_lost or zone.fence != held.get(name)
             if name in deleted or lost:
-                del self._zones[name]
+                self._drop(name)
         if deleted or others:
             self._remove_leftovers()
 
@@ -154,9 +172,10 @@ class Rounds:
         """Store everything about the zones that other nodes are to have, and give them back."""
         leases = self._context.leases
         for name in list(leases.surplus()):
-            zone = self._zones.pop(name, None)
+            zone = self._zones.get(name)
             if zone is not None:
                 self._finish_zone(zone)
+                self._drop(name)
             self._heads.pop(name, None)
             leases.release(name)
 
@@ -181,15 +200,58 @@ class Rounds:
                 self._zones[zone.id] = ZoneLearner(zone, self._context, fence=fence)
                 self._heads.setdefault(zone.id, 0)
 
+    def _drop(self, name: str) -> None:
+        zone = self._zones.pop(name)
+        zone.drop_rested()
+        if self._memory is not None:
+            self._memory.forget(zone)
+
     def _work(self) -> None:
-        """Run one step of each zone that is due."""
-        for name, zone in self._zones.items():
-            if zone.next_due(self._heads[name]) <= time.monotonic():
-                zone.run_step(self._heads[name])
-                self._release()
-                self._send_heartbeat()
-                if self._inbox.stopped:
-                    return
+        """Run one step of each zone that is due, after the one that had the last turn."""
+        began, waits, worked = time.monotonic(), False, False
+        for name in self._turns():
+            zone = self._zones[name]
+            if zone.next_due(self._heads[name]) > time.monotonic():
+                continue
+            if not self._has_room(zone):
+                waits = True
+                continue
+            self._run_zone(name, zone)
+            self._worked_last, worked = name, True
+            if self._inbox.stopped or time.monotonic() >= began + ROUND:
+                return
+        if waits and not worked:
+            self._no_room_until = time.monotonic() + NO_ROOM
+
+    def _turns(self) -> list[str]:
+        names = list(self._zones)
+        first = names.index(self._worked_last) + 1 if self._worked_last in self._zones else 0
+        return names[first:] + names[:first]
+
+    def _has_room(self, zone: ZoneLearner) -> bool:
+        """Whether a zone is in memory, or may be loaded."""
+        return self._memory is None or zone.in_memory or self._memory.make_room(self._is_behind)
+
+    def _is_behind(self, zone: MovableZone) -> bool:
+        assert isinstance(zone, ZoneLearner)
+        return zone.position < self._heads[zone.zone.id]
+
+    def _run_zone(self, name: str, zone: ZoneLearner) -> None:
+        """Run the next step of a zone; while others wait for memory, all that are due."""
+        deadline = time.monotonic() + TURN
+        while True:
+            zone.run_step(self._heads[name])
+            self._release()
+            self._send_heartbeat()
+            if self._memory is None:
+                return
+            if zone.in_memory:
+                self._memory.note_work(zone)
+            else:
+                self._memory.forget(zone)
+            now = time.monotonic()
+            if self._inbox.stopped or zone.next_due(self._heads[name]) > now or now >= deadline:
+                return
 
     def _release(self) -> None:
         now = time.monotonic()

@@ -13,8 +13,9 @@ from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.records import Outcome, StoredVersion
 from clearwatt.service.store import Store
 
-IDLE_CHECKPOINT = 300.0
-"""Seconds after the last checkpoint until the next one of an idle zone."""
+IDLE_CHECKPOINT = 3600.0
+"""Seconds after the last checkpoint until the next one of an idle zone. An hour of rows is applied
+again in less time than it takes to write a checkpoint, which has some megabytes."""
 
 _PAGE = 1000
 

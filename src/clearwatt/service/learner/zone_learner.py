@@ -10,27 +10,21 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
-from typing import Protocol
 
-from clearwatt.errors import StateError
-from clearwatt.service.files import Checkpoints, ModelFiles, ZoneCheckpoint
-from clearwatt.service.learner.leases import ZoneLeases
-from clearwatt.service.learner.outages import Outages
+from clearwatt.service.learner.context import LearnerContext, Learning
 from clearwatt.service.learner.pace import Pace
 from clearwatt.service.learner.refresh import Refresh
 from clearwatt.service.learner.removal import remove_model_files
 from clearwatt.service.learner.updater import TrainingLostError, UpdaterClosedError
 from clearwatt.service.learner.upkeep import Upkeep
-from clearwatt.service.records import Command, Entry, Outcome, RegisteredEntity, ServiceEvent, Zone
+from clearwatt.service.learner.zone_states import ZoneStates, first_line
+from clearwatt.service.records import Command, Entry, Outcome, ServiceEvent, Zone
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import (
     LeaseLostError,
-    Store,
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
@@ -42,78 +36,7 @@ CROWD = 2
 """Number of waiting trainings from which on no further zone begins its warm-up. This limits memory
 when the warm-up of many zones is requested at once."""
 
-DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""Errors of loading a damaged checkpoint, StateError among them; those of store and disk pass."""
-
 _LOG = logging.getLogger(__name__)
-
-
-class Learning(Protocol):
-    """Applies a zone's journal; see `learner.apply.zone_learning.ZoneLearning`."""
-
-    @property
-    def position(self) -> int:
-        """The number of the last entry applied."""
-
-    @property
-    def due_checkpoint(self) -> bool:
-        """Whether applying the entries since the last checkpoint again would take long."""
-
-    def apply(
-        self, entries: Sequence[Entry], entities: Sequence[RegisteredEntity]
-    ) -> Stream[Outcome]:
-        """Apply entries; yields training jobs, returns the outcome."""
-
-    def save(self, folder: Path) -> None:
-        """Write a checkpoint."""
-
-    @property
-    def refresh_interval(self) -> float:
-        """Least seconds between two calls of `find_latest`."""
-
-    def find_latest(self) -> bytes | None:
-        """What readings that are not learned from yet change in forecasts; None: nothing."""
-
-
-class LearningFactory(Protocol):
-    """A class with this constructor and this class method, such as `ZoneLearning`."""
-
-    def __call__(self, zone: Zone, *, store: Store, files: ModelFiles) -> Learning:
-        """A zone before its first journal entry."""
-
-    def load(self, folder: Path, *, zone: Zone, store: Store, files: ModelFiles) -> Learning:
-        """A zone from a checkpoint; StateError if it is damaged."""
-
-
-class Trainer(Protocol):
-    """Trains jobs; see `clearwatt.service.learner.updater.Updater`."""
-
-    @property
-    def waiting(self) -> int:
-        """Number of trainings that wait for a worker."""
-
-    def submit(self, jobs: Sequence[Job]) -> Future[TrainingResults]:
-        """Submit jobs to be trained together."""
-
-
-@dataclass(frozen=True, eq=False)
-class LearnerContext:
-    """Resources that all zones share.
-
-    ``publish`` is called with the status after each commit, ``refresh`` with a zone and what the
-    newest readings change in its forecasts, ``wake`` when a training is done, from any thread.
-    """
-
-    store: Store
-    files: ModelFiles
-    checkpoints: Checkpoints
-    trainer: Trainer
-    learning: LearningFactory
-    outages: Outages
-    leases: ZoneLeases
-    publish: Callable[[ZoneStatus], None]
-    refresh: Callable[[str, bytes], None]
-    wake: Callable[[], None]
 
 
 class ZoneLearner:
@@ -138,11 +61,22 @@ class ZoneLearner:
         self._has_removed = False
         self._pace, self._refresh = Pace(), Refresh(zone.id, context.refresh)
         self._upkeep = Upkeep(zone.id, context.store, context.files, context.checkpoints)
+        self._states = ZoneStates(zone, context, self._upkeep)
 
     @property
     def position(self) -> int:
         """The number of the last entry applied."""
-        return 0 if self._learning is None else self._learning.position
+        return self._states.rested or 0 if self._learning is None else self._learning.position
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the zone's state is in memory."""
+        return self._learning is not None
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether the zone's state can be put aside, because no step of it is in progress."""
+        return self._learning is not None and self._stream is None and self._outcome is None
 
     @property
     def training(self) -> bool:
@@ -166,6 +100,9 @@ class ZoneLearner:
             return math.inf
         if self._training is not None and not self._training.done():
             return math.inf  # the training's end wakes the learner
+        rested = self._states.rested
+        if rested is not None and rested >= head:
+            return math.inf  # nothing to do until the journal grows
         if self._learning is None or self._stream is not None or self._outcome is not None:
             return self._pace.not_before
         if self._learning.position < head:
@@ -196,12 +133,34 @@ class ZoneLearner:
             and self._upkeep.has_changes(self.position)
         ):
             self._upkeep.checkpoint(self._learning)
+        self._states.finish()
+
+    def drop_rested(self) -> None:
+        """Delete the state if it rests, because this process does not need it any more."""
+        self._states.drop()
+
+    def rest(self) -> None:
+        """Put the state aside until the journal grows; call it only if `may_rest`.
+
+        If it cannot be written, it stays in memory.
+        """
+        assert self._learning is not None
+        try:
+            self._refresh.run_pending(self._learning)
+            self._states.rest(self._learning)
+        except (StoreFullError, StoreUnavailableError) as error:
+            self.context.outages.record(error)
+        except OSError as error:
+            _LOG.error("zone not put aside", extra={"zone": self.zone.id}, exc_info=error)
+        else:
+            self._learning = self._status = None
 
     def _step(self, head: int) -> None:
         if self._outcome is not None:
             self._commit(self._outcome, head=head)
         elif self._learning is None:
-            self._learning = self._load_newest(head)
+            self._status = self.context.store.statuses([self.zone.id]).get(self.zone.id)
+            self._learning = self._states.load(head)
             self._refresh.request()
         elif self._stream is not None:
             self._advance(self._stream, self._training_result(), head=head)
@@ -211,48 +170,6 @@ class ZoneLearner:
             self._upkeep.checkpoint(self._learning)
         else:
             self._begin(self._learning, head)
-
-    def _load_newest(self, head: int) -> Learning:
-        """The zone from its newest intact checkpoint, or at its beginning."""
-        context, zone = self.context, self.zone
-        self._status = context.store.statuses([zone.id]).get(zone.id)
-        base = context.store.journal_base(zone.id)
-        for checkpoint in context.checkpoints.newest(zone.id):
-            if checkpoint.position < base:
-                break  # of a deleted zone with this id
-            try:
-                learning = self._load(checkpoint, head)
-            except DAMAGE as error:
-                self._set_aside(checkpoint, error)
-            else:
-                self._upkeep.note_checkpoint(learning.position)
-                return learning
-        learning = context.learning(zone, store=context.store, files=context.files)
-        self._upkeep.note_checkpoint(learning.position)
-        return learning
-
-    def _load(self, checkpoint: ZoneCheckpoint, head: int) -> Learning:
-        if checkpoint.position > head:
-            raise StateError(
-                f"it follows entry {checkpoint.position}, but the journal ends with {head}"
-            )
-        context = self.context
-        with context.checkpoints.open(checkpoint) as folder:
-            return context.learning.load(
-                folder, zone=self.zone, store=context.store, files=context.files
-            )
-
-    def _set_aside(self, checkpoint: ZoneCheckpoint, error: Exception) -> None:
-        reason = str(error) if isinstance(error, StateError) else _first_line(error)
-        _LOG.error("checkpoint set aside", extra={"checkpoint": checkpoint.path}, exc_info=error)
-        event = self._event(
-            f"damaged:{self.zone.id}:{checkpoint.name}:{time.time_ns()}",
-            "damaged",
-            f"the checkpoint {checkpoint.name} of {self.zone.id} cannot be used ({reason}); an "
-            "earlier state is, and the journal is applied again from there",
-        )
-        self.context.store.add_event(replace(event, details={"file": checkpoint.path}))
-        self.context.checkpoints.set_aside(checkpoint)
 
     def _begin(self, learning: Learning, head: int) -> None:
         store = self.context.store
@@ -307,7 +224,7 @@ class ZoneLearner:
         event = self._event(
             f"training failed:{self.zone.id}:{self.position}:{_digest(error)}",
             "training failed",
-            f"a training of {self.zone.id} was given up: {_first_line(error)}; the models in "
+            f"a training of {self.zone.id} was given up: {first_line(error)}; the models in "
             "service stay",
         )
         try:
@@ -362,7 +279,7 @@ class ZoneLearner:
         self._pace.fail()
         self._pace.halve()
         before = self._status or ZoneStatus(self.zone.id)
-        message = f"{type(error).__name__}: {_first_line(error)}"
+        message = f"{type(error).__name__}: {first_line(error)}"
         event = self._event(
             f"degraded:{self.zone.id}:{before.position}:{_digest(error)}",
             "degraded",
@@ -405,10 +322,6 @@ def _failed_training(job: Job) -> Trained:
         seconds=0.0,
         diverged=True,
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0][:500]
 
 
 def _digest(error: Exception) -> str:
