@@ -57,7 +57,7 @@ def post(url: str, path: str, bodies: Iterable[bytes], *, connections: int) -> f
             return next(waiting, None)
 
     def send() -> None:
-        connection = _connection(url)
+        connection = connect(url)
         while (body := following()) is not None:
             connection.request("POST", path, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
@@ -76,8 +76,8 @@ def get(url: str, paths: Sequence[str], *, connections: int) -> tuple[float, lis
     """Seconds needed to get the paths over parallel connections, and the answers."""
 
     def ask(mine: Sequence[str]) -> list[bytes]:
-        connection = _connection(url)
-        return [_get(connection, path) for path in mine]
+        connection = connect(url)
+        return [get_answer(connection, path) for path in mine]
 
     began = time.perf_counter()
     with ThreadPoolExecutor(connections) as pool:
@@ -102,7 +102,7 @@ def ask_forecasts(
     requests.
     """
     chosen = random.Random(0)
-    connection, took, failures, fallbacks = _connection(url), [], [], 0
+    connection, took, failures, fallbacks = connect(url), [], [], 0
     began = time.perf_counter()
     for number in range(int(seconds * rate)):
         due = began + number / rate
@@ -111,16 +111,17 @@ def ask_forecasts(
         times = {"start": text(start), "end": text(start + steps * step)}
         path = f"/v1/forecasts?{urlencode({'entity': chosen.choice(meters), **times})}"
         try:
-            (forecast,) = json.loads(_get(connection, path))["forecasts"]
+            (forecast,) = json.loads(get_answer(connection, path))["forecasts"]
             fallbacks += forecast["fallback"] or len(forecast["values"]) != steps
         except (OSError, http.client.HTTPException, RuntimeError, ValueError, KeyError) as error:
             failures.append(repr(error)[:300])
-            connection = _connection(url)
+            connection = connect(url)
         took.append(1000 * (time.perf_counter() - due))
     return Answers(tuple(took), tuple(failures), fallbacks)
 
 
-def _get(connection: http.client.HTTPConnection, path: str) -> bytes:
+def get_answer(connection: http.client.HTTPConnection, path: str) -> bytes:
+    """The content of a path; RuntimeError unless it was found."""
     connection.request("GET", path)
     answer = connection.getresponse()
     content = answer.read()
@@ -129,6 +130,7 @@ def _get(connection: http.client.HTTPConnection, path: str) -> bytes:
     return content
 
 
-def _connection(url: str) -> http.client.HTTPConnection:
+def connect(url: str) -> http.client.HTTPConnection:
+    """A connection to the service."""
     host = urlsplit(url)
     return http.client.HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)

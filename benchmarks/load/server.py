@@ -74,13 +74,20 @@ def serving(database: str | None = None) -> Iterator[Service]:
 @contextmanager
 def postgres() -> Iterator[str]:
     """Start a private PostgreSQL server; yields the address of its database."""
+    with postgres_server() as (address, _):
+        yield address
+
+
+@contextmanager
+def postgres_server() -> Iterator[tuple[str, Path]]:
+    """Start a private PostgreSQL server; yields its address and the folder of its data."""
     # Directly below the temporary folder, because the server runs as another user.
     folder = mkdtemp(prefix="cw-pg-")
     started = subprocess.run(
         [POSTGRES, "start", folder], check=True, stdout=subprocess.PIPE, text=True
     )
     try:
-        yield started.stdout.strip()
+        yield started.stdout.strip(), Path(folder) / "data"
     finally:
         subprocess.run([POSTGRES, "stop", folder], check=True)
         subprocess.run(["rm", "-rf", folder], check=True)

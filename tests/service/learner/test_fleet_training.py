@@ -9,6 +9,7 @@ import pytest
 from tests.service.journals import World
 
 from clearwatt.adaptive import FleetPrior
+from clearwatt.service.learner import fleet_samples
 from clearwatt.service.learner.fleet_samples import find_groups, read_samples
 from clearwatt.service.learner.fleet_training import FleetTraining
 from clearwatt.service.records import Flag, Outcome, Verdict
@@ -46,6 +47,18 @@ class Region:
 @pytest.fixture
 def region(tmp_path):
     return Region(tmp_path)
+
+
+def test_of_many_zones_and_entities_a_part_is_used_spread_over_all(region, monkeypatch):
+    monkeypatch.setattr(fleet_samples, "MOST_ZONES", 3)
+    for name in ("a", "b", "c", "d", "e"):
+        region.add(name, hours=15 * 24)
+    (group,) = find_groups(region.store)
+    assert [zone.id for zone, _ in group.zones] == ["a", "c", "e"]
+    assert group.entities == 6
+    monkeypatch.setattr(fleet_samples, "MOST_ENTITIES", 1)
+    (group,) = find_groups(region.store)
+    assert group.entities == 3
 
 
 def test_zones_with_the_same_weather_train_together(region):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ SHORTEST = 14 * SECONDS_PER_DAY
 and weather for half of them."""
 MOST_ENTITIES = 60
 """Entities of a zone that are used; more would take memory and teach little."""
+MOST_ZONES = 100
+"""Zones of a group that are used, spread over all of them by id."""
+MOST_IN_ALL = 2_000
+"""Entities of a group that are used: with 400 days of quarter hours, less than a gigabyte."""
 USED = (Flag.ACCEPTED, Flag.RELEASED, Flag.LATE)
 
 
@@ -57,20 +62,42 @@ class FleetGroup(NamedTuple):
 
 
 def find_groups(store: Store) -> list[FleetGroup]:
-    """Groups of zones that share their readings, with the entities that have enough of them."""
-    statuses = store.statuses()
-    found: dict[tuple[int, tuple[str, ...]], list[ZoneMembers]] = {}
+    """Groups of zones that share their readings, with entities that have enough of them.
+
+    Of large services a part is used: up to `MOST_ZONES` zones of a group, and `MOST_IN_ALL`
+    entities.
+    """
+    found: dict[tuple[int, tuple[str, ...]], list[Zone]] = {}
     for zone in store.zones():
-        status = statuses.get(zone.id)
-        if status is None:
-            continue
-        if not ZoneSettings.read(dict(status.settings or zone.settings)).share_with_fleet:
-            continue
-        members = tuple(each for each in store.entities(zone.id) if _has_enough(store, each))
-        if members:
-            key = (zone.step, tuple(sorted(_own_variables(zone))))
-            found.setdefault(key, []).append((zone, members[:MOST_ENTITIES]))
-    return [FleetGroup(step, tuple(zones)) for (step, _), zones in sorted(found.items())]
+        found.setdefault((zone.step, tuple(sorted(_own_variables(zone)))), []).append(zone)
+    groups = [(step, _find_members(store, zones)) for (step, _), zones in sorted(found.items())]
+    return [FleetGroup(step, zones) for step, zones in groups if zones]
+
+
+def _find_members(store: Store, zones: Sequence[Zone]) -> tuple[ZoneMembers, ...]:
+    """Zones that share their readings, and their entities that are used."""
+    chosen = _spread(zones, MOST_ZONES)
+    most = min(MOST_ENTITIES, max(2, MOST_IN_ALL // len(chosen)))
+    members = (
+        (zone, tuple(islice(_with_enough(store, zone), most)))
+        for zone in chosen
+        if _shares(store, zone)
+    )
+    return tuple((zone, entities) for zone, entities in members if entities)
+
+
+def _spread(zones: Sequence[Zone], most: int) -> Sequence[Zone]:
+    """Up to ``most`` zones at equal distances."""
+    places = np.unique(np.linspace(0, len(zones) - 1, min(most, len(zones))).round().astype(int))
+    return [zones[place] for place in places]
+
+
+def _shares(store: Store, zone: Zone) -> bool:
+    """Whether a zone has learned something and lets others learn from it."""
+    status = store.statuses([zone.id]).get(zone.id)
+    if status is None:
+        return False
+    return ZoneSettings.read(dict(status.settings or zone.settings)).share_with_fleet
 
 
 def read_samples(store: Store, group: FleetGroup) -> list[ZoneSamples]:
@@ -79,9 +106,12 @@ def read_samples(store: Store, group: FleetGroup) -> list[ZoneSamples]:
     return [each for each in found if each is not None]
 
 
-def _has_enough(store: Store, entity: RegisteredEntity) -> bool:
-    span = store.span(entity.number)
-    return span is not None and span[1] - span[0] >= SHORTEST
+def _with_enough(store: Store, zone: Zone) -> Iterator[RegisteredEntity]:
+    """Entities of a zone with enough readings."""
+    for entity in store.entities(zone.id):
+        span = store.span(entity.number)
+        if span is not None and span[1] - span[0] >= SHORTEST:
+            yield entity
 
 
 def _own_variables(zone: Zone) -> list[str]:

@@ -1,0 +1,157 @@
+"""Nodes of a real cluster in their own processes, and what they and the database use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from load.server import UNLIMITED
+
+INTERVAL = 2.0
+"""Seconds between two samples of the memory."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node that runs; ``url`` is empty for a learner."""
+
+    name: str
+    process: subprocess.Popen[str]
+    url: str
+
+    def stop(self) -> None:
+        """Stop it as an administrator would."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=120)
+
+
+@contextmanager
+def nodes(
+    folder: Path, database: str, *, learners: int, options: Sequence[str] = ()
+) -> Iterator[list[Node]]:
+    """One web node and learner nodes; ``options`` are those of the learners."""
+    running: list[Node] = []
+    try:
+        names = {f"learner-{number}": "learner" for number in range(learners)} | {"web-0": "web"}
+        for name, role in names.items():
+            given = UNLIMITED if role == "web" else options
+            running.append(_start(folder, database, name, role, given))
+        yield running
+    finally:
+        for node in running:
+            node.process.send_signal(signal.SIGTERM)
+        for node in running:
+            node.process.wait(timeout=120)
+
+
+def _start(folder: Path, database: str, name: str, role: str, options: Sequence[str]) -> Node:
+    command = [sys.executable, "-m", "clearwatt", "serve", "--role", role, "--node", name]
+    command += ["--data-dir", str(folder / name), "--database", database, "--port", "0"]
+    command += ["--log-level", "error", *options]
+    if role == "learner":
+        command += ["--workers", "1"]
+    with (folder / f"{name}.log").open("a") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert process.stdout is not None
+    words = process.stdout.readline().split()
+    if words[:2] not in (["serving", "at"], ["learning", "as"]):
+        raise RuntimeError(f"{name} did not start: {(folder / f'{name}.log').read_text()[-2000:]}")
+    return Node(name, process, words[2] if words[0] == "serving" else "")
+
+
+class Usage:
+    """Peak memory and processor time of nodes and of a PostgreSQL server.
+
+    Args:
+        nodes: The nodes.
+        data: Folder of the server's data.
+    """
+
+    def __init__(self, nodes: Sequence[Node], data: Path) -> None:
+        self._roots = {node.name: node.process.pid for node in nodes}
+        self._roots["postgres"] = int((data / "postmaster.pid").read_text().split()[0])
+        self.peaks: dict[str, int] = {}
+        self.together = 0
+        self._seconds: dict[int, tuple[str, float]] = {}
+        self._lock, self._done = threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def seconds(self) -> dict[str, float]:
+        """Processor time of each node and of the server so far, of ended processes too."""
+        self._sample()
+        with self._lock:
+            found = dict.fromkeys(self._roots, 0.0)
+            for name, seconds in self._seconds.values():
+                found[name] += seconds
+            return found
+
+    def stop(self) -> dict[str, int]:
+        """Stop sampling and return the peaks of memory in bytes."""
+        self._done.set()
+        self._thread.join()
+        return {**self.peaks, "all at once": self.together}
+
+    def _watch(self) -> None:
+        while not self._done.wait(INTERVAL):
+            self._sample()
+
+    def _sample(self) -> None:
+        with self._lock:
+            found = {name: self._measure(name, root) for name, root in self._roots.items()}
+            for name, size in found.items():
+                self.peaks[name] = max(size, self.peaks.get(name, 0))
+            self.together = max(self.together, sum(found.values()))
+
+    def _measure(self, name: str, root: int) -> int:
+        """Memory of a process and its descendants; notes their processor time."""
+        processes, total = [root], 0
+        for process in processes:
+            processes += _children(process)
+            self._seconds[process] = (
+                name,
+                _seconds(process) or self._seconds.get(process, (name, 0.0))[1],
+            )
+            total += _proportional(process) if name == "postgres" else _resident(process)
+        return total
+
+
+def _children(process: int) -> list[int]:
+    try:
+        threads = list(Path(f"/proc/{process}/task").glob("*/children"))
+        return sorted({int(each) for path in threads for each in path.read_text().split()})
+    except OSError:
+        return []
+
+
+def _seconds(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _resident(process: int) -> int:
+    return _field(process, "status", "VmRSS:")
+
+
+def _proportional(process: int) -> int:
+    """Memory with each shared page divided by the number of its processes."""
+    return _field(process, "smaps_rollup", "Pss:")
+
+
+def _field(process: int, file: str, name: str) -> int:
+    try:
+        lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
