@@ -45,9 +45,9 @@ def test_a_folder_is_written_whole_replaced_moved_and_removed(folders):
     assert folders.names("zones/north") == ["checkpoint-1"]
     folders.move("zones/north/checkpoint-1", "zones/north/damaged")
     assert folders.names("zones/north") == ["damaged"]
-    assert folders.exists("zones/north/damaged")
+    assert folders.existing(["zones/north/damaged", "zones/west/none"]) == {"zones/north/damaged"}
     folders.remove("zones/north/damaged")
-    assert not folders.exists("zones/north/damaged")
+    assert not folders.existing(["zones/north/damaged"])
     assert mark(folders, "zones/south/checkpoint-1") == "other"
 
 

@@ -78,8 +78,7 @@ class ModelFiles:
             keep: Number of newest versions per component that are always kept.
         """
         paths = set(_outdated_paths(versions, keep))
-        known = {f"{_MODELS}/{name}" for name in self._folders.names(_MODELS)} if paths else set()
-        return paths & known
+        return self._folders.existing(paths) if paths else paths
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove the files of versions; errors are ignored and the next call tries again."""

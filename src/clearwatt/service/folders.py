@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,8 +38,8 @@ class Folders(ABC):
         """A folder to read from within the with-block; it is empty if there is no such."""
 
     @abstractmethod
-    def exists(self, path: str) -> bool:
-        """Whether there is a folder."""
+    def existing(self, paths: Collection[str]) -> set[str]:
+        """The paths at which there is a folder."""
 
     @abstractmethod
     def names(self, parent: str) -> list[str]:
@@ -93,9 +93,9 @@ class DiskFolders(Folders):
         """The folder itself."""
         yield self._below(path)
 
-    def exists(self, path: str) -> bool:
-        """Whether there is a folder."""
-        return self._below(path).is_dir()
+    def existing(self, paths: Collection[str]) -> set[str]:
+        """The paths at which there is a folder."""
+        return {path for path in paths if self._below(path).is_dir()}
 
     def names(self, parent: str) -> list[str]:
         """Names of the folders directly below a parent, unfinished ones left out."""
@@ -155,9 +155,9 @@ class StoredFolders(Folders):
                     file.write_bytes(content)
             yield folder
 
-    def exists(self, path: str) -> bool:
-        """Whether there is a folder."""
-        return self._store.has_folder(path)
+    def existing(self, paths: Collection[str]) -> set[str]:
+        """The paths at which there is a folder, found by one question."""
+        return self._store.existing_folders(paths)
 
     def names(self, parent: str) -> list[str]:
         """Names of the folders directly below a parent."""

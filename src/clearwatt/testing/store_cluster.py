@@ -86,7 +86,9 @@ def _check_folders(store: Store, other: Store) -> None:
     store.put_folder("zones/easter/checkpoint-9", {"x": b"1"})
     assert other.folder_names("zones/east") == ["checkpoint-1"], "folders of another parent"
     store.move_folder("zones/east/checkpoint-1", "zones/east/damaged")
-    assert other.has_folder("zones/east/damaged") and not other.folder("zones/east/checkpoint-1")
+    paths = {"zones/east/damaged", "zones/east/checkpoint-1", "zones/nowhere"}
+    assert other.existing_folders(paths) == {"zones/east/damaged"}
+    assert not other.folder("zones/east/checkpoint-1")
     store.remove_folder("zones/east/damaged")
     assert other.folder_names("zones/east") == [], "a deleted folder is there"
 

@@ -83,10 +83,10 @@ class ClusterStore(JournalStore):
         with self.read_session() as session:
             return folders.get(session, path)
 
-    def has_folder(self, path: str) -> bool:
-        """Whether there is a folder."""
+    def existing_folders(self, paths: Collection[str]) -> set[str]:
+        """The paths at which there is a folder."""
         with self.read_session() as session:
-            return folders.exists(session, path)
+            return folders.existing(session, paths)
 
     def folder_names(self, parent: str) -> list[str]:
         """Names of the folders directly below a parent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from clearwatt.errors import StateError
 from clearwatt.service.store.session import Session, upsert
@@ -39,9 +39,18 @@ def get(session: Session, path: str) -> dict[str, bytes]:
     return found
 
 
-def exists(session: Session, path: str) -> bool:
-    """Whether there is a folder."""
-    return bool(session.rows(f"SELECT 1 FROM folders {_HERE} LIMIT 1", *_split(path)))
+def existing(session: Session, paths: Collection[str]) -> set[str]:
+    """The paths at which there is a folder."""
+    split = [_split(path) for path in paths]
+    given = session.value_table(
+        texts={"parent": [each[0] for each in split], "name": [each[1] for each in split]}
+    )
+    rows = session.rows(
+        f"SELECT given.parent, given.name FROM {given.sql} WHERE EXISTS (SELECT 1 FROM folders "
+        "WHERE folders.parent = given.parent AND folders.name = given.name)",
+        *given.values,
+    )
+    return {f"{parent}/{name}" for parent, name in rows}
 
 
 def names(session: Session, parent: str) -> list[str]:
