@@ -7,8 +7,8 @@
 One web node, two learner nodes and PostgreSQL (started by ``scripts/postgres``) on this machine,
 the default forecaster. A few zones are warmed up; the others begin with copies of their models and
 states (`load/copies.py`). Then a day of quarter-hour readings is sent row by row as fast as the
-service takes it, and when all is judged and learned, the next day is forecast for every meter with
-seven quantiles. Learners have a limit of memory, beyond which zones rest on disk.
+service takes it, and when all is judged and learned, networks that are due included, the next day is
+forecast for every meter with seven quantiles. Learners have a limit of memory, beyond which zones rest on disk.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -40,10 +41,12 @@ from load.server import postgres_server
 
 METERS = 100
 """Meters of a zone."""
-SOURCES = 4
+SOURCES = 10
 """Zones that are warmed up; the others are copies."""
 HISTORY = 2
 """Days of the warm-up."""
+BEHIND = 7
+"""Days that the zones have learned before the measured one, so that updates fall due in it."""
 BATCH = 1000
 """Readings of a request."""
 TABLES = ("readings", "journal", "vintages", "signals", "folders")
@@ -68,6 +71,7 @@ class Result:
         database: Bytes of the database before and after the day.
         growth: Bytes that each table has grown by in the day.
         updates: Models that were updated in the day.
+        scrape: Seconds for one answer to `GET /metrics`.
         load: Load average at the end.
     """
 
@@ -83,6 +87,7 @@ class Result:
     database: tuple[int, int]
     growth: dict[str, int]
     updates: int
+    scrape: float
     load: float
 
     @property
@@ -114,11 +119,11 @@ def main() -> None:
 
 def measure(zones: int, *, learners: int, learner_memory: str) -> Result:
     """Run a cluster of this many zones."""
-    region = Region(zones, METERS, history=HISTORY * ROWS, days=HISTORY + 3)
+    region = _region(zones)
     limit = ("--learner-memory", learner_memory)
     with postgres_server() as (database, data), TemporaryDirectory(prefix="cw-cluster-") as folder:
         first = min(SOURCES, zones)
-        _warm_up(Path(folder), database, Region(first, METERS, HISTORY * ROWS, HISTORY + 3))
+        _warm_up(Path(folder), database, _region(first))
         for done, _ in enumerate(
             copy_zones(database, region.names[:first], region.names[first:]), 1
         ):
@@ -137,20 +142,33 @@ def measure(zones: int, *, learners: int, learner_memory: str) -> Result:
 
 
 def _warm_up(folder: Path, database: str, region: Region) -> None:
-    """Warm zones up and leave their checkpoints in the database."""
-    print_progress(f"warming up {region.zones} zones")
+    """Warm zones up, let them learn for some days, and leave their checkpoints in the database."""
+    print_progress(f"warming up {region.zones} zones; {BEHIND} days of readings")
     with nodes(folder, database, learners=2) as running, callers(1) as pool:
         url = running[-1].url
         pool.submit(prepare, url, region).result()
-        bodies = row_batches(region, region.history, SETTLE, size=BATCH)
-        post(url, "/v1/measurements", bodies, connections=2)
-        _wait_until(url, region, region.history - 1)
+        for first, count in _days_behind(region):
+            pool.submit(send_rows, url, region, first, count).result()
+            _wait_until(url, region, first + count - 1 - SETTLE)
+
+
+def _region(zones: int) -> Region:
+    return Region(zones, METERS, history=HISTORY * ROWS, days=HISTORY + BEHIND + 3)
+
+
+def _days_behind(region: Region) -> Iterator[tuple[int, int]]:
+    """First row and number of rows of each day before the measured one, and of two hours more.
+
+    A row is judged two hours after it; in a service that runs all day they are left from before.
+    """
+    yield from ((region.history + day * ROWS, ROWS) for day in range(BEHIND))
+    yield region.history + BEHIND * ROWS, SETTLE
 
 
 def _run_day(region: Region, web: Node, database: str, usage: Usage, ready: float) -> Result:
     sizes, size = _table_sizes(database), _database_size(database)
     updates, before = _updates(database), usage.seconds()
-    first, began = region.history + SETTLE, time.perf_counter()
+    first, began = region.history + BEHIND * ROWS + SETTLE, time.perf_counter()
     with callers(1) as pool:
         taken = pool.submit(send_rows, web.url, region, first, ROWS).result()
         print_progress(f"{taken:.0f} s until all was stored")
@@ -173,6 +191,7 @@ def _run_day(region: Region, web: Node, database: str, usage: Usage, ready: floa
         database=(size, _database_size(database)),
         growth={name: grown[name] - sizes[name] for name in sizes},
         updates=_updates(database) - updates,
+        scrape=_scrape(web.url),
         load=os.getloadavg()[1],
     )
 
@@ -199,6 +218,13 @@ def forecast_all(url: str, region: Region, start: int) -> tuple[float, int]:
     with ThreadPoolExecutor(2) as pool:
         by_model = sum(pool.map(ask, [region.names[::2], region.names[1::2]]))
     return time.perf_counter() - began, by_model
+
+
+def _scrape(url: str) -> float:
+    began = time.perf_counter()
+    with closing(connect(url)) as connection:
+        get_answer(connection, "/metrics")
+    return time.perf_counter() - began
 
 
 def _wait_until(url: str, region: Region, row: int) -> None:
@@ -256,6 +282,7 @@ def _show(result: Result) -> None:
         "judged and learned": f"{result.learned:.0f} s",
         "models updated meanwhile": f"{result.updates:,}",
         "day-ahead forecasts of all": f"{result.forecast:.0f} s, {result.by_model:,} by models",
+        "one answer to GET /metrics": f"{result.scrape:.1f} s",
         "in all": f"{result.seconds / 60:.1f} min",
         "processor time per meter": f"{1000 * result.processor_per_meter:.1f} ms",
         "load average": f"{result.load:.1f}",

@@ -75,14 +75,14 @@ def test_a_save_that_stopped_before_the_manifest_leaves_the_old_state(folder):
 
 
 def test_a_reader_that_is_overtaken_by_a_save_finds_the_new_state(folder, monkeypatch):
-    read, newer = files._manifest, {"w": torch.zeros(1)}
+    read, newer = files._read_manifest, {"w": torch.zeros(1)}
 
     def overtaken(path):
         manifest = read(path)
         save_state(path, {"step": 4}, newer)
         return manifest
 
-    monkeypatch.setattr(files, "_manifest", overtaken)
+    monkeypatch.setattr(files, "_read_manifest", overtaken)
     saved = load_state(folder)
     assert saved.values == {"step": 4}
     assert torch.equal(saved.tensors["w"], newer["w"])

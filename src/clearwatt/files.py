@@ -125,21 +125,35 @@ def digest_of(values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> st
 
 def load_state(path: str | os.PathLike[str]) -> SavedState:
     """Read a state; raises a StateError if it is missing, damaged or of another version."""
+    folder = Path(path)
+    manifest = _read_manifest(folder)
+    try:
+        name, _ = _tensors_of(manifest, folder)
+        content = (folder / Path(name).name).read_bytes()
+    except OSError as error:
+        # A state saved after this manifest was read has replaced the tensors.
+        if _read_manifest(folder).get("tensors") != manifest["tensors"]:
+            return load_state(folder)
+        raise _damage_error(folder, f"{name} cannot be read ({error.strerror})") from error
+    return _parse_state(manifest, content, folder)
+
+
+def parse_state(files: Mapping[str, bytes], folder: Path) -> SavedState:
+    """A state from the contents of its files; ``folder`` is where errors say that they are."""
+    if MANIFEST not in files:
+        raise _missing_error(folder)
+    manifest = _parse_manifest(files[MANIFEST], folder)
+    name, _ = _tensors_of(manifest, folder)
+    if name not in files:
+        raise _damage_error(folder, f"{name} is missing")
+    return _parse_state(manifest, files[name], folder)
+
+
+def _parse_state(manifest: Mapping[str, Any], content: bytes, folder: Path) -> SavedState:
     from safetensors import SafetensorError
     from safetensors.torch import load as parse_tensors
 
-    folder = Path(path)
-    manifest = _manifest(folder)
-    try:
-        name, digest = manifest["tensors"]["file"], manifest["tensors"]["sha256"]
-        content = (folder / Path(name).name).read_bytes()
-    except (KeyError, TypeError) as error:
-        raise _damage_error(folder, f"its {MANIFEST} names no tensors") from error
-    except OSError as error:
-        # A state saved after this manifest was read has replaced the tensors.
-        if _manifest(folder).get("tensors") != manifest["tensors"]:
-            return load_state(folder)
-        raise _damage_error(folder, f"{name} cannot be read ({error.strerror})") from error
+    name, digest = _tensors_of(manifest, folder)
     if hashlib.sha256(content).hexdigest() != digest:
         raise _damage_error(folder, f"{name} is truncated or altered (its checksum differs)")
     try:
@@ -148,12 +162,32 @@ def load_state(path: str | os.PathLike[str]) -> SavedState:
         raise _damage_error(folder, f"{name} has no tensors ({error})") from error
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _tensors_of(manifest: Mapping[str, Any], folder: Path) -> tuple[str, str]:
+    """The name of the file of tensors, and its checksum."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
+        return manifest["tensors"]["file"], manifest["tensors"]["sha256"]
+    except (KeyError, TypeError) as error:
+        raise _damage_error(folder, f"its {MANIFEST} names no tensors") from error
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        content = (folder / MANIFEST).read_bytes()
     except FileNotFoundError as error:
-        raise StateError(f"{folder} holds no saved state ({MANIFEST} is missing)") from error
-    except (OSError, ValueError, RecursionError) as error:
+        raise _missing_error(folder) from error
+    except OSError as error:
+        raise _damage_error(folder, f"{MANIFEST} cannot be read ({error.strerror})") from error
+    return _parse_manifest(content, folder)
+
+
+def _missing_error(folder: Path) -> StateError:
+    return StateError(f"{folder} holds no saved state ({MANIFEST} is missing)")
+
+
+def _parse_manifest(content: bytes, folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(content)
+    except (ValueError, RecursionError) as error:
         raise _damage_error(folder, f"{MANIFEST} is truncated or not JSON") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise StateError(f"{folder / MANIFEST} is not a ClearWatt state; choose another folder")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from clearwatt.errors import StateError
-from clearwatt.files import load_state, save_state
+from clearwatt.files import MANIFEST, load_state, save_state
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.folders import DiskFolders, StoredFolders
 from clearwatt.service.store import open_store
@@ -49,6 +49,27 @@ def test_a_folder_is_written_whole_replaced_moved_and_removed(folders):
     folders.remove("zones/north/damaged")
     assert not folders.existing(["zones/north/damaged"])
     assert mark(folders, "zones/south/checkpoint-1") == "other"
+
+
+def test_a_state_is_read_and_damage_is_told(folders):
+    folders.write_state("models/a", {"mark": "first"}, {"w": torch.arange(3)})
+    read = folders.read_state("models/a")
+    assert read.values == {"mark": "first"}
+    assert read.tensors["w"].tolist() == [0, 1, 2]
+    with pytest.raises(StateError, match=r"models/b holds no saved state"):
+        folders.read_state("models/b")
+    folders.write("models/c", lambda folder: (folder / MANIFEST).write_bytes(b"{"))
+    with pytest.raises(StateError, match=r"truncated or not JSON"):
+        folders.read_state("models/c")
+
+    def without_tensors(folder):
+        save_state(folder, {}, {"w": torch.ones(1)})
+        (file,) = folder.glob("*.safetensors")
+        file.unlink()
+
+    folders.write("models/d", without_tensors)
+    with pytest.raises(StateError, match=r"models/d is damaged"):
+        folders.read_state("models/d")
 
 
 def test_a_save_that_fails_leaves_the_folder_of_before(folders):

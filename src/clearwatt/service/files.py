@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from torch import Tensor
 
-from clearwatt.files import SavedState, load_state
+from clearwatt.files import SavedState
 from clearwatt.service.folders import DiskFolders, Folders
 from clearwatt.service.records import StoredVersion
 
@@ -61,8 +61,7 @@ class ModelFiles:
 
     def read(self, path: str) -> SavedState:
         """Read a version by its path; StateError if a file is missing or damaged."""
-        with self.open(path) as folder:
-            return load_state(folder)
+        return self._folders.read_state(path)
 
     def open(self, path: str) -> AbstractContextManager[Path]:
         """A folder to read from within the with-block."""

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from torch import Tensor
 
 from clearwatt.errors import StateError
-from clearwatt.files import save_state
+from clearwatt.files import SavedState, load_state, parse_state, save_state
 from clearwatt.service.store import Store, StoreFullError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -32,6 +32,10 @@ class Folders(ABC):
         self, path: str, values: Mapping[str, object], tensors: Mapping[str, Tensor]
     ) -> None:
         """Write a state durably; a reader sees the old state or the new one at any moment."""
+
+    @abstractmethod
+    def read_state(self, path: str) -> SavedState:
+        """Read a state; StateError if it is missing or damaged."""
 
     @abstractmethod
     def open(self, path: str) -> AbstractContextManager[Path]:
@@ -88,6 +92,10 @@ class DiskFolders(Folders):
             save_state(folder, values, tensors)
             _sync(folder, folder.parent)
 
+    def read_state(self, path: str) -> SavedState:
+        """Read a state."""
+        return load_state(self._below(path))
+
     @contextmanager
     def open(self, path: str) -> Iterator[Path]:
         """The folder itself."""
@@ -142,6 +150,10 @@ class StoredFolders(Folders):
     ) -> None:
         """Write a state in one transaction."""
         self.write(path, lambda folder: save_state(folder, values, tensors))
+
+    def read_state(self, path: str) -> SavedState:
+        """Read a state, without a copy on disk: a node reads thousands of them at its start."""
+        return parse_state(self._store.folder(path), Path(path))
 
     @contextmanager
     def open(self, path: str) -> Iterator[Path]:
