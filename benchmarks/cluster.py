@@ -7,9 +7,9 @@
 One web node, two learner nodes and PostgreSQL (started by ``scripts/postgres``) on this machine,
 the default forecaster. A few zones are warmed up and learn for a week; the others begin with copies
 of their models and states (`load/copies.py`). Then a day of quarter-hour readings is sent, row by
-row, as fast as the service takes it. When all of it is judged and learned, with the trainings that fell
-due, the next day is forecast for every meter with seven quantiles. Learners have a limit of memory,
-beyond which zones rest on disk.
+row, as fast as the service takes it. When all of it is judged and learned, with the trainings that
+fell due, the next day is forecast for every meter with seven quantiles. Learners have a limit of
+memory, beyond which zones rest on disk.
 """
 
 from __future__ import annotations
