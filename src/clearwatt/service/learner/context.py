@@ -28,7 +28,10 @@ class Learning(Protocol):
 
     @property
     def due_checkpoint(self) -> bool:
-        """Whether applying the entries since the last checkpoint again would take long."""
+        """Whether applying the entries since the last checkpoint again would take long.
+
+        Trainings are not looked at: the learner knows how long they took.
+        """
 
     def apply(
         self, entries: Sequence[Entry], entities: Sequence[RegisteredEntity]

@@ -17,6 +17,9 @@ IDLE_CHECKPOINT = 3600.0
 """Seconds after the last checkpoint until the next one of an idle zone. An hour of rows is applied
 again in less time than it takes to write a checkpoint, which has some megabytes."""
 
+MOST_TRAINING = 5.0
+"""Seconds of training that are repeated after a crash; with more, a checkpoint is due."""
+
 _PAGE = 1000
 
 
@@ -41,6 +44,7 @@ class Upkeep:
         self.due = False
         self._position = 0
         self._at = time.monotonic()
+        self._training = 0.0
         self._new_versions = False
         self._outdated: set[str] = set()
 
@@ -54,9 +58,13 @@ class Upkeep:
             return math.inf
         return self._at if self.due else self._at + IDLE_CHECKPOINT
 
+    def note_training(self, seconds: float) -> None:
+        """Note a training that would be repeated without a checkpoint."""
+        self._training += seconds
+
     def record(self, outcome: Outcome, *, due: bool) -> None:
         """Note a committed outcome."""
-        self.due = self.due or due
+        self.due = self.due or due or self._training >= MOST_TRAINING
         self._new_versions = self._new_versions or bool(outcome.versions)
 
     def checkpoint(self, learning: Savable) -> None:
@@ -69,6 +77,7 @@ class Upkeep:
     def note_checkpoint(self, position: int) -> None:
         """Note a checkpoint at this position."""
         self._position, self._at, self.due = position, time.monotonic(), False
+        self._training = 0.0
 
     def _prune(self) -> None:
         outdated = self._files.find_outdated(self._versions())

@@ -211,7 +211,9 @@ class ZoneLearner:
         if training is None:
             raise RuntimeError(f"{self.zone.id} waits for a training that was never begun")
         try:
-            return training.result()
+            results = training.result()
+            self._upkeep.note_training(sum(each.seconds for each in results))
+            return results
         except (UpdaterClosedError, TrainingLostError):
             self._forget()
             raise

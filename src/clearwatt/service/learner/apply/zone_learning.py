@@ -50,7 +50,7 @@ class ZoneLearning:
     def _attach(self, state: ZoneState, store: Store, files: ModelFiles) -> None:
         self.state, self.store, self.files = state, store, files
         self.builder = OutcomeBuilder(state, files)
-        self._checkpoint_at = (self._steps_learned, state.generation, len(state.columns))
+        self._checkpoint_at = (self._steps_learned, len(state.columns))
         self._commanded = False
 
     @property
@@ -60,11 +60,13 @@ class ZoneLearning:
 
     @property
     def due_checkpoint(self) -> bool:
-        """Whether applying the entries since the last checkpoint again would take long."""
-        steps, generation, columns = self._checkpoint_at
+        """Whether applying the entries since the last checkpoint again would take long.
+
+        Trainings, which whoever runs them has timed, are not looked at.
+        """
+        steps, columns = self._checkpoint_at
         return (
             self._commanded
-            or self.state.generation != generation
             or len(self.state.columns) != columns
             or self._steps_learned - steps >= CHECKPOINT_ROWS
         )
@@ -133,7 +135,7 @@ class ZoneLearning:
     def save(self, folder: Path) -> None:
         """Write a checkpoint; the position is part of it."""
         self.state.save(folder)
-        self._checkpoint_at = (self._steps_learned, self.state.generation, len(self.state.columns))
+        self._checkpoint_at = (self._steps_learned, len(self.state.columns))
         self._commanded = False
 
     @classmethod
