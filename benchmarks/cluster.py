@@ -42,7 +42,7 @@ from load.server import postgres_server
 
 METERS = 100
 """Meters of a zone."""
-SOURCES = 10
+SOURCES = 6
 """Zones that are warmed up; the others are copies."""
 HISTORY = 2
 """Days of the warm-up."""

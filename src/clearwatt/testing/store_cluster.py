@@ -94,13 +94,26 @@ def _check_folders(store: Store, other: Store) -> None:
 
 
 def _check_news(store: Store, other: Store) -> None:
-    assert store.latest_content("east") is None
+    store.add_zone(Zone("lake", 900, ("wind",)))
+    assert store.latest_content("lake") is None
+    assert not store.put_latest("lake", b"of nobody", fence=1), "nobody holds the zone"
+    node = store.register_node("newest", "learner")
+    fence = _hold(store, node, "lake")
     for number, content in enumerate((b"first", b"second"), start=1):
-        store.put_latest("east", content)
-        assert other.latest_content("east") == (number, content)
-    assert other.latest_revisions() == {"east": 2}
+        assert store.put_latest("lake", content, fence=fence)
+        assert other.latest_content("lake") == (number, content)
+    store.release_leases(node, ["lake"])
+    assert _hold(other, other.register_node("next", "learner"), "lake") > fence
+    assert not store.put_latest("lake", b"late", fence=fence), "another node holds the zone"
+    assert other.latest_content("lake") == (2, b"second")
+    assert other.latest_revisions() == {"lake": 2}
     before = other.registry_revision()
     store.add_zone(Zone("south", 900, ("wind",)))
     assert other.registry_revision() > before, "a new zone is not noticed"
     key = store.secret("key", create=b"one")
     assert other.secret("key", create=b"two") == key == b"one", "nodes have different secrets"
+
+
+def _hold(store: Store, node: NodeIdentity, zone: str) -> int:
+    """Take every zone that is free; the fencing number of one."""
+    return store.take_zones(node, limit=1000)[zone]

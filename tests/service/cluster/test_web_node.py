@@ -90,12 +90,18 @@ def test_readings_of_an_entity_that_another_node_has_deleted_are_refused(stores)
     assert store.newest([farm.number, park.number])[park.number] == NOW + STEP
 
 
+def hold(store, zone) -> int:
+    """Take a zone; its fencing number."""
+    return store.take_zones(store.register_node("learner", "learner"), limit=1)[zone]
+
+
 def test_news_are_taken_over_and_a_look_finds_what_was_missed(stores):
     store, other = stores
     store.add_zone(NORTH)
     forecaster, announced = Forecaster(), []
     changes = RemoteChanges(store, Registry(store), forecaster, announced.append)
-    other.put_latest("north", b"one")
+    fence = hold(other, "north")
+    other.put_latest("north", b"one", fence=fence)
     changes.take(News({"north": 4}, frozenset({"north"}), frozenset({"north"})))
     assert ("reload", "north", 4) in forecaster.calls
     assert ("refresh", "north", b"one") in forecaster.calls
@@ -105,7 +111,7 @@ def test_news_are_taken_over_and_a_look_finds_what_was_missed(stores):
     forecaster.calls.clear()
     changes.look()
     assert forecaster.calls == [], "nothing has changed"
-    other.put_latest("north", b"two")
+    other.put_latest("north", b"two", fence=fence)
     other.add_entities([RegisteredEntity("farm", "north", "generator")])
     changes.look()
     assert ("refresh", "north", b"two") in forecaster.calls
@@ -175,7 +181,7 @@ def test_a_deletion_that_another_thread_has_noticed_is_not_hidden_from_a_batch(s
 def test_newest_readings_that_cannot_be_read_do_not_stop_the_rest(stores, tmp_path, caplog):
     store, other = stores
     store.add_zone(NORTH)
-    other.put_latest("north", b"of another release")
+    other.put_latest("north", b"of another release", fence=hold(other, "north"))
     forecaster = ForecastService(store, ModelFiles(tmp_path))
     changes = RemoteChanges(store, Registry(store), forecaster, lambda zone: None)
     changes.load_all()

@@ -61,7 +61,8 @@ def fill(store):
     store.add_vintages([Vintage("farm", 1.0, None, None, "p", 0, 900, values, sources)])
     store.add_token(Token("id", "name", "read", "hash", 1.0))
     store.put_folder("models/p1", {"state.json": b"{}", "tensors": bytes(range(256))})
-    store.put_latest("north", b"newest readings")
+    fences = store.take_zones(store.register_node("learner", "learner"), limit=9)
+    store.put_latest("north", b"newest readings", fence=fences["north"])
     store.add_prior("digest", bytes(range(256)), origin="imported", actor="Ada", at=1.0)
     return farm
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from clearwatt.errors import ClearwattError
 from clearwatt.service.cluster.news import News, NewsReceiver, NewsSender
 from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.supervisor import Supervisor
@@ -33,12 +32,7 @@ def run_learner_node(
         sender.add_change(zone, generation)
 
     def on_refresh(zone: str, content: bytes) -> None:
-        try:
-            store.put_latest(zone, content)
-        except ClearwattError as error:
-            _LOG.warning("forecasts not refreshed", extra={"zone": zone, "reason": str(error)})
-        else:
-            sender.add_latest(zone)
+        sender.add_latest(zone)  # the learner process has stored the content
 
     supervisor = Supervisor(config, changed=on_commit, refreshed=on_refresh, record=store.add_event)
 

@@ -14,6 +14,7 @@ from multiprocessing import connection
 from pathlib import Path
 
 from clearwatt.compute import end_with_parent
+from clearwatt.errors import ClearwattError
 from clearwatt.files import lock_file
 from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.folders import DiskFolders, StoredFolders
@@ -82,7 +83,8 @@ def main(config: LearnerConfig, pipe: connection.Connection) -> None:
 
     Receives ("wake",) when a journal has grown, and ("stop",). Sends ("changed", zone, position,
     generation) after each commit, ("refreshed", zone, content) with what the newest readings change
-    in forecasts, and ("heartbeat", `Heartbeat`) every second.
+    in forecasts (of a node of a cluster without the content, which is in the store), and
+    ("heartbeat", `Heartbeat`) every second.
     """
     _set_up_process(config)
     inbox = Inbox(pipe)
@@ -97,6 +99,13 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
     def publish(*message: object) -> None:
         with suppress(OSError):  # the parent is gone: this process is about to be, too
             pipe.send(message)
+
+    def refresh(zone: str, content: bytes) -> None:
+        fences = leases.held()
+        if fences is None:
+            publish("refreshed", zone, content)
+        elif zone in fences and _store_latest(store, zone, content, fence=fences[zone]):
+            publish("refreshed", zone, b"")  # other nodes read it from the store
 
     folders = DiskFolders(config.data_dir) if config.node is None else StoredFolders(store)
     with (
@@ -116,7 +125,7 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
             publish=lambda status: publish(
                 "changed", status.zone, status.position, status.generation
             ),
-            refresh=lambda zone, content: publish("refreshed", zone, content),
+            refresh=refresh,
             wake=inbox.wake,
             resting=_empty_folders(config.data_dir / RESTING),
         )
@@ -128,6 +137,14 @@ def _learn(config: LearnerConfig, store: Store, pipe: connection.Connection, inb
         )
         rounds.run()
         rounds.finish()
+
+
+def _store_latest(store: Store, zone: str, content: bytes, *, fence: int) -> bool:
+    try:
+        return store.put_latest(zone, content, fence=fence)
+    except ClearwattError as error:
+        _LOG.warning("forecasts not refreshed", extra={"zone": zone, "reason": str(error)})
+        return False
 
 
 def _empty_folders(path: Path) -> DiskFolders:

@@ -105,15 +105,22 @@ class ClusterStore(JournalStore):
 
     # News.
 
-    def put_latest(self, zone: str, content: bytes) -> None:
-        """Store what the newest readings change in the forecasts of a zone."""
+    def put_latest(self, zone: str, content: bytes, *, fence: int) -> bool:
+        """Store what the newest readings change in the forecasts of a zone.
+
+        Returns:
+            False if nothing was stored, because another node holds the zone: ``fence`` is not the
+            number of its lease any more.
+        """
         with self.write_session() as session:
-            session.run(
-                "INSERT INTO latest (zone, revision, content) SELECT id, 1, ? FROM zones "
-                "WHERE id = ? ON CONFLICT (zone) DO UPDATE SET "
+            stored = session.run(
+                "INSERT INTO latest (zone, revision, content) SELECT z.id, 1, ? FROM zones z "
+                "JOIN leases ON leases.name = z.id WHERE z.id = ? AND leases.fence = ? "
+                "ON CONFLICT (zone) DO UPDATE SET "
                 "revision = latest.revision + 1, content = excluded.content",
-                *(content, zone),
+                *(content, zone, fence),
             )
+        return bool(stored)
 
     def latest_revisions(self) -> dict[str, int]:
         """How often `put_latest` was called for each zone, to see cheaply what has changed."""
