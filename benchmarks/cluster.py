@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -104,6 +105,7 @@ class Result:
 
 def main() -> None:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # its processes end with it
     results = []
     for meters in options.meters:
         result = measure(
