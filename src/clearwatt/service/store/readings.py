@@ -51,8 +51,10 @@ def stored_values(
     given = session.value_table(numbers=numbers)
     rows = session.rows(
         f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN readings r "
-        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time",
+        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time "
+        "AND r.chunk BETWEEN ? AND ?",
         *given.values,
+        *_ends(numbers["chunk"]),
     )
     found, values = np.zeros(len(readings), dtype=bool), np.full(len(readings), np.nan)
     if rows:
@@ -61,6 +63,11 @@ def stored_values(
         _check(readings["entity"][list(items)], readings["time"][list(items)], known, checksums)
         values[list(items)] = np.array(known, dtype=np.float64)  # None becomes NaN
     return found, values
+
+
+def _ends(chunks: Sequence[int]) -> Extent:
+    """The first and the last chunk that a statement is about; it then opens few partitions."""
+    return (min(chunks), max(chunks)) if len(chunks) else (0, -1)
 
 
 def insert(session: Session, readings: Readings, *, at: float) -> None:
@@ -118,11 +125,12 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
     rows = session.rows(
         f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN readings r "
         "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
-        "ORDER BY r.time",
+        "AND r.chunk BETWEEN ? AND ? ORDER BY r.time",
         *given.values,
         entity,
         start,
         end,
+        *_ends(chunks),
     )
     times, values, flags, checksums = zip(*rows, strict=True) if rows else ((), (), (), ())
     _check([entity] * len(times), times, values, checksums)
@@ -155,12 +163,15 @@ def span(session: Session, entity: int) -> tuple[int, int] | None:
 
 def newest(session: Session, entities: Sequence[int]) -> dict[int, int]:
     """The time of the newest reading of each entity; those without readings are left out."""
-    given = session.value_table(numbers={"entity": entities})
+    found = extents(session, entities)
+    chunks = [last for _, last in found.values()]
+    given = session.value_table(numbers={"entity": list(found), "chunk": chunks})
     rows = session.rows(
-        f"SELECT e.entity, MAX(r.time) FROM {given.sql} CROSS JOIN extents e CROSS JOIN readings r "
-        "WHERE e.entity = given.entity AND r.chunk = e.last AND r.entity = e.entity "
-        "GROUP BY e.entity",
+        f"SELECT given.entity, MAX(r.time) FROM {given.sql} CROSS JOIN readings r "
+        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.chunk BETWEEN ? AND ? "
+        "GROUP BY given.entity",
         *given.values,
+        *_ends(chunks),
     )
     return dict(rows)
 
@@ -194,12 +205,14 @@ def _newest(
     rows = session.rows(
         "SELECT n.entity, n.time, v.value, v.checksum FROM "
         f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} "
-        "CROSS JOIN readings r WHERE r.chunk = given.chunk "
+        "CROSS JOIN readings r WHERE r.chunk = given.chunk AND r.chunk BETWEEN ? AND ? "
         f"AND r.entity = given.entity AND r.time < ? AND {usable} GROUP BY r.chunk, r.entity) n "
         "CROSS JOIN readings v WHERE v.chunk = n.chunk AND v.entity = n.entity "
-        "AND v.time = n.time ORDER BY n.time",
+        "AND v.time = n.time AND v.chunk BETWEEN ? AND ? ORDER BY n.time",
         *given.values,
+        *_ends(chunks),
         before,
+        *_ends(chunks),
     )
     if rows:
         _check(*zip(*rows, strict=True))
@@ -221,8 +234,9 @@ def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
     session.run(
         f"UPDATE readings SET flag = given.flag, reason = given.reason FROM {given.sql} "
         "WHERE readings.chunk = given.chunk AND readings.entity = given.entity "
-        "AND readings.time = given.time",
+        "AND readings.time = given.time AND readings.chunk BETWEEN ? AND ?",
         *given.values,
+        *_ends(numbers["chunk"]),
     )
 
 
