@@ -50,9 +50,8 @@ def stored_values(
     }
     given = session.value_table(numbers=numbers)
     rows = session.rows(
-        f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN readings r "
-        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time "
-        "AND r.chunk BETWEEN ? AND ?",
+        f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, "r.entity = given.entity AND r.time = given.time"),
         *given.values,
         *_ends(numbers["chunk"]),
     )
@@ -65,8 +64,24 @@ def stored_values(
     return found, values
 
 
+def _looked_up(session: Session, condition: str, *, given: str = "given", name: str = "r") -> str:
+    """Readings of the same chunk, for each row of ``given``; two parameters are `_ends` of chunks.
+
+    With the ends, PostgreSQL opens the partitions between them only. The subquery with OFFSET has
+    it look up each row by the whole key: newest chunks are beyond its statistics, so it would
+    otherwise take their readings for few, and read all of them for each row.
+    """
+    where = (
+        f"readings {name} WHERE {name}.chunk = {given}.chunk AND {name}.chunk BETWEEN ? AND ? "
+        f"AND {condition}"
+    )
+    return (
+        f"LATERAL (SELECT {name}.* FROM {where} OFFSET 0) {name}" if session.partitioned else where
+    )
+
+
 def _ends(chunks: Sequence[int]) -> Extent:
-    """The first and the last chunk that a statement is about; it then opens few partitions."""
+    """The first and the last of some chunks."""
     return (min(chunks), max(chunks)) if len(chunks) else (0, -1)
 
 
@@ -123,14 +138,14 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
     given = session.value_table(numbers={"chunk": chunks})
     rows = session.rows(
-        f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN readings r "
-        "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
-        "AND r.chunk BETWEEN ? AND ? ORDER BY r.time",
+        f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, "r.entity = ? AND r.time >= ? AND r.time < ?")
+        + " ORDER BY r.time",
         *given.values,
+        *_ends(chunks),
         entity,
         start,
         end,
-        *_ends(chunks),
     )
     times, values, flags, checksums = zip(*rows, strict=True) if rows else ((), (), (), ())
     _check([entity] * len(times), times, values, checksums)
@@ -167,9 +182,9 @@ def newest(session: Session, entities: Sequence[int]) -> dict[int, int]:
     chunks = [last for _, last in found.values()]
     given = session.value_table(numbers={"entity": list(found), "chunk": chunks})
     rows = session.rows(
-        f"SELECT given.entity, MAX(r.time) FROM {given.sql} CROSS JOIN readings r "
-        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.chunk BETWEEN ? AND ? "
-        "GROUP BY given.entity",
+        f"SELECT given.entity, MAX(r.time) FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, "r.entity = given.entity")
+        + " GROUP BY given.entity",
         *given.values,
         *_ends(chunks),
     )
@@ -204,11 +219,11 @@ def _newest(
     usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
     rows = session.rows(
         "SELECT n.entity, n.time, v.value, v.checksum FROM "
-        f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} "
-        "CROSS JOIN readings r WHERE r.chunk = given.chunk AND r.chunk BETWEEN ? AND ? "
-        f"AND r.entity = given.entity AND r.time < ? AND {usable} GROUP BY r.chunk, r.entity) n "
-        "CROSS JOIN readings v WHERE v.chunk = n.chunk AND v.entity = n.entity "
-        "AND v.time = n.time AND v.chunk BETWEEN ? AND ? ORDER BY n.time",
+        f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, f"r.entity = given.entity AND r.time < ? AND {usable}")
+        + " GROUP BY r.chunk, r.entity) n CROSS JOIN "
+        + _looked_up(session, "v.entity = n.entity AND v.time = n.time", given="n", name="v")
+        + " ORDER BY n.time",
         *given.values,
         *_ends(chunks),
         before,
@@ -234,9 +249,8 @@ def flag(session: Session, verdicts: Sequence[Verdict]) -> None:
     session.run(
         f"UPDATE readings SET flag = given.flag, reason = given.reason FROM {given.sql} "
         "WHERE readings.chunk = given.chunk AND readings.entity = given.entity "
-        "AND readings.time = given.time AND readings.chunk BETWEEN ? AND ?",
+        "AND readings.time = given.time",
         *given.values,
-        *_ends(numbers["chunk"]),
     )
 
 

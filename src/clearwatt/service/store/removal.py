@@ -187,11 +187,8 @@ def remove_readings(session: Session) -> bool:
     _remove_signals(session, entity, first=first, until=until)
     given = session.value_table(numbers={"chunk": range(first, until + 1)})
     count = session.run(
-        f"DELETE FROM readings WHERE chunk IN (SELECT given.chunk FROM {given.sql}) "
-        "AND chunk BETWEEN ? AND ? AND entity = ?",
+        f"DELETE FROM readings WHERE chunk IN (SELECT given.chunk FROM {given.sql}) AND entity = ?",
         *given.values,
-        first,
-        until,
         entity,
     )
     session.run(
