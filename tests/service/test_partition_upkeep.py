@@ -37,7 +37,7 @@ def test_a_service_converts_the_tables_of_the_release_before(postgres, tmp_path,
     (tmp_path / "data").mkdir(mode=0o700)
     with closing(open_store(postgres)) as store:
         before = content(store)
-        with running(tmp_path / "data") as service:
+        with running(tmp_path / "data", "--keep-vintages", "off") as service:
             for table in ("readings", "journal", "vintages"):
                 until(lambda t=table: "default" in partition_names(store, t), PATIENCE)
             assert service.stop() == 0
