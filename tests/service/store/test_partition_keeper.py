@@ -34,6 +34,7 @@ from clearwatt.service.store import (
 )
 from clearwatt.service.store.periods import month, year
 from clearwatt.service.store.restore import restore_store
+from clearwatt.service.vintage_retention import VintageRetention
 
 THIS, LAST = month(NOW), month(month(NOW).start - 1)
 
@@ -231,6 +232,34 @@ def test_whole_partitions_of_old_forecasts_are_dropped(store):
     assert issued(store) == [each for each in issues if each >= before]
     assert store.drop_vintages(before) == 0
     assert store.counts()["vintages"] == len(issued(store))
+
+
+def test_rows_of_several_partitions_are_deleted_up_to_the_limit(store):
+    """Rows of different partitions may be at the same place in their files."""
+    issues = filled_with_vintages(store)
+    for place in range(1, 20):
+        assert store.prune_vintages(NOW - 100.0 * DAY, limit=1) == 1
+        assert issued(store) == issues[place:]
+
+
+def test_a_round_of_the_service_drops_partitions_and_counts_what_was_in_them(store):
+    issues, counted = filled_with_vintages(store), []
+    work = VintageRetention(
+        store, kept=100.0 * DAY, deleted=counted.append, clock=lambda: float(NOW)
+    )
+    work.run_round()
+    kept = [each for each in issues if each >= NOW - 100 * DAY]
+    assert issued(store) == kept
+    assert sum(counted) == len(issues) - len(kept)
+    assert partition_names(store, "vintages")[0] == month(NOW - 100 * DAY).name
+
+
+def test_a_round_during_a_backup_deletes_rows_instead(store, postgres):
+    issues = filled_with_vintages(store)
+    with psycopg.connect(postgres) as backup:
+        backup.execute("LOCK TABLE vintages IN ACCESS SHARE MODE")
+        VintageRetention(store, kept=100.0 * DAY, deleted=int, clock=lambda: float(NOW)).run_round()
+    assert issued(store) == [each for each in issues if each >= NOW - 100 * DAY]
 
 
 def test_what_a_killed_process_has_detached_is_counted_later(store, monkeypatch):
