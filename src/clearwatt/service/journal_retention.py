@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 
@@ -57,17 +58,22 @@ class JournalRetention(RegularWork):
         super().__init__(interval)
         self._store, self._archive, self._checkpoints = store, archive, checkpoints
         self._kept, self._moved, self._clock = kept, moved, clock
+        self._left_before = -math.inf
 
     def run_round(self) -> None:
         """Archive what is old enough of all zones; a zone whose archive is damaged is left out."""
+        before = self._clock() - self._kept
+        self._left_before = self._store.journal_limit(before)
         for zone in self._store.zones():
             try:
-                self._run_zone(zone.id)
+                self._run_zone(zone.id, before)
             except StateError as error:
                 _LOG.error(self.complaint, extra={"zone": zone.id, "reason": str(error)})
+        if not self._stopped.is_set():
+            self._store.drop_archived(before)
 
-    def _run_zone(self, zone: str) -> None:
-        before, until, count = self._clock() - self._kept, self._older_checkpoint(zone), 0
+    def _run_zone(self, zone: str, before: float) -> None:
+        until, count = self._older_checkpoint(zone), 0
         while not self._stopped.is_set():
             file = self._next_file(zone, before=before, until=until)
             if file is None:
@@ -110,7 +116,7 @@ class JournalRetention(RegularWork):
         for start in range(0, len(left), PORTION):
             began = time.perf_counter()
             portion = left[start : start + PORTION]
-            self._store.drop_entries(file.zone, portion)
+            self._store.drop_entries(file.zone, portion, leave_before=self._left_before)
             self._moved(len(portion))
             if self._stopped.wait(PAUSE * (time.perf_counter() - began)):
                 return start + len(portion)

@@ -41,6 +41,7 @@ from clearwatt.service.learner.process import LearnerConfig
 from clearwatt.service.learner.resources import limit_threads
 from clearwatt.service.logs import configure_logging
 from clearwatt.service.metrics import Metrics
+from clearwatt.service.partition_upkeep import PartitionUpkeep
 from clearwatt.service.permissions import (
     OPEN_DIRECTORY,
     create_private_files,
@@ -201,7 +202,8 @@ def _run(
         stack.callback(forecaster.close)
         _record_event(store, "started", f"the service was started, release {__version__}")
         stack.enter_context(learners.run())
-        works: list[RegularWork] = [weather, FleetStarts(store, registry, started=monitor.wake)]
+        works: list[RegularWork] = [PartitionUpkeep(store), weather]
+        works.append(FleetStarts(store, registry, started=monitor.wake))
         if (kept := options.keep_vintages) is not None:
             deleted = metrics.count_deleted_vintages
             works.append(VintageRetention(store, kept=kept, deleted=deleted))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.service import times
 from clearwatt.service.regular_work import RegularWork
-from clearwatt.service.store import Store
+from clearwatt.service.store import Store, StoreUnavailableError
 
 KEPT = 400 * SECONDS_PER_DAY
 """Seconds for which forecasts are kept by default; why is in docs/decisions.md, Growth."""
@@ -52,7 +52,8 @@ class VintageRetention(RegularWork):
 
     def run_round(self) -> None:
         """Delete all that is too old now; stops after a portion when the service stops."""
-        before, total = self._clock() - self._kept, 0
+        before = self._clock() - self._kept
+        total = self._drop(before)
         while True:
             began = time.perf_counter()
             count = self._store.prune_vintages(before, limit=PORTION)
@@ -60,6 +61,20 @@ class VintageRetention(RegularWork):
             total += count
             if count < PORTION or self._stopped.wait(PAUSE * (time.perf_counter() - began)):
                 break
+        self._log(before, total)
+
+    def _drop(self, before: float) -> int:
+        """Delete what can be deleted at once; if a backup keeps that from being, so be it."""
+        try:
+            count = self._store.drop_vintages(before)
+        except StoreUnavailableError as error:
+            _LOG.info("partitions of old forecasts not dropped", extra={"reason": str(error)})
+            return 0
+        if count:
+            self._deleted(count)
+        return count
+
+    def _log(self, before: float, total: int) -> None:
         if total:
             _LOG.info(
                 "old forecasts deleted",

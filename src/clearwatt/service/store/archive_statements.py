@@ -1,6 +1,7 @@
 """Statements about archived entries: which are, and how others become it.
 
-The entries of a journal up to `archive_end` are in the archive only, those after it in the table.
+The entries of a journal up to `archive_end` are in the archive, those after it in the table. Some
+of the archived ones may be in both, until a partition of the table is dropped.
 """
 
 from __future__ import annotations
@@ -72,21 +73,28 @@ def oldest(
     session: Session, zone: str, *, before: float, until: int, limit: int
 ) -> list[ArchiveRow]:
     """The oldest rows of the table, up to the first accepted at ``before`` or later."""
-    rows = session.rows(f"{_ROWS} <= ? ORDER BY seq LIMIT ?", zone, until, limit)
+    # Archived rows may be left in the table for a while, see `drop`.
+    _, end = span(session, zone)
+    rows = session.rows(f"{_ROWS} > ? AND seq <= ? ORDER BY seq LIMIT ?", zone, end, until, limit)
     return list(takewhile(lambda row: row.at < before, map(_row, rows)))
 
 
-def drop(session: Session, zone: str, rows: Sequence[ArchiveRow]) -> None:
-    """Delete archived rows from the table, if they are its oldest."""
+def drop(session: Session, zone: str, rows: Sequence[ArchiveRow], *, leave_before: float) -> None:
+    """Advance the archive's end over rows, if they are the oldest after it, and delete them.
+
+    Rows accepted before ``leave_before`` stay in the table until their partition is dropped.
+    """
     first, last = rows[0].seq, rows[-1].seq
-    journal.lock_journals(session, [zone])
-    stored = session.rows(f"{_ROWS} <= ? ORDER BY seq", zone, last)
+    end = journal.lock_journals(session, [zone])[zone].archive_end
+    stored = session.rows(f"{_ROWS} > ? AND seq <= ? ORDER BY seq", zone, end, last)
     if [_row(each) for each in stored] != list(rows):
         raise StateError(
             f"the entries {first} to {last} of zone {zone} are not those of the archive; nothing "
             "was deleted: move the file away, and a new one is written"
         )
-    session.run("DELETE FROM journal WHERE zone = ? AND seq <= ?", zone, last)
+    session.run(
+        "DELETE FROM journal WHERE zone = ? AND seq <= ? AND at >= ?", zone, last, leave_before
+    )
     session.run("UPDATE journals SET archive_end = ? WHERE zone = ?", last, zone)
 
 

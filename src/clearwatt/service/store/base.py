@@ -7,9 +7,11 @@ database adds its connections (`sqlite.py`, `postgres.py`). `clearwatt.testing` 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+
+import numpy as np
 
 from clearwatt.errors import StateError
 from clearwatt.service.records import (
@@ -46,6 +48,7 @@ from clearwatt.service.store import (
 )
 from clearwatt.service.store.cluster_store import ClusterStore
 from clearwatt.service.store.errors import StoreDamagedError
+from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Session
 
 
@@ -67,6 +70,8 @@ class Store(ClusterStore):
         """
         if not len(readings):
             return Receipt(0, 0, 0)
+        chunks = np.unique(readings["time"] // CHUNK)
+        self.prepare_times({"readings": (chunks * CHUNK).tolist()})
         with self.write_session() as session:
             receipt, grown = ingest.add(session, readings, at=at, directory=self._directory)
         self._directory.extents.update(grown)  # only after the commit
@@ -276,6 +281,13 @@ class Store(ClusterStore):
                 session, entity, start=start, end=end, issued_before=issued_before, limit=limit
             )
 
+    def drop_vintages(self, before: float) -> int:
+        """Delete forecasts issued before a time as far as that takes no time; returns how many.
+
+        With PostgreSQL, partitions in which nothing is newer. `prune_vintages` deletes the others.
+        """
+        return 0
+
     def prune_vintages(self, before: float, *, limit: int = 2000) -> int:
         """Delete the oldest forecasts issued before a time and return how many.
 
@@ -327,6 +339,12 @@ class Store(ClusterStore):
             return registry.remove_token(session, token)
 
     # Upkeep.
+
+    def prepare_times(self, times: Mapping[str, Collection[float]]) -> None:
+        """Make the partitions that rows of some times need, by table, where there are any."""
+
+    def keep_partitions(self) -> None:
+        """Make the partitions of the next months, where there are any; called regularly."""
 
     def counts(self) -> Mapping[str, int]:
         """Rows per table; fast enough to be read every few seconds."""

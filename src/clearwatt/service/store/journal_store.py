@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from clearwatt.service.records import Entry
@@ -61,7 +62,19 @@ class JournalStore(RegistryStore):
         with self.read_session() as session:
             return archive_statements.oldest(session, zone, before=before, until=until, limit=limit)
 
-    def drop_entries(self, zone: str, rows: Sequence[ArchiveRow]) -> None:
-        """Delete the oldest entries, which are archived; StateError if they are others."""
+    def drop_entries(
+        self, zone: str, rows: Sequence[ArchiveRow], *, leave_before: float = -math.inf
+    ) -> None:
+        """Delete the oldest entries, which are archived; StateError if they are others.
+
+        Those accepted before ``leave_before`` are left to `drop_archived`.
+        """
         with self.write_session() as session:
-            archive_statements.drop(session, zone, rows)
+            archive_statements.drop(session, zone, rows, leave_before=leave_before)
+
+    def journal_limit(self, before: float) -> float:
+        """The time before which `drop_archived` deletes entries at once; -infinity: it does not."""
+        return -math.inf
+
+    def drop_archived(self, before: float) -> None:
+        """Delete archived entries that `drop_entries` has left; all were accepted before a time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clearwatt.errors import StateError
-from clearwatt.service.store.schema import MIGRATIONS
+from clearwatt.service.store.schema import MIGRATIONS, PARTITIONS
 from clearwatt.service.store.session import Session
 
 Types = Mapping[str, str]
@@ -30,8 +30,11 @@ def migrate(
             f"the database has schema {version}, this release knows schemas up to "
             f"{len(migrations)}; use the release that wrote it, or a newer one"
         )
-    for statement in (text for step in migrations[version:] for text in step):
-        session.run(statement.format_map(types))
+    for number, step in enumerate(migrations[version:], version + 1):
+        for statement in step:
+            session.run(statement.format_map(types))
+        if number == PARTITIONS:
+            session.partition_tables()
     if version < len(migrations):
         _record_version(session, len(migrations), known=bool(found))
     return len(migrations) - version

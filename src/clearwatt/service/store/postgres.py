@@ -5,18 +5,21 @@ from __future__ import annotations
 import select
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from clearwatt.errors import ClearwattError, ConfigurationError, DataError, MissingExtraError
+from clearwatt.service.store import partitions
 from clearwatt.service.store.backup import copy_to_file
 from clearwatt.service.store.base import Store
 from clearwatt.service.store.channel import CHANNEL, Channel
 from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
 from clearwatt.service.store.migrations import migrate
+from clearwatt.service.store.partition_keeper import PartitionKeeper
+from clearwatt.service.store.partitions import PARTITIONED
 from clearwatt.service.store.pool import Pool
 from clearwatt.service.store.schema import TABLES, Type
 from clearwatt.service.store.session import Insert, Row, Session, ValueTable
@@ -74,6 +77,7 @@ class PostgresStore(Store):
         self._locking = threading.Lock()
         self._full: str | None = None
         self._tested_room = 0.0
+        self._partitions = PartitionKeeper(self.write_session)
         try:
             with self.write_session() as session:
                 session.rows("SELECT pg_advisory_xact_lock(?)", MIGRATING)
@@ -114,7 +118,31 @@ class PostgresStore(Store):
         """Copy every table, as of one moment, into an SQLite file."""
         with self.write_session() as session:
             session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            # Before the snapshot: a partition that is dropped after it would be missed.
+            names = ", ".join(table.name for table in PARTITIONED)
+            session.run(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
             copy_to_file(session, folder)
+
+    def prepare_times(self, times: Mapping[str, Collection[float]]) -> None:
+        """Create the partitions that rows of some times need, by table; seconds since 1970."""
+        for table in PARTITIONED:
+            self._partitions.prepare(table, times.get(table.name, ()))
+
+    def keep_partitions(self) -> None:
+        """Convert the tables of an earlier release, and create partitions of the next months."""
+        self._partitions.run()
+
+    def drop_vintages(self, before: float) -> int:
+        """Drop partitions whose forecasts were all issued before a time; returns how many."""
+        return self._partitions.drop_vintages(before)
+
+    def journal_limit(self, before: float) -> float:
+        """The time before which whole partitions of the journal can go."""
+        return self._partitions.journal_limit(before)
+
+    def drop_archived(self, before: float) -> None:
+        """Drop partitions with archived entries only, all accepted before a time."""
+        self._partitions.drop_journal(before)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -199,7 +227,8 @@ class PostgresSession(Session):
 
     locking = "FOR NO KEY UPDATE"
     now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
-    row_id = "ctid"
+    row_id = "tableoid, ctid"  # ctid alone is unique within a partition only
+    partitioned = True
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection
@@ -239,6 +268,10 @@ class PostgresSession(Session):
             copy.set_types([BINARY_TYPES[kind] for kind in columns.values()])
             for row in rows:
                 copy.write_row(row)
+
+    def partition_tables(self) -> None:
+        """Partition the large tables by time, without a look at their rows."""
+        partitions.partition_tables(self)
 
     def value_table(
         self,

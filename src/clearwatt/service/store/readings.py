@@ -50,9 +50,10 @@ def stored_values(
     }
     given = session.value_table(numbers=numbers)
     rows = session.rows(
-        f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN readings r "
-        "WHERE r.chunk = given.chunk AND r.entity = given.entity AND r.time = given.time",
+        f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, "r.entity = given.entity AND r.time = given.time"),
         *given.values,
+        *_ends(numbers["chunk"]),
     )
     found, values = np.zeros(len(readings), dtype=bool), np.full(len(readings), np.nan)
     if rows:
@@ -61,6 +62,27 @@ def stored_values(
         _check(readings["entity"][list(items)], readings["time"][list(items)], known, checksums)
         values[list(items)] = np.array(known, dtype=np.float64)  # None becomes NaN
     return found, values
+
+
+def _looked_up(session: Session, condition: str, *, given: str = "given", name: str = "r") -> str:
+    """Readings of the same chunk, for each row of ``given``; two parameters are `_ends` of chunks.
+
+    With the ends, PostgreSQL opens the partitions between them only. The subquery with OFFSET has
+    it look up each row by the whole key: newest chunks are beyond its statistics, so it would
+    otherwise take their readings for few, and read all of them for each row.
+    """
+    where = (
+        f"readings {name} WHERE {name}.chunk = {given}.chunk AND {name}.chunk BETWEEN ? AND ? "
+        f"AND {condition}"
+    )
+    return (
+        f"LATERAL (SELECT {name}.* FROM {where} OFFSET 0) {name}" if session.partitioned else where
+    )
+
+
+def _ends(chunks: Sequence[int]) -> Extent:
+    """The first and the last of some chunks."""
+    return (min(chunks), max(chunks)) if len(chunks) else (0, -1)
 
 
 def insert(session: Session, readings: Readings, *, at: float) -> None:
@@ -116,10 +138,11 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
     given = session.value_table(numbers={"chunk": chunks})
     rows = session.rows(
-        f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN readings r "
-        "WHERE r.chunk = given.chunk AND r.entity = ? AND r.time >= ? AND r.time < ? "
-        "ORDER BY r.time",
+        f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, "r.entity = ? AND r.time >= ? AND r.time < ?")
+        + " ORDER BY r.time",
         *given.values,
+        *_ends(chunks),
         entity,
         start,
         end,
@@ -155,12 +178,15 @@ def span(session: Session, entity: int) -> tuple[int, int] | None:
 
 def newest(session: Session, entities: Sequence[int]) -> dict[int, int]:
     """The time of the newest reading of each entity; those without readings are left out."""
-    given = session.value_table(numbers={"entity": entities})
+    found = extents(session, entities)
+    chunks = [last for _, last in found.values()]
+    given = session.value_table(numbers={"entity": list(found), "chunk": chunks})
     rows = session.rows(
-        f"SELECT e.entity, MAX(r.time) FROM {given.sql} CROSS JOIN extents e CROSS JOIN readings r "
-        "WHERE e.entity = given.entity AND r.chunk = e.last AND r.entity = e.entity "
-        "GROUP BY e.entity",
+        f"SELECT given.entity, MAX(r.time) FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, "r.entity = given.entity")
+        + " GROUP BY given.entity",
         *given.values,
+        *_ends(chunks),
     )
     return dict(rows)
 
@@ -193,13 +219,15 @@ def _newest(
     usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
     rows = session.rows(
         "SELECT n.entity, n.time, v.value, v.checksum FROM "
-        f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} "
-        "CROSS JOIN readings r WHERE r.chunk = given.chunk "
-        f"AND r.entity = given.entity AND r.time < ? AND {usable} GROUP BY r.chunk, r.entity) n "
-        "CROSS JOIN readings v WHERE v.chunk = n.chunk AND v.entity = n.entity "
-        "AND v.time = n.time ORDER BY n.time",
+        f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} CROSS JOIN "
+        + _looked_up(session, f"r.entity = given.entity AND r.time < ? AND {usable}")
+        + " GROUP BY r.chunk, r.entity) n CROSS JOIN "
+        + _looked_up(session, "v.entity = n.entity AND v.time = n.time", given="n", name="v")
+        + " ORDER BY n.time",
         *given.values,
+        *_ends(chunks),
         before,
+        *_ends(chunks),
     )
     if rows:
         _check(*zip(*rows, strict=True))

@@ -7,10 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import DataError
 from clearwatt.service.store.backup import NAME, copy_tables
 from clearwatt.service.store.errors import ConflictError, StoreDamagedError
 from clearwatt.service.store.opening import is_postgres, open_store
+from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Session
 from clearwatt.service.store.sqlite import SqliteStore
 
@@ -44,12 +46,26 @@ def _restore_tables(backup: Path, address: str) -> None:
     with TemporaryDirectory() as temporary:
         source, target = open_store(_current_copy(backup, Path(temporary))), open_store(address)
         try:
-            with source.read_session() as rows, target.write_session() as session:
-                _require_empty(session, target)
-                copy_tables(rows, session)
+            with source.read_session() as rows:
+                target.prepare_times(_times(rows))
+                with target.write_session() as session:
+                    _require_empty(session, target)
+                    copy_tables(rows, session)
         finally:
             source.close()
             target.close()
+
+
+def _times(session: Session) -> dict[str, list[float]]:
+    """A time of each chunk of readings, and of each day of the journal and of forecasts."""
+    units = {"readings": ("chunk", CHUNK)} | {
+        table: (f"CAST({column} / {SECONDS_PER_DAY} AS INTEGER)", SECONDS_PER_DAY)
+        for table, column in (("journal", "at"), ("vintages", "issued_at"))
+    }
+    return {
+        table: [unit * each for (each,) in session.rows(f"SELECT DISTINCT {key} FROM {table}")]
+        for table, (key, unit) in units.items()
+    }
 
 
 def _current_copy(backup: Path, folder: Path) -> Path:

@@ -136,7 +136,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (  # 10: the number up to which the entries of a journal are archived
         "ALTER TABLE journals ADD COLUMN archive_end {integer} NOT NULL DEFAULT 0",
     ),
+    (),  # 11: readings, journal and vintages partitioned by time, where the database can do that
 )
+PARTITIONS = 11
+"""The migration that `Session.partition_tables` does."""
 
 _TYPES: Mapping[str, Type] = {
     "TEXT": "text",

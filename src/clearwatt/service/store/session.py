@@ -56,7 +56,9 @@ class Session(ABC):
     locking: str
     """Clause by which a SELECT locks its rows until the transaction ends."""
     row_id: str
-    """Column by which the database itself tells the rows of a table apart."""
+    """Columns by which the database itself tells the rows of a table apart."""
+    partitioned: bool
+    """Whether the large tables are partitioned by time."""
 
     now: str
     """Expression of the database's clock, in seconds since 1970: one clock for all nodes."""
@@ -92,6 +94,10 @@ class Session(ABC):
 
         Put it to the left of a CROSS JOIN, whose order SQLite follows.
         """
+
+    @abstractmethod
+    def partition_tables(self) -> None:
+        """Partition the large tables by time, if the database can do that."""
 
     def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
         """Insert rows in one statement."""

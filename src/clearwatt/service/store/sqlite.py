@@ -170,6 +170,7 @@ class SqliteSession(Session):
     locking = ""  # a writing transaction locks the whole file
     now = "((julianday('now') - 2440587.5) * 86400.0)"
     row_id = "rowid"
+    partitioned = False
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -193,6 +194,9 @@ class SqliteSession(Session):
     def fill(self, table: str, rows: Iterator[Row]) -> None:
         """Insert any number of rows."""
         self._connection.executemany(Insert(table).sql, rows)
+
+    def partition_tables(self) -> None:
+        """Nothing: SQLite has no partitions."""
 
     def value_table(
         self,

@@ -57,8 +57,9 @@ def prune(session: Session, before: float, *, limit: int) -> int:
     count = lock_counter(session, "vintages")
     # Not by the issue time alone: an answer about a whole zone has one for thousands of rows.
     removed = session.run(
-        f"DELETE FROM vintages WHERE {session.row_id} IN (SELECT {session.row_id} FROM vintages "
-        "WHERE issued_at < ? ORDER BY issued_at LIMIT ?)",
+        f"DELETE FROM vintages WHERE issued_at < ? AND ({session.row_id}) IN "
+        f"(SELECT {session.row_id} FROM vintages WHERE issued_at < ? ORDER BY issued_at LIMIT ?)",
+        before,
         before,
         limit,
     )
