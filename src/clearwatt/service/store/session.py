@@ -93,6 +93,10 @@ class Session(ABC):
         Put it to the left of a CROSS JOIN, whose order SQLite follows.
         """
 
+    @abstractmethod
+    def limit_lock_wait(self, seconds: float) -> None:
+        """Raise StoreBusyError once a statement of this transaction waits longer for a lock."""
+
     def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
         """Insert rows in one statement."""
         self.insert(insert, list(zip(*rows, strict=True)))
