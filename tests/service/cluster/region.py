@@ -169,11 +169,11 @@ def feeding(url: str, region: Region, *, pause: float = 0.0) -> Iterator[Feeders
         )
 
 
-def undisturbed(folder: Path, region: Region) -> dict[str, Any]:
-    """What the region leads to in one process that nobody touches."""
+def undisturbed(folder: Path, region: Region, *, prefix: Sequence[str] = ()) -> dict[str, Any]:
+    """What the region leads to in one service that nobody touches; ``prefix`` starts it."""
     folder.mkdir()
     with (
-        running(folder / "data", "--prior-days", "0", *LIMITS) as service,
+        running(folder / "data", "--prior-days", "0", *LIMITS, prefix=prefix) as service,
         Client(service.url) as client,
         feeding(service.url, region) as feeders,
     ):
