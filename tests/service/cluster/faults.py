@@ -142,7 +142,7 @@ class Faults:
                 for kind in self._kinds
                 if (target := self._free_target(kind)) is not None
             ]
-            # The rarest first, so that all kinds are about as frequent.
+            # A rare one of those possible now; faults of learners take longest and are rarest.
             least = min(self.counts[kind] for kind, _ in choices)
             rare = [each for each in choices if self.counts[each[0]] <= least + 1]
             kind, target = self._rng.choice(rare)
