@@ -47,7 +47,7 @@ def append(store: Store, zone: str, entity: int, count: int, *, at: float) -> No
                 journal.add_command(session, command)
             else:
                 reading = np.array([(entity, NOW + STEP * place, place)], READING)
-                ingest.add(session, reading, at=at, directory=entities)
+                ingest.add(session, [ingest.Delivery(reading, at)], directory=entities)
 
 
 def checkpoint(data_dir: Path, zone: str, *positions: int) -> None:

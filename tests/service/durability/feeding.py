@@ -133,12 +133,12 @@ def _is_claimed(port: int) -> bool:
 
 @contextmanager
 def asking(
-    url: str, zones: Sequence[str], *, broken: list[str] | None = None
+    url: str, zones: Sequence[str], *, broken: list[str] | None = None, pause: float = 0.0
 ) -> Iterator[list[set[str]]]:
     """Ask for forecasts of a day all the time; gives the sources of each answer so far.
 
     An answer other than a good one ends the block with its error. If a list is given, connections
-    that break off are added to it instead.
+    that break off are added to it instead. ``pause`` is that between two zones in seconds.
     """
     answers: list[set[str]] = []
     failures: list[BaseException] = []
@@ -149,6 +149,7 @@ def asking(
             with Client(url, patience=0.0) as client:
                 while not ended.wait(AGAIN / 2):
                     for zone in zones:
+                        ended.wait(pause)
                         try:
                             found = client.zone_forecasts(zone, start=DAY[0], end=DAY[1]).forecasts
                         except ServiceUnreachableError as error:

@@ -48,6 +48,7 @@ from clearwatt.service.store import (
 )
 from clearwatt.service.store.cluster_store import ClusterStore
 from clearwatt.service.store.errors import StoreDamagedError
+from clearwatt.service.store.group_commit import GroupCommit
 from clearwatt.service.store.schema import CHUNK
 from clearwatt.service.store.session import Session
 
@@ -58,6 +59,10 @@ class Store(ClusterStore):
     Every method that writes is one transaction, durable when the method returns.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._group = GroupCommit(self._add_deliveries, self._known_zones)
+
     # Input; each method appends to the journal of its zone.
 
     def add_readings(self, readings: Readings, *, at: float) -> Receipt:
@@ -67,15 +72,27 @@ class Store(ClusterStore):
         and leaves an event "correction" per entity (how many readings, not their values).
         Of two readings in one batch for the same entity and time the last one counts.
         NaN equals NaN. Entities may be of several zones; each zone gets its own journal entry.
+        Calls of several threads may share a transaction; each returns after its commit.
         """
         if not len(readings):
             return Receipt(0, 0, 0)
         chunks = np.unique(readings["time"] // CHUNK)
         self.prepare_times({"readings": (chunks * CHUNK).tolist()})
+        return self._group.add(ingest.Delivery(readings, at))
+
+    def _known_zones(self, delivery: ingest.Delivery) -> set[str]:
+        return self._directory.zones_of(delivery.readings["entity"])
+
+    def _add_deliveries(
+        self, deliveries: Sequence[ingest.Delivery], lock_wait: float | None
+    ) -> list[Receipt]:
+        """Store deliveries in one transaction."""
         with self.write_session() as session:
-            receipt, grown = ingest.add(session, readings, at=at, directory=self._directory)
+            if lock_wait is not None:
+                session.limit_lock_wait(lock_wait)
+            receipts, grown = ingest.add(session, deliveries, directory=self._directory)
         self._directory.extents.update(grown)  # only after the commit
-        return receipt
+        return receipts
 
     def add_weather(self, issue: WeatherIssue, *, at: float) -> bool:
         """Store an issue; False if (zone, issued_at) is stored with the same content.

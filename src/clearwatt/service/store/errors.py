@@ -13,6 +13,10 @@ class StoreUnavailableError(ClearwattError):
     """The database does not answer; nothing was written."""
 
 
+class StoreBusyError(StoreUnavailableError):
+    """Another transaction has locked what this one needs; nothing was written."""
+
+
 class StoreDamagedError(ClearwattError):
     """The database is damaged; the message names the remedy."""
 

@@ -71,6 +71,7 @@ class Addition:
     journal: Journal
     kind: str
     content: bytes | None
+    at: float
     readings: int = 0
     issues: int = 0
 
@@ -84,12 +85,13 @@ class Addition:
         )
 
 
-def append(session: Session, additions: Sequence[Addition], *, at: float) -> list[Journal]:
-    """Append one entry to each locked journal; returns the new journals."""
+def append(session: Session, additions: Sequence[Addition]) -> None:
+    """Append entries to locked journals; several of one journal build on each other, in order."""
+    if not additions:
+        return
     after = [addition.resulting_journal() for addition in additions]
-    if not after:
-        return after
-    session.insert_rows(ADVANCE, [ADVANCE.row(journal) for journal in after])
+    last = {journal.zone: ADVANCE.row(journal) for journal in after}
+    session.insert_rows(ADVANCE, list(last.values()))
     entry = Insert("journal")
     session.insert_rows(
         entry,
@@ -98,20 +100,19 @@ def append(session: Session, additions: Sequence[Addition], *, at: float) -> lis
                 addition,
                 zone=journal.zone,
                 seq=journal.head,
-                at=at,
-                checksum=entry_checksum(addition.kind, addition.content, at),
+                checksum=entry_checksum(addition.kind, addition.content, addition.at),
             )
             for journal, addition in zip(after, additions, strict=True)
         ],
     )
-    return after
 
 
 def add_command(session: Session, command: Command) -> int:
     """Append a command and return its number."""
     journal = lock_journals(session, [command.zone])[command.zone]
-    addition = Addition(journal, "command", dump_command(command))
-    return append(session, [addition], at=command.at)[0].head
+    addition = Addition(journal, "command", dump_command(command), at=command.at)
+    append(session, [addition])
+    return addition.resulting_journal().head
 
 
 def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
@@ -126,8 +127,9 @@ def add_weather(session: Session, issue: WeatherIssue, *, at: float) -> bool:
     )
     if known and bytes(known[0][1]) == content:
         return False
-    addition = Addition(journal, "weather", None, issues=0 if known else 1)
-    seq = append(session, [addition], at=at)[0].head
+    addition = Addition(journal, "weather", None, at=at, issues=0 if known else 1)
+    append(session, [addition])
+    seq = addition.resulting_journal().head
     first, last = int(issue.times[0]), int(issue.times[-1])
     steps = len(issue.times)
     checksum = weather_checksum(seq, issue.issued_at, steps, content)

@@ -16,7 +16,12 @@ from clearwatt.service.store import partitions
 from clearwatt.service.store.backup import copy_to_file
 from clearwatt.service.store.base import Store
 from clearwatt.service.store.channel import CHANNEL, Channel
-from clearwatt.service.store.errors import ConflictError, StoreFullError, StoreUnavailableError
+from clearwatt.service.store.errors import (
+    ConflictError,
+    StoreBusyError,
+    StoreFullError,
+    StoreUnavailableError,
+)
 from clearwatt.service.store.migrations import migrate
 from clearwatt.service.store.partition_keeper import PartitionKeeper
 from clearwatt.service.store.partitions import PARTITIONED
@@ -57,8 +62,9 @@ SETTINGS = """
     SET enable_hashjoin = off;  -- every join looks up a few keys; a wrong estimate must not
     SET enable_mergejoin = off; -- make the planner scan all readings
 """
-FULL, PASSING = "53100", ("08", "40", "53", "55P03", "57", "58")
-"""Error code of a full disk; prefixes of transient errors: lost connection, deadlock, shutdown."""
+FULL, LOCKED, PASSING = "53100", ("40", "55P03"), ("08", "53", "57", "58")
+"""Error code of a full disk; prefixes of errors by locks (deadlock, wait too long) and of other
+transient ones: lost connection, too many connections, shutdown."""
 
 
 ROOM, ROOM_INTERVAL = 2**20, 5.0
@@ -247,6 +253,10 @@ class PostgresSession(Session):
         """Run a statement."""
         return self._connection.execute(_query(sql), values).rowcount
 
+    def limit_lock_wait(self, seconds: float) -> None:
+        """Limit it until the transaction ends."""
+        self._connection.execute(f"SET LOCAL lock_timeout = {round(1000 * seconds)}".encode())
+
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""
         arrays = ", ".join(f"?::{TYPES[kind]}[]" for kind in TABLES[insert.table].values())
@@ -343,6 +353,8 @@ class Address:
             )
         if isinstance(error, psycopg.DataError):
             return DataError(reason)
+        if error.sqlstate is not None and error.sqlstate.startswith(LOCKED):
+            return StoreBusyError(f"the {self} is busy: {reason}")
         if error.sqlstate is None or error.sqlstate.startswith(PASSING):
             return StoreUnavailableError(f"the {self} does not answer: {reason}")
         return None

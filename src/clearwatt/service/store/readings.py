@@ -85,17 +85,20 @@ def _ends(chunks: Sequence[int]) -> Extent:
     return (min(chunks), max(chunks)) if len(chunks) else (0, -1)
 
 
-def insert(session: Session, readings: Readings, *, at: float) -> None:
-    """Insert new readings; each is flagged as accepted until it is checked."""
+def insert(session: Session, readings: Readings, *, at: float | Sequence[float]) -> None:
+    """Insert n new readings; ``at`` is their arrival (one for all, or n).
+
+    Each is flagged as accepted until it is checked.
+    """
     session.fill("readings", zip(*_columns(readings, at), strict=True))
 
 
-def replace(session: Session, readings: Readings, *, at: float) -> None:
-    """Replace stored readings; each is flagged as accepted until it is checked again."""
+def replace(session: Session, readings: Readings, *, at: float | Sequence[float]) -> None:
+    """Replace n stored readings; each is flagged as accepted until it is checked again."""
     session.insert(REPLACE, _columns(readings, at))
 
 
-def _columns(readings: Readings, at: float) -> list[Sequence[object]]:
+def _columns(readings: Readings, at: float | Sequence[float]) -> list[Sequence[object]]:
     """Columns of the table in the order of its key, so that each page is visited once."""
     chunks = readings["time"] // CHUNK
     order = np.lexsort((readings["time"], readings["entity"], chunks))
@@ -106,7 +109,8 @@ def _columns(readings: Readings, at: float) -> list[Sequence[object]]:
         values[missing] = None
     n = len(readings)
     keys = [column.tolist() for column in (chunks[order], entities, times)]
-    return [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, [at] * n, checksums.tolist()]
+    arrivals = np.broadcast_to(at, n)[order].tolist()
+    return [*keys, values, [int(Flag.ACCEPTED)] * n, [""] * n, arrivals, checksums.tolist()]
 
 
 def _check(

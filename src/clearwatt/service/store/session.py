@@ -99,6 +99,10 @@ class Session(ABC):
     def partition_tables(self) -> None:
         """Partition the large tables by time, if the database can do that."""
 
+    @abstractmethod
+    def limit_lock_wait(self, seconds: float) -> None:
+        """Raise StoreBusyError once a statement of this transaction waits longer for a lock."""
+
     def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
         """Insert rows in one statement."""
         self.insert(insert, list(zip(*rows, strict=True)))

@@ -187,6 +187,9 @@ class SqliteSession(Session):
         """Run a statement."""
         return self._connection.execute(sql, values).rowcount
 
+    def limit_lock_wait(self, seconds: float) -> None:
+        """Nothing to limit: a writing transaction has all locks from its beginning."""
+
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""
         self._connection.executemany(insert.sql, zip(*columns, strict=True))
