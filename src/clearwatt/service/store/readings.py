@@ -48,12 +48,12 @@ def stored_values(
         "entity": readings["entity"].tolist(),
         "time": readings["time"].tolist(),
     }
-    given = session.value_table(numbers=numbers)
+    given, ends = session.value_table(numbers=numbers), _ends(numbers["chunk"])
     rows = session.rows(
         f"SELECT given.item, r.value, r.checksum FROM {given.sql} CROSS JOIN "
-        + _looked_up(session, "r.entity = given.entity AND r.time = given.time"),
+        + _looked_up(session, ends, "r.entity = given.entity AND r.time = given.time"),
         *given.values,
-        *_ends(numbers["chunk"]),
+        *ends,
     )
     found, values = np.zeros(len(readings), dtype=bool), np.full(len(readings), np.nan)
     if rows:
@@ -64,25 +64,31 @@ def stored_values(
     return found, values
 
 
-def _looked_up(session: Session, condition: str, *, given: str = "given", name: str = "r") -> str:
-    """Readings of the same chunk, for each row of ``given``; two parameters are `_ends` of chunks.
+def _looked_up(
+    session: Session,
+    ends: Sequence[int],
+    condition: str,
+    *,
+    given: str = "given",
+    name: str = "r",
+) -> str:
+    """SQL for the readings of the same chunk, for each row of ``given``; ``ends`` are parameters.
 
-    With the ends, PostgreSQL opens the partitions between them only. The subquery with OFFSET has
-    it look up each row by the whole key: newest chunks are beyond its statistics, so it would
-    otherwise take their readings for few, and read all of them for each row.
+    With the ends of its chunks, PostgreSQL opens the partitions between them only. The subquery
+    with OFFSET has it look up each row by the whole key: newest chunks are beyond its statistics,
+    so it would otherwise take their readings for few, and read all of them for each row.
     """
-    where = (
-        f"readings {name} WHERE {name}.chunk = {given}.chunk AND {name}.chunk BETWEEN ? AND ? "
-        f"AND {condition}"
-    )
-    return (
-        f"LATERAL (SELECT {name}.* FROM {where} OFFSET 0) {name}" if session.partitioned else where
-    )
+    many = f"{name}.chunk = {given}.chunk AND {name}.chunk BETWEEN ? AND ?"
+    chunk = many if len(ends) > 1 else f"{name}.chunk = ?"  # three conditions take a third longer
+    where = f"readings {name} WHERE {chunk} AND {condition}"
+    lateral = f"LATERAL (SELECT {name}.* FROM {where} OFFSET 0) {name}"
+    return lateral if session.partitioned else where
 
 
-def _ends(chunks: Sequence[int]) -> Extent:
-    """The first and the last of some chunks."""
-    return (min(chunks), max(chunks)) if len(chunks) else (0, -1)
+def _ends(chunks: Sequence[int]) -> tuple[int, ...]:
+    """The first and the last of some chunks, or the only one."""
+    first, last = (min(chunks), max(chunks)) if len(chunks) else (0, -1)
+    return (first,) if first == last else (first, last)
 
 
 def insert(session: Session, readings: Readings, *, at: float | Sequence[float]) -> None:
@@ -140,13 +146,13 @@ def series(session: Session, entity: int, *, start: int, end: int) -> StoredSeri
     """Readings of one entity with start <= time < end, by time."""
     first, last = extents(session, [entity]).get(entity, (0, -1))
     chunks = range(max(first, start // CHUNK), min(last, (end - 1) // CHUNK) + 1)
-    given = session.value_table(numbers={"chunk": chunks})
+    given, ends = session.value_table(numbers={"chunk": chunks}), _ends(chunks)
     rows = session.rows(
         f"SELECT r.time, r.value, r.flag, r.checksum FROM {given.sql} CROSS JOIN "
-        + _looked_up(session, "r.entity = ? AND r.time >= ? AND r.time < ?")
+        + _looked_up(session, ends, "r.entity = ? AND r.time >= ? AND r.time < ?")
         + " ORDER BY r.time",
         *given.values,
-        *_ends(chunks),
+        *ends,
         entity,
         start,
         end,
@@ -185,12 +191,13 @@ def newest(session: Session, entities: Sequence[int]) -> dict[int, int]:
     found = extents(session, entities)
     chunks = [last for _, last in found.values()]
     given = session.value_table(numbers={"entity": list(found), "chunk": chunks})
+    ends = _ends(chunks)
     rows = session.rows(
         f"SELECT given.entity, MAX(r.time) FROM {given.sql} CROSS JOIN "
-        + _looked_up(session, "r.entity = given.entity")
+        + _looked_up(session, ends, "r.entity = given.entity")
         + " GROUP BY given.entity",
         *given.values,
-        *_ends(chunks),
+        *ends,
     )
     return dict(rows)
 
@@ -220,18 +227,19 @@ def _newest(
 ) -> dict[int, tuple[int, float]]:
     entities, chunks = zip(*pairs, strict=True)
     given = session.value_table(numbers={"entity": entities, "chunk": chunks})
+    ends = _ends(chunks)
     usable = "r.flag IN (0, 2) AND r.value IS NOT NULL"
     rows = session.rows(
         "SELECT n.entity, n.time, v.value, v.checksum FROM "
         f"(SELECT r.chunk, r.entity, MAX(r.time) AS time FROM {given.sql} CROSS JOIN "
-        + _looked_up(session, f"r.entity = given.entity AND r.time < ? AND {usable}")
+        + _looked_up(session, ends, f"r.entity = given.entity AND r.time < ? AND {usable}")
         + " GROUP BY r.chunk, r.entity) n CROSS JOIN "
-        + _looked_up(session, "v.entity = n.entity AND v.time = n.time", given="n", name="v")
+        + _looked_up(session, ends, "v.entity = n.entity AND v.time = n.time", given="n", name="v")
         + " ORDER BY n.time",
         *given.values,
-        *_ends(chunks),
+        *ends,
         before,
-        *_ends(chunks),
+        *ends,
     )
     if rows:
         _check(*zip(*rows, strict=True))
