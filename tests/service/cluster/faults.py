@@ -32,6 +32,7 @@ WEBS = ("web-1", "web-2")
 BEYOND_THE_LEASE = 20.0
 SEEN_BY_THE_BALANCER = 2.0
 """Seconds within which HAProxy uses a node that answers again; it looks every second."""
+UNTIL_IT_HOLDS_ZONES = 15.0
 AT_ONCE = 3
 DATABASE = "database"
 
@@ -195,7 +196,7 @@ class Faults:
     def _taken_over(self, name: str, least: float = 0.0) -> Iterator[None]:
         """Let a learner fail, and wait until others hold one of its zones; at least so long."""
         with Client(self.url, patience=PATIENCE) as client:
-            zones = _zones(client).get(name, [])
+            zones = self._held_zones(client, name)
             yield
             began = time.monotonic()
             if zones:
@@ -203,6 +204,13 @@ class Faults:
                 with self._lock:
                     self.takeovers.append(time.monotonic() - began)
             time.sleep(max(0.0, began + least - time.monotonic()))
+
+    def _held_zones(self, client: Client, name: str) -> list[str]:
+        """Zones of a learner; one that was just started is given time to get some."""
+        deadline = time.monotonic() + UNTIL_IT_HOLDS_ZONES
+        while not (zones := _zones(client).get(name, [])) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        return zones
 
 
 def node_url(nodes: Cluster, name: str) -> str:
