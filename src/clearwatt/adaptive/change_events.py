@@ -22,7 +22,7 @@ class PastRescaled:
 
     Errors are means of absolute errors of the networks since `since`, in units of power, without
     and with the factor. `number` is that of the version that takes the change into account;
-    activating the one before undoes it.
+    activating the one before undoes it. `returned`: the entity has had the new level before.
     """
 
     entity: Name
@@ -34,6 +34,7 @@ class PastRescaled:
     number: int
     accepted: bool = True
     reason: str | None = None
+    returned: bool = False
 
     @property
     def explanation(self) -> str:
@@ -43,9 +44,10 @@ class PastRescaled:
     def explain(self, unit: str = "", moment: Moment = step_number) -> str:
         """The explanation with the unit of power; `moment` writes the steps."""
         unit = f" {unit}" if unit else ""
+        back = "are back at a level of before, " if self.returned else "are "
         first = (
-            f"{self.entity}: since {moment(self.since)} readings are {self.factor:.3g} times what "
-            "the same weather gave before"
+            f"{self.entity}: since {moment(self.since)} readings {back}{self.factor:.3g} times "
+            "what the same weather gave before"
         )
         errors = f"{self.error_before:.4g} to {self.error_after:.4g}{unit}"
         if not self.accepted:

@@ -16,8 +16,8 @@ from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.fast_restoration import keep_fast_part, with_fast_part
 from clearwatt.adaptive.first_power import FirstPower, find_first_power
+from clearwatt.adaptive.level_return import find_return
 from clearwatt.adaptive.levels import with_breaks
-from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.standstill import begin_standstill, end_standstills, find_standstill
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
@@ -44,7 +44,9 @@ class ChangeResult(NamedTuple):
 def search_changes(
     state: LearnerState, *, before: int, since: int, approvals: frozenset[Name]
 ) -> ChangeResult:
-    """Find what has changed and take it into account; once a day, standstills end at any time.
+    """Find what has changed and take it into account, once a day.
+
+    A standstill or a change of level may end at any time.
 
     Args:
         state: With everything learned that was measured before its boundary.
@@ -56,10 +58,15 @@ def search_changes(
     if settings is None:
         return ChangeResult(state)
     state, ended = end_standstills(state)
-    changes = [NetworkChange(event, None) for event in ended]
+    changes, due = [NetworkChange(event, None) for event in ended], []
+    for place in _examined(state):
+        found = find_return(state, place, settings)
+        if found is not None:
+            state, change = _take_break(state, place, found, since=since, approvals=approvals)
+            changes.append(change)
+            due += [place] if state.names[place] not in approvals else []
     if state.boundary // day == before // day:
-        return ChangeResult(state, tuple(changes))
-    due = []
+        return ChangeResult(state, tuple(changes), tuple(due))
     state = state._replace(watch=state.watch.observe(*day_factors(state)))
     errors = day_errors(state)
     for place in _suspects(state, errors.bad):
@@ -68,8 +75,9 @@ def search_changes(
             state, event = begin_standstill(state, place, still)
             changes.append(NetworkChange(event, None))
             continue
-        state, change = _find_break(state, place, settings, since=since, approvals=approvals)
-        if change is not None:
+        new = find_first_power(state, place, settings) or find_level_change(state, place, settings)
+        if new is not None:
+            state, change = _take_break(state, place, new, since=since, approvals=approvals)
             changes.append(change)
             due += [place] if state.names[place] not in approvals else []
     kept = _doubtful(state, errors.bad)
@@ -78,9 +86,14 @@ def search_changes(
 
 def _suspects(state: LearnerState, bad: BoolArray) -> list[int]:
     """Entities with a bad day lately that do not stand still and are examined."""
-    lately = bad[-DOUBT_DAYS:].any(axis=0)
+    lately = np.flatnonzero(bad[-DOUBT_DAYS:].any(axis=0))
+    return [place for place in _examined(state) if place in lately]
+
+
+def _examined(state: LearnerState) -> list[int]:
+    """Entities that do not stand still and have readings that may be a change."""
     runs = (state.watch.standing == RUNS) & (state.watch.examined < state.boundary)
-    return [int(place) for place in np.flatnonzero(lately & runs)]
+    return [int(place) for place in np.flatnonzero(runs)]
 
 
 def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
@@ -93,18 +106,15 @@ def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
     return np.asarray(lately | broken | (state.watch.standing != RUNS), np.bool_)
 
 
-def _find_break(
+def _take_break(
     state: LearnerState,
     place: int,
-    settings: ChangeSettings,
+    found: LevelChange | FirstPower,
     *,
     since: int,
     approvals: frozenset[Name],
-) -> tuple[LearnerState, NetworkChange | None]:
-    found: LevelChange | FirstPower | None = find_first_power(state, place, settings)
-    found = found or find_level_change(state, place, settings)
-    if found is None:
-        return state, None
+) -> tuple[LearnerState, NetworkChange]:
+    """The state that takes a change into account, or in which it waits for approval."""
     first = isinstance(found, FirstPower)
     own = Break(found.step, since, found.factor, EVERY_DAY if first else ())
     version, name = _version_after(state, place, own), state.names[place]
@@ -145,6 +155,7 @@ def _event(
         number,
         accepted=not waits,
         reason=AWAITING if waits else None,
+        returned=found.returned,
     )
 
 
