@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.adaptive.breaks import EVERY_DAY
 from clearwatt.adaptive.change_days import CALM
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.settings import ChangeSettings
@@ -63,6 +64,8 @@ class LevelChange(NamedTuple):
     """With the factor."""
     returned: bool = False
     """Whether the entity has had the new level before."""
+    days: tuple[int, ...] = EVERY_DAY
+    """Days of the week that have the new level, counted from the clock's step 0."""
 
 
 def find_level_change(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from clearwatt.adaptive.breaks import EVERY_DAY
 from clearwatt.forecaster import Name
 
 Moment = Callable[[int], str]
@@ -23,6 +24,7 @@ class PastRescaled:
     Errors are means of absolute errors of the networks since `since`, in units of power, without
     and with the factor. `number` is that of the version that takes the change into account;
     activating the one before undoes it. `returned`: the entity has had the new level before.
+    `days` are the days of the week concerned, counted from the clock's step 0.
     """
 
     entity: Name
@@ -35,6 +37,7 @@ class PastRescaled:
     accepted: bool = True
     reason: str | None = None
     returned: bool = False
+    days: tuple[int, ...] = EVERY_DAY
 
     @property
     def explanation(self) -> str:
@@ -46,8 +49,8 @@ class PastRescaled:
         unit = f" {unit}" if unit else ""
         back = "are back at a level of before, " if self.returned else "are "
         first = (
-            f"{self.entity}: since {moment(self.since)} readings {back}{self.factor:.3g} times "
-            "what the same weather gave before"
+            f"{self.entity}: since {moment(self.since)} readings {self._which}{back}"
+            f"{self.factor:.3g} times what the same weather gave before"
         )
         errors = f"{self.error_before:.4g} to {self.error_after:.4g}{unit}"
         if not self.accepted:
@@ -59,6 +62,14 @@ class PastRescaled:
             f"{first}: the past was rescaled. Error since then {errors}. Activate the version "
             f"before {self.number} to undo it."
         )
+
+    @property
+    def _which(self) -> str:
+        """Which readings are meant; nothing: all."""
+        if self.days == EVERY_DAY:
+            return ""
+        count = len(self.days)
+        return "of this day of the week " if count == 1 else f"of these {count} days of the week "
 
     def in_unit(self, factor: float) -> PastRescaled:
         """The same event with errors in another unit."""

@@ -16,6 +16,7 @@ from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.fast_restoration import keep_fast_part, with_fast_part
 from clearwatt.adaptive.first_power import FirstPower, find_first_power
+from clearwatt.adaptive.habits import find_habit, may_be_habits
 from clearwatt.adaptive.level_return import find_return
 from clearwatt.adaptive.levels import with_breaks
 from clearwatt.adaptive.standstill import begin_standstill, end_standstills, find_standstill
@@ -67,7 +68,10 @@ def search_changes(
             due += [place] if state.names[place] not in approvals else []
     if state.boundary // day == before // day:
         return ChangeResult(state, tuple(changes), tuple(due))
-    state = state._replace(watch=state.watch.observe(*day_factors(state)))
+    # The oldest of the last seven days: had a change begun on it, it would have been found.
+    watch = state.watch.observe(*day_factors(state, DAYS_PER_WEEK - 1))
+    newest, _ = day_factors(state, 0)
+    state = state._replace(watch=watch.log_day(state.boundary // day - 1, newest))
     errors = day_errors(state)
     for place in _suspects(state, errors.bad):
         still = find_standstill(state, place, settings)
@@ -75,7 +79,11 @@ def search_changes(
             state, event = begin_standstill(state, place, still)
             changes.append(NetworkChange(event, None))
             continue
-        new = find_first_power(state, place, settings) or find_level_change(state, place, settings)
+        new = (
+            find_first_power(state, place, settings)
+            or find_level_change(state, place, settings)
+            or find_habit(state, place)
+        )
         if new is not None:
             state, change = _take_break(state, place, new, since=since, approvals=approvals)
             changes.append(change)
@@ -103,6 +111,7 @@ def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
     found = [max((each.found for each in own), default=-1) for own in state.ensemble.breaks]
     broken = np.array([0 <= state.boundary - each < UNDO_DAYS * day for each in found])
     broken &= np.array(found) >= 0
+    lately |= may_be_habits(state)
     return np.asarray(lately | broken | (state.watch.standing != RUNS), np.bool_)
 
 
@@ -115,8 +124,10 @@ def _take_break(
     approvals: frozenset[Name],
 ) -> tuple[LearnerState, NetworkChange]:
     """The state that takes a change into account, or in which it waits for approval."""
-    first = isinstance(found, FirstPower)
-    own = Break(found.step, since, found.factor, EVERY_DAY if first else ())
+    if isinstance(found, FirstPower):
+        own = Break(found.step, since, found.factor, EVERY_DAY)
+    else:
+        own = Break(found.step, since, found.factor, scaled=found.days)
     version, name = _version_after(state, place, own), state.names[place]
     day = state.frame.schedule.clock.day
     waits = name in approvals
@@ -156,6 +167,7 @@ def _event(
         accepted=not waits,
         reason=AWAITING if waits else None,
         returned=found.returned,
+        days=found.days,
     )
 
 

@@ -81,8 +81,9 @@ def return_factors(breaks: Breaks) -> list[float]:
     for each in reversed(breaks):
         if each.weekdays == EVERY_DAY:
             break
-        factor /= each.factor
-        found.append(factor)
+        if not each.is_habit:
+            factor /= each.factor
+            found.append(factor)
     return found
 
 
