@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from clearwatt.adaptive.breaks import EVERY_DAY
+from clearwatt.clear.promotion import AWAITING
 from clearwatt.forecaster import Name
 
 Moment = Callable[[int], str]
@@ -85,7 +86,8 @@ class PastLeftOut:
     """Readings contradict those before; these are held but not trained on any more.
 
     `weekdays` are the days of the week concerned, counted from the clock's step 0; all seven: the
-    whole past.
+    whole past. `error_before` is the mean absolute error of the networks since `since`, in units of
+    power; None: not known. The update that follows says what it is afterwards.
     """
 
     entity: Name
@@ -94,18 +96,32 @@ class PastLeftOut:
     weekdays: tuple[int, ...]
     reason: str
     number: int
+    error_before: float | None = None
+    accepted: bool = True
 
     @property
     def explanation(self) -> str:
         """What has changed, and what was done."""
         return self.explain()
 
-    def explain(self, moment: Moment = step_number) -> str:
-        """The explanation; `moment` writes the steps."""
-        return (
-            f"{self.entity}: since {moment(self.since)} {self.reason}: samples before are not "
-            f"trained on any more. Activate the version before {self.number} to undo it."
+    def explain(self, unit: str = "", moment: Moment = step_number) -> str:
+        """The explanation with the unit of power; `moment` writes the steps."""
+        unit = f" {unit}" if unit else ""
+        error = (
+            "" if self.error_before is None else f" Error since then {self.error_before:.4g}{unit}."
         )
+        first = f"{self.entity}: since {moment(self.since)} {self.reason}"
+        if not self.accepted:
+            return f"{first}.{error} Training without the samples before was not done: {AWAITING}."
+        return (
+            f"{first}: samples before are not trained on any more.{error} Activate the version "
+            f"before {self.number} to undo it."
+        )
+
+    def in_unit(self, factor: float) -> PastLeftOut:
+        """The same event with its error in another unit."""
+        error = None if self.error_before is None else self.error_before * factor
+        return replace(self, error_before=error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from clearwatt.adaptive.change import LevelChange, find_level_change
 from clearwatt.adaptive.change_days import day_errors, day_factors
 from clearwatt.adaptive.change_events import PastLeftOut, PastRescaled
 from clearwatt.adaptive.change_watch import RUNS
+from clearwatt.adaptive.contradiction import Contradiction, find_contradiction
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.fast_restoration import keep_fast_part, with_fast_part
@@ -30,6 +31,8 @@ DOUBT_DAYS = 3
 """Days after a bad one during which the fast part from before it is kept."""
 UNDO_DAYS = 14
 """Days after a break during which the fast part from before it is kept, to undo it."""
+FIRST_POWER = "readings vary, which they never did before"
+OPPOSITE = "readings are opposite to what the same weather gave before"
 WAIT_DAYS = 60
 """Days during which no break is sought: after a person has undone one, or all past was left out."""
 
@@ -83,6 +86,7 @@ def search_changes(
             find_first_power(state, place, settings)
             or find_level_change(state, place, settings)
             or find_habit(state, place)
+            or find_contradiction(state, place)
         )
         if new is not None:
             state, change = _take_break(state, place, new, since=since, approvals=approvals)
@@ -118,16 +122,17 @@ def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
 def _take_break(
     state: LearnerState,
     place: int,
-    found: LevelChange | FirstPower,
+    found: LevelChange | FirstPower | Contradiction,
     *,
     since: int,
     approvals: frozenset[Name],
 ) -> tuple[LearnerState, NetworkChange]:
     """The state that takes a change into account, or in which it waits for approval."""
-    if isinstance(found, FirstPower):
-        own = Break(found.step, since, found.factor, EVERY_DAY)
-    else:
+    if isinstance(found, LevelChange):
         own = Break(found.step, since, found.factor, scaled=found.days)
+    else:
+        factor = found.factor if isinstance(found, FirstPower) else 1.0
+        own = Break(found.step, since, factor, EVERY_DAY)
     version, name = _version_after(state, place, own), state.names[place]
     day = state.frame.schedule.clock.day
     waits = name in approvals
@@ -144,17 +149,26 @@ def _take_break(
 
 
 def _event(
-    state: LearnerState, found: LevelChange | FirstPower, version: NetworkVersion, *, waits: bool
+    state: LearnerState,
+    found: LevelChange | FirstPower | Contradiction,
+    version: NetworkVersion,
+    *,
+    waits: bool,
 ) -> PastRescaled | PastLeftOut:
     entity, number = version.entity, version.number
-    if isinstance(found, FirstPower):
+    if not isinstance(found, LevelChange):
+        reason, error = FIRST_POWER, None
+        if isinstance(found, Contradiction):
+            reason, error = OPPOSITE, found.error
         return PastLeftOut(
             entity,
             state.boundary,
             found.step,
             EVERY_DAY,
-            "readings vary, which they never did before",
+            reason,
             number,
+            error,
+            accepted=not waits,
         )
     return PastRescaled(
         entity,
