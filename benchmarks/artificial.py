@@ -81,6 +81,15 @@ def series() -> Iterator[tuple[str, ZoneHistory]]:
         "a farm with 40 % of its output",
         history(farm_weather, np.where(after, 0.4 * wind, wind), 40),
     )
+    partly = after & (rows < (CHANGE + 20) * DAY)
+    yield (
+        "a farm with 22 % of its output for 20 days",
+        history(farm_weather, np.where(partly, 0.22 * wind, wind), 40),
+    )
+    yield (
+        "a town that triples for 20 days",
+        history(town_weather, np.where(partly, 3 * demand, demand), 120),
+    )
     yield "a farm that is off for 12 days", history(farm_weather, np.where(off, 0, wind), 40)
     yield "a farm without a change", history(farm_weather, wind, 40)
     yield "a town without a change", history(town_weather, demand, 40)

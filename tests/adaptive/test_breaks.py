@@ -19,7 +19,7 @@ AT = np.arange(0, 100, 10)
 
 def test_a_level_lasts_until_the_next_break():
     breaks = (Break(20, 30, 2.0), Break(50, 60, 0.25))
-    found = levels_at([breaks, ()], AT)
+    found = levels_at([breaks, ()], AT, day=10)
     np.testing.assert_array_equal(found[:, 0], [1, 1, 2, 2, 2, 0.5, 0.5, 0.5, 0.5, 0.5])
     np.testing.assert_array_equal(found[:, 1], np.ones(10))
     np.testing.assert_array_equal(current_levels([breaks, ()]), [0.5, 1.0])

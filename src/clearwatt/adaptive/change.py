@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.adaptive.breaks import EVERY_DAY
 from clearwatt.adaptive.change_days import CALM
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.settings import ChangeSettings
@@ -61,6 +62,10 @@ class LevelChange(NamedTuple):
     """Of the networks since then."""
     error_after: float
     """With the factor."""
+    returned: bool = False
+    """Whether the entity has had the new level before."""
+    days: tuple[int, ...] = EVERY_DAY
+    """Days of the week that have the new level, counted from the clock's step 0."""
 
 
 def find_level_change(
@@ -84,7 +89,7 @@ def find_level_change(
     measured = recent.measured[own, place] * scale + mean
     forecast = recent.slow[own, place] * scale + mean
     factor = fit_factor(measured[newest], forecast[newest])
-    start = _onset(measured, forecast, factor)
+    start = onset(measured, forecast, factor)
     if start is None or state.boundary - at[start] < span:
         return None
     at, measured, forecast = at[start:], measured[start:], forecast[start:]
@@ -106,19 +111,26 @@ def find_level_change(
 
 def _exceeds_range(state: LearnerState, place: int, settings: ChangeSettings) -> bool:
     """Whether many readings of each of the last days are above all that there was before."""
-    earlier, name = state.earlier, state.names[place]
-    if earlier is None or name not in earlier.names:
+    highest = highest_before(state, place)
+    if highest is None:
         return False
     power, recent = power_now(state), state.recent
     scale, mean = float(power.scale[place]), float(power.mean[place])
-    highest = float(earlier.limits.high[earlier.names.index(name)]) * scale + mean
     ages = (state.boundary - 1 - recent.at) // state.frame.schedule.clock.day
     values = recent.measured[:, place] * scale + mean
     known = np.isfinite(values) & (recent.at >= state.watch.examined[place])
     days = [values[known & (ages == age)] for age in range(math.ceil(settings.days))]
-    return highest > 0 and all(
-        len(day) > 0 and float((day > BEYOND * highest).mean()) >= MANY for day in days
-    )
+    return all(len(day) > 0 and float((day > BEYOND * highest).mean()) >= MANY for day in days)
+
+
+def highest_before(state: LearnerState, place: int) -> float | None:
+    """Highest power at the present level before the days in doubt; None: not known, or not > 0."""
+    earlier, name, power = state.earlier, state.names[place], power_now(state)
+    if earlier is None or name not in earlier.names:
+        return None
+    high = float(earlier.limits.high[earlier.names.index(name)])
+    highest = high * float(power.scale[place]) + float(power.mean[place])
+    return highest if highest > 0 else None
 
 
 def _fit_beyond(
@@ -158,7 +170,7 @@ def fit_factor(measured: Float64Array, forecast: Float64Array) -> float:
     return float(ratios[order][np.searchsorted(sums, sums[-1] / 2)])
 
 
-def _onset(measured: Float64Array, forecast: Float64Array, factor: float) -> int | None:
+def onset(measured: Float64Array, forecast: Float64Array, factor: float) -> int | None:
     """The reading from which on the factor explains more than it did before."""
     before = np.abs(measured - forecast)
     after = np.abs(measured - factor * forecast)

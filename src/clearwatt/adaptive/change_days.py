@@ -72,14 +72,17 @@ def in_doubt(state: LearnerState, least: float) -> BoolArray:
     return np.asarray(one_sided & large & factor & (state.watch.spread < CALM), np.bool_)
 
 
-def day_factors(state: LearnerState) -> tuple[Float64Array, Float64Array]:
-    """Logarithm of measured by forecast power of the oldest of the last seven days, and weight.
+def day_factors(state: LearnerState, age: int) -> tuple[Float64Array, Float64Array]:
+    """Logarithm of measured by forecast power of a past day, and its weight, both `e`.
 
-    Both `e`; NaN where too little was measured or power was not above 0. That day is old enough:
-    had a change begun on it, the change would have been found, or is none.
+    NaN where too little was measured or power was not above 0.
+
+    Args:
+        state: Of the learner.
+        age: Days that have ended since; 0: the newest that has ended.
     """
     day, recent, power = state.frame.schedule.clock.day, state.recent, power_now(state)
-    end = state.boundary // day * day - (DAYS_PER_WEEK - 1) * day
+    end = state.boundary // day * day - age * day
     rows = slice(*recent.at.searchsorted([end - day, end]).tolist())
     at, measured, forecast = recent.at[rows], recent.measured[rows], recent.slow[rows]
     known = np.isfinite(measured) & np.isfinite(forecast) & ~state.watch.standing_at(at)

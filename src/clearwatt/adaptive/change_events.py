@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from clearwatt.adaptive.breaks import EVERY_DAY
+from clearwatt.clear.promotion import AWAITING
 from clearwatt.forecaster import Name
 
 Moment = Callable[[int], str]
@@ -22,7 +24,8 @@ class PastRescaled:
 
     Errors are means of absolute errors of the networks since `since`, in units of power, without
     and with the factor. `number` is that of the version that takes the change into account;
-    activating the one before undoes it.
+    activating the one before undoes it. `returned`: the entity has had the new level before.
+    `days` are the days of the week concerned, counted from the clock's step 0.
     """
 
     entity: Name
@@ -34,6 +37,8 @@ class PastRescaled:
     number: int
     accepted: bool = True
     reason: str | None = None
+    returned: bool = False
+    days: tuple[int, ...] = EVERY_DAY
 
     @property
     def explanation(self) -> str:
@@ -43,9 +48,10 @@ class PastRescaled:
     def explain(self, unit: str = "", moment: Moment = step_number) -> str:
         """The explanation with the unit of power; `moment` writes the steps."""
         unit = f" {unit}" if unit else ""
+        back = "are back at a level of before, " if self.returned else "are "
         first = (
-            f"{self.entity}: since {moment(self.since)} readings are {self.factor:.3g} times what "
-            "the same weather gave before"
+            f"{self.entity}: since {moment(self.since)} readings {self._which}{back}"
+            f"{self.factor:.3g} times what the same weather gave before"
         )
         errors = f"{self.error_before:.4g} to {self.error_after:.4g}{unit}"
         if not self.accepted:
@@ -57,6 +63,14 @@ class PastRescaled:
             f"{first}: the past was rescaled. Error since then {errors}. Activate the version "
             f"before {self.number} to undo it."
         )
+
+    @property
+    def _which(self) -> str:
+        """Which readings are meant; nothing: all."""
+        if self.days == EVERY_DAY:
+            return ""
+        count = len(self.days)
+        return "of this day of the week " if count == 1 else f"of these {count} days of the week "
 
     def in_unit(self, factor: float) -> PastRescaled:
         """The same event with errors in another unit."""
@@ -72,7 +86,8 @@ class PastLeftOut:
     """Readings contradict those before; these are held but not trained on any more.
 
     `weekdays` are the days of the week concerned, counted from the clock's step 0; all seven: the
-    whole past.
+    whole past. `error_before` is the mean absolute error of the networks since `since`, in units of
+    power; None: not known. The update that follows says what it is afterwards.
     """
 
     entity: Name
@@ -81,18 +96,32 @@ class PastLeftOut:
     weekdays: tuple[int, ...]
     reason: str
     number: int
+    error_before: float | None = None
+    accepted: bool = True
 
     @property
     def explanation(self) -> str:
         """What has changed, and what was done."""
         return self.explain()
 
-    def explain(self, moment: Moment = step_number) -> str:
-        """The explanation; `moment` writes the steps."""
-        return (
-            f"{self.entity}: since {moment(self.since)} {self.reason}: samples before are not "
-            f"trained on any more. Activate the version before {self.number} to undo it."
+    def explain(self, unit: str = "", moment: Moment = step_number) -> str:
+        """The explanation with the unit of power; `moment` writes the steps."""
+        unit = f" {unit}" if unit else ""
+        error = (
+            "" if self.error_before is None else f" Error since then {self.error_before:.4g}{unit}."
         )
+        first = f"{self.entity}: since {moment(self.since)} {self.reason}"
+        if not self.accepted:
+            return f"{first}.{error} Training without the samples before was not done: {AWAITING}."
+        return (
+            f"{first}: samples before are not trained on any more.{error} Activate the version "
+            f"before {self.number} to undo it."
+        )
+
+    def in_unit(self, factor: float) -> PastLeftOut:
+        """The same event with its error in another unit."""
+        error = None if self.error_before is None else self.error_before * factor
+        return replace(self, error_before=error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from clearwatt.adaptive.change import LevelChange, find_level_change
 from clearwatt.adaptive.change_days import day_errors, day_factors
 from clearwatt.adaptive.change_events import PastLeftOut, PastRescaled
 from clearwatt.adaptive.change_watch import RUNS
+from clearwatt.adaptive.contradiction import Contradiction, find_contradiction
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.fast_restoration import keep_fast_part, with_fast_part
 from clearwatt.adaptive.first_power import FirstPower, find_first_power
+from clearwatt.adaptive.habits import find_habit, may_be_habits
+from clearwatt.adaptive.level_return import find_return
 from clearwatt.adaptive.levels import with_breaks
-from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.standstill import begin_standstill, end_standstills, find_standstill
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
@@ -29,6 +31,8 @@ DOUBT_DAYS = 3
 """Days after a bad one during which the fast part from before it is kept."""
 UNDO_DAYS = 14
 """Days after a break during which the fast part from before it is kept, to undo it."""
+FIRST_POWER = "readings vary, which they never did before"
+OPPOSITE = "readings are opposite to what the same weather gave before"
 WAIT_DAYS = 60
 """Days during which no break is sought: after a person has undone one, or all past was left out."""
 
@@ -44,7 +48,9 @@ class ChangeResult(NamedTuple):
 def search_changes(
     state: LearnerState, *, before: int, since: int, approvals: frozenset[Name]
 ) -> ChangeResult:
-    """Find what has changed and take it into account; once a day, standstills end at any time.
+    """Find what has changed and take it into account, once a day.
+
+    A standstill or a change of level may end at any time.
 
     Args:
         state: With everything learned that was measured before its boundary.
@@ -56,11 +62,19 @@ def search_changes(
     if settings is None:
         return ChangeResult(state)
     state, ended = end_standstills(state)
-    changes = [NetworkChange(event, None) for event in ended]
+    changes, due = [NetworkChange(event, None) for event in ended], []
+    for place in _examined(state):
+        found = find_return(state, place, settings)
+        if found is not None:
+            state, change = _take_break(state, place, found, since=since, approvals=approvals)
+            changes.append(change)
+            due += [place] if state.names[place] not in approvals else []
     if state.boundary // day == before // day:
-        return ChangeResult(state, tuple(changes))
-    due = []
-    state = state._replace(watch=state.watch.observe(*day_factors(state)))
+        return ChangeResult(state, tuple(changes), tuple(due))
+    # The oldest of the last seven days: had a change begun on it, it would have been found.
+    watch = state.watch.observe(*day_factors(state, DAYS_PER_WEEK - 1))
+    newest, _ = day_factors(state, 0)
+    state = state._replace(watch=watch.log_day(state.boundary // day - 1, newest))
     errors = day_errors(state)
     for place in _suspects(state, errors.bad):
         still = find_standstill(state, place, settings)
@@ -68,8 +82,14 @@ def search_changes(
             state, event = begin_standstill(state, place, still)
             changes.append(NetworkChange(event, None))
             continue
-        state, change = _find_break(state, place, settings, since=since, approvals=approvals)
-        if change is not None:
+        new = (
+            find_first_power(state, place, settings)
+            or find_level_change(state, place, settings)
+            or find_habit(state, place)
+            or find_contradiction(state, place)
+        )
+        if new is not None:
+            state, change = _take_break(state, place, new, since=since, approvals=approvals)
             changes.append(change)
             due += [place] if state.names[place] not in approvals else []
     kept = _doubtful(state, errors.bad)
@@ -78,9 +98,14 @@ def search_changes(
 
 def _suspects(state: LearnerState, bad: BoolArray) -> list[int]:
     """Entities with a bad day lately that do not stand still and are examined."""
-    lately = bad[-DOUBT_DAYS:].any(axis=0)
+    lately = np.flatnonzero(bad[-DOUBT_DAYS:].any(axis=0))
+    return [place for place in _examined(state) if place in lately]
+
+
+def _examined(state: LearnerState) -> list[int]:
+    """Entities that do not stand still and have readings that may be a change."""
     runs = (state.watch.standing == RUNS) & (state.watch.examined < state.boundary)
-    return [int(place) for place in np.flatnonzero(lately & runs)]
+    return [int(place) for place in np.flatnonzero(runs)]
 
 
 def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
@@ -90,23 +115,24 @@ def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
     found = [max((each.found for each in own), default=-1) for own in state.ensemble.breaks]
     broken = np.array([0 <= state.boundary - each < UNDO_DAYS * day for each in found])
     broken &= np.array(found) >= 0
+    lately |= may_be_habits(state)
     return np.asarray(lately | broken | (state.watch.standing != RUNS), np.bool_)
 
 
-def _find_break(
+def _take_break(
     state: LearnerState,
     place: int,
-    settings: ChangeSettings,
+    found: LevelChange | FirstPower | Contradiction,
     *,
     since: int,
     approvals: frozenset[Name],
-) -> tuple[LearnerState, NetworkChange | None]:
-    found: LevelChange | FirstPower | None = find_first_power(state, place, settings)
-    found = found or find_level_change(state, place, settings)
-    if found is None:
-        return state, None
-    first = isinstance(found, FirstPower)
-    own = Break(found.step, since, found.factor, EVERY_DAY if first else ())
+) -> tuple[LearnerState, NetworkChange]:
+    """The state that takes a change into account, or in which it waits for approval."""
+    if isinstance(found, LevelChange):
+        own = Break(found.step, since, found.factor, scaled=found.days)
+    else:
+        factor = found.factor if isinstance(found, FirstPower) else 1.0
+        own = Break(found.step, since, factor, EVERY_DAY)
     version, name = _version_after(state, place, own), state.names[place]
     day = state.frame.schedule.clock.day
     waits = name in approvals
@@ -123,17 +149,26 @@ def _find_break(
 
 
 def _event(
-    state: LearnerState, found: LevelChange | FirstPower, version: NetworkVersion, *, waits: bool
+    state: LearnerState,
+    found: LevelChange | FirstPower | Contradiction,
+    version: NetworkVersion,
+    *,
+    waits: bool,
 ) -> PastRescaled | PastLeftOut:
     entity, number = version.entity, version.number
-    if isinstance(found, FirstPower):
+    if not isinstance(found, LevelChange):
+        reason, error = FIRST_POWER, None
+        if isinstance(found, Contradiction):
+            reason, error = OPPOSITE, found.error
         return PastLeftOut(
             entity,
             state.boundary,
             found.step,
             EVERY_DAY,
-            "readings vary, which they never did before",
+            reason,
             number,
+            error,
+            accepted=not waits,
         )
     return PastRescaled(
         entity,
@@ -145,6 +180,8 @@ def _event(
         number,
         accepted=not waits,
         reason=AWAITING if waits else None,
+        returned=found.returned,
+        days=found.days,
     )
 
 

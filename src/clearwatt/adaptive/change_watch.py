@@ -15,6 +15,8 @@ RUNS = -1
 """In place of a step: the entity does not stand still."""
 HALF_LIFE = 90.0
 """Days after which the factor of a day counts half."""
+HABIT_DAYS = 14
+"""Days whose factors are compared by weekday."""
 LEAST_DAYS = 14.0
 """Days that must have been observed to know how much the factor of a day varies."""
 
@@ -30,6 +32,9 @@ class ChangeWatch:
             by the forecast; forgotten with a half-life.
         weights: Sum of these weights.
         days: Number of days in the sums.
+        logs: The logarithms of the last `HABIT_DAYS` days, `e x HABIT_DAYS`, the newest last; NaN:
+            not known, or of before a change.
+        logged: Number of the newest of these days.
     """
 
     examined: Int64Array
@@ -37,13 +42,16 @@ class ChangeWatch:
     squares: Float64Array
     weights: Float64Array
     days: Float64Array
+    logs: Float64Array
+    logged: Int64Array
 
     @classmethod
     def begin(cls, entities: int) -> Self:
         """Nothing has been observed yet."""
         zero = np.zeros(entities)
         none = np.full(entities, RUNS, np.int64)
-        return cls(np.zeros(entities, np.int64), none, zero, zero, zero)
+        logs = np.full((entities, HABIT_DAYS), np.nan)
+        return cls(np.zeros(entities, np.int64), none, zero, zero, zero, logs, none)
 
     @property
     def spread(self) -> Float64Array:
@@ -64,15 +72,26 @@ class ChangeWatch:
             days=fade * self.days + known,
         )
 
+    def log_day(self, number: int, logs: Float64Array) -> Self:
+        """After the day of this number with these logarithms of the factor, `e`."""
+        held = np.full_like(self.logs, np.nan)
+        passed = np.clip(number - self.logged, 0, HABIT_DAYS)
+        for place, days in enumerate(passed.tolist()):
+            held[place, : HABIT_DAYS - days] = self.logs[place, days:]
+        held[:, -1] = logs
+        return replace(self, logs=held, logged=np.full_like(self.logged, number))
+
     def standing_at(self, at: Steps) -> BoolArray:
         """Which readings, `n x e`, belong to a standstill that goes on."""
         return np.asarray((self.standing != RUNS) & (at[:, None] >= self.standing), np.bool_)
 
     def examine_from(self, place: int, step: int) -> Self:
-        """An entity is examined from another step on."""
+        """An entity is examined from another step on; its days before are not compared."""
         examined = self.examined.copy()
         examined[place] = step
-        return replace(self, examined=examined)
+        logs = self.logs.copy()
+        logs[place] = np.nan
+        return replace(self, examined=examined, logs=logs)
 
     def stand(self, place: int, since: int) -> Self:
         """An entity stands still since a step; `RUNS`: it runs again."""

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from clearwatt.adaptive.breaks import current_levels
+from clearwatt.adaptive.breaks import current_levels, habits_at
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.frame import Frame
@@ -61,13 +61,22 @@ class AdaptiveDeployed(Deployed):
             seen, steps, self.recent, self.frame.schedule.clock, known=self.known
         )
         corrected = self._correct(found.power, steps)
-        return Forecast(
-            steps,
-            self.power.undo(corrected.power),
-            undo_experts(self.power, found.experts),
-            self.power.undo(found.power),
-            corrected.spread,
+        power, experts, day_ahead = (
+            self._to_power(steps, each) for each in (corrected.power, found.experts, found.power)
         )
+        return Forecast(steps, power, experts, day_ahead, corrected.spread)
+
+    def _to_power(self, steps: Steps, deviations: Float64Array) -> Float64Array:
+        """Deviations, `n x e` or `n x e x k`, in units of power."""
+        if deviations.ndim == 3:
+            power = undo_experts(self.power, deviations)
+        else:
+            power = self.power.undo(deviations)
+        day = self.frame.schedule.clock.day
+        habits = habits_at(self.experts.ensemble.breaks, steps, day)
+        if habits is None:
+            return power
+        return power * habits.reshape(*habits.shape, *[1] * (power.ndim - 2))
 
     def _correct(self, power: Float64Array, steps: Steps) -> CorrectedForecast:
         """Forecasts of the next hours, moved by what has just been measured."""
@@ -116,8 +125,9 @@ class AdaptiveDeployed(Deployed):
         Intervals start from their errors on the warm-up.
         """
         rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
-        seen = self.frame.view.see(rows, checked_steps(at, len(rows)))
-        return self.power.undo(self.experts.ensemble.mean_forecast(seen))
+        steps = checked_steps(at, len(rows))
+        seen = self.frame.view.see(rows, steps)
+        return self._to_power(steps, self.experts.ensemble.mean_forecast(seen))
 
     def select(self, places: Sequence[int]) -> AdaptiveDeployed:
         """The deployed value of some entities."""

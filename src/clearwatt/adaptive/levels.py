@@ -17,7 +17,7 @@ def to_deviations(state: LearnerState, at: Steps, power: Float64Array) -> Float6
     """Power `n x e` of steps `n` in deviations, relative to the level of its time."""
     breaks = state.ensemble.breaks
     if any(breaks):
-        power = power / levels_at(breaks, at)
+        power = power / levels_at(breaks, at, state.frame.schedule.clock.day)
     return state.power.apply(power).astype(np.float64)
 
 
@@ -27,12 +27,16 @@ def to_power(state: LearnerState, at: Steps, deviations: Float64Array) -> Float6
     shape = (1, len(breaks), *[1] * (deviations.ndim - 2))
     power: Float64Array = flat * state.power.scale.reshape(shape) + state.power.mean.reshape(shape)
     if any(breaks):
-        power *= levels_at(breaks, at).reshape(-1, *shape[1:])
+        day = state.frame.schedule.clock.day
+        power *= levels_at(breaks, at, day).reshape(-1, *shape[1:])
     return power
 
 
 def power_now(state: LearnerState) -> Standardisation:
-    """Scale of forecasts: that of the warm-up at the level of today."""
+    """Scale of forecasts: that of the warm-up at the level of today.
+
+    Levels of some weekdays are not part of it: the day of a forecast decides about these.
+    """
     breaks = state.ensemble.breaks
     if not any(breaks):
         return state.power
@@ -44,7 +48,7 @@ def between_levels(
     state: LearnerState, at: Steps, values: Float64Array, *, old: Breaks, new: Breaks, place: int
 ) -> Float64Array:
     """Deviations of one entity, `n`, of the same power at the levels of other breaks."""
-    return _relevelled(state, values, place, levels_of(old, at) / levels_of(new, at))
+    return _relevelled(state, values, place, _ratio(state, at, old, new))
 
 
 def with_breaks(
@@ -56,20 +60,20 @@ def with_breaks(
     rescaled. What was forecast of rows in between is what the networks say at the new level.
     """
     recent, reservoir = state.recent, state.reservoir
-    ratio = _ratio(recent.at, removed, added)
+    ratio = _ratio(state, recent.at, removed, added)
     moved = ratio != 1.0
     measured, power = recent.measured.copy(), recent.power.copy()
     measured[:, place] = _relevelled(state, measured[:, place], place, ratio)
     power[moved, place] = recent.slow[moved, place]
     y = reservoir.y.copy()
-    held = _ratio(reservoir.at, removed, added)
+    held = _ratio(state, reservoir.at, removed, added)
     y[:, place] = _relevelled(state, y[:, place].astype(np.float64), place, held)
     lagged = [recent.lagged.copy(), reservoir.lagged.copy()]
     clock = state.frame.schedule.clock
     for steps, inputs in zip((recent.at, reservoir.at), lagged, strict=True):
         for column, period in enumerate((clock.same_hour, clock.same_weekday)[: inputs.shape[2]]):
             before = inputs[:, place, column].astype(np.float64)
-            own = _relevelled(state, before, place, _ratio(steps - period, removed, added))
+            own = _relevelled(state, before, place, _ratio(state, steps - period, removed, added))
             inputs[:, place, column] = np.where(before == 0, before, own)  # 0: nothing was known
     return state._replace(
         recent=recent._replace(measured=measured, power=power, lagged=lagged[0]),
@@ -77,9 +81,10 @@ def with_breaks(
     )
 
 
-def _ratio(at: Steps, removed: Breaks, added: Breaks) -> Float64Array:
+def _ratio(state: LearnerState, at: Steps, removed: Breaks, added: Breaks) -> Float64Array:
     """Level before as a multiple of the level after, `n`."""
-    ratio: Float64Array = levels_of(removed, at) / levels_of(added, at)
+    day = state.frame.schedule.clock.day
+    ratio: Float64Array = levels_of(removed, at, day) / levels_of(added, at, day)
     return ratio
 
 

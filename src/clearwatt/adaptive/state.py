@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from clearwatt.adaptive.change_watch import ChangeWatch
@@ -165,9 +166,13 @@ def _with_leads(values: Values, tensors: Tensors) -> Values:
 
 def _with_watch(values: Values, tensors: Tensors) -> Values:
     """Saved values with a watch for changes, which begins anew after an earlier release."""
-    if "watch.standing" in tensors:
+    if "watch.logs" in tensors:
         return values
-    return values | {"watch": ChangeWatch.begin(len(values["names"]))}
+    watch = ChangeWatch.begin(len(values["names"]))
+    if "watch.standing" in tensors:  # there was one, without the days by weekday
+        kept = tensors_below(tensors, "watch.")
+        watch = replace(watch, **{name: each.numpy() for name, each in kept.items()})
+    return values | {"watch": watch}
 
 
 def _saved_experts(experts: Experts) -> SavedExperts:

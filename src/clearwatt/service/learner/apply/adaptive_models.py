@@ -443,14 +443,10 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         self, event: PastRescaled | PastLeftOut, version: NetworkVersion | None, units: PowerUnits
     ) -> ModelChange:
         name = str(event.entity)
-        accepted = True
-        if isinstance(event, PastRescaled):
-            event = event.in_unit(units[name].size)
-            message, accepted = event.explain(units[name].name, self._moment), event.accepted
-        else:
-            message = event.explain(self._moment)
+        event = event.in_unit(units[name].size)
+        message = event.explain(units[name].name, self._moment)
         return ModelChange(
-            kind="change" if accepted else "awaiting",
+            kind="change" if event.accepted else "awaiting",
             identity=f"change:predictor:{name}:{event.number}",
             key=f"predictor:{name}",
             entity=name,

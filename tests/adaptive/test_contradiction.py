@@ -1,0 +1,114 @@
+"""Weather that acts with the opposite sign: the past is left out, and only then."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, PastLeftOut
+from clearwatt.adaptive.breaks import EVERY_DAY
+from clearwatt.testing.changes import (
+    CHANGE,
+    DAY,
+    LENGTH,
+    SETTINGS,
+    WARM_UP,
+    followed,
+    live_errors,
+    multiplied,
+    of_kind,
+    rmse,
+    started,
+    steady_stream,
+)
+
+STOP = CHANGE + 9 * DAY
+
+
+def mirrored(start=CHANGE, stop=LENGTH):
+    """The stream in which the first entity is mirrored at the mean of each hour."""
+    stream = steady_stream()
+    hours = stream.at % DAY
+    means = np.array([stream.y[hours == hour, 0].mean() for hour in range(DAY)])
+    rows = slice(start, stop)
+    stream.y[rows, 0] = 2 * means[hours[rows]] - stream.y[rows, 0]
+    return stream
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return followed(mirrored(), stop=STOP)
+
+
+def test_the_past_is_left_out_and_networks_train_on_the_days_since(whole):
+    forecaster, events = whole
+    (event,) = of_kind(events, PastLeftOut)
+    assert event.entity == 0
+    assert abs(event.since - CHANGE) <= DAY
+    assert event.step <= CHANGE + 8 * DAY
+    assert event.weekdays == EVERY_DAY
+    assert "opposite to what the same weather gave before" in event.explanation
+    assert f"Error since then {event.error_before:.4g}" in event.explanation
+    update = events[events.index(event) + 1]
+    assert isinstance(update, NetworkUpdate)
+    assert update.trained_on <= event.step - event.since
+    assert [each.weekdays for each in forecaster.versions[0].breaks] == [EVERY_DAY]
+    assert not forecaster.versions[1].breaks
+
+
+def test_forecasts_recover_sooner_than_without():
+    errors = live_errors(mirrored())
+    without = live_errors(mirrored(), settings=replace(SETTINGS, changes=None))
+    days = slice(STOP - WARM_UP, None)
+    assert rmse(errors[days]) < 0.7 * rmse(without[days])
+    start = CHANGE - WARM_UP
+    np.testing.assert_array_equal(errors[:start], without[:start])
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        mirrored(CHANGE, CHANGE + 3 * DAY),
+        multiplied(0.3, CHANGE, CHANGE + 4 * DAY),
+        steady_stream(),
+    ],
+    ids=["three days", "a level", "no change"],
+)
+def test_nothing_is_left_out_otherwise(stream):
+    _, events = followed(stream)
+    assert not of_kind(events, PastLeftOut)
+
+
+def test_any_cut_and_a_pause_give_the_same_state(whole):
+    stream = mirrored()
+    other = started(stream)
+    for low, high in pairwise([*range(WARM_UP, STOP, 43), STOP]):
+        other.observe(*stream.part(low, high))
+        other = AdaptiveForecaster.unpack(other.pack())
+    assert other.digest() == whole[0].digest()
+
+
+def test_the_version_before_undoes_it():
+    stream = mirrored()
+    forecaster, _ = followed(stream, stop=CHANGE)
+    before = forecaster.versions[0]
+    forecaster.observe(*stream.part(CHANGE, STOP))
+    assert forecaster.versions[0].breaks
+    forecaster.activate(before)
+    ahead, plain = (each.part(STOP, STOP + DAY) for each in (stream, steady_stream()))
+    undone = forecaster.deployed.networks(ahead.x, ahead.at)[:, 0]
+    assert np.abs(undone - plain.y[:, 0]).mean() < 0.3
+
+
+def test_with_approval_it_waits():
+    stream = mirrored()
+    forecaster = started(stream)
+    forecaster.require_approval()
+    events = [each.event for each in forecaster.observe(*stream.part(WARM_UP, STOP))]
+    (event,) = of_kind(events, PastLeftOut)
+    assert not event.accepted
+    assert "was not done" in event.explanation
+    assert forecaster.versions[0].breaks == ()
+    (waiting,) = [each for each in forecaster.candidates if each.entity == 0]
+    assert waiting.breaks
