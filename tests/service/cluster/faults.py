@@ -201,8 +201,10 @@ class Faults:
             began = time.monotonic()
             if zones:
                 until(lambda: _is_held(client, zones[0], name), PATIENCE)
+                took = time.monotonic() - began
+                _LOG.info("a zone of %s was taken over after %.1f s", name, took)
                 with self._lock:
-                    self.takeovers.append(time.monotonic() - began)
+                    self.takeovers.append(took)
             time.sleep(max(0.0, began + least - time.monotonic()))
 
     def _held_zones(self, client: Client, name: str) -> list[str]:
