@@ -100,7 +100,8 @@ def learn(folder, limit: MemoryLimit | None):
     """Learn three zones; returns their statuses, and how many were in memory at most."""
     most = [0]
     with closing(open_store(folder / "clearwatt.db")) as store:
-        _fill(store)
+        if not store.zones():
+            _fill(store)
 
         def publish(status):
             most[0] = max(most[0], sum(zone.in_memory for zone in rounds._zones.values()))
@@ -140,3 +141,8 @@ def test_zones_take_turns_in_too_little_memory_and_end_up_as_with_enough(tmp_pat
     statuses, most = learn(tmp_path / "enough", None)
     assert most == 3
     assert learn(tmp_path / "little", MemoryLimit(0)) == (statuses, 1)
+
+
+def test_zones_without_new_entries_are_not_loaded_after_a_restart(tmp_path):
+    statuses, _ = learn(tmp_path, MemoryLimit(0))
+    assert learn(tmp_path, MemoryLimit(0)) == (statuses, 0)

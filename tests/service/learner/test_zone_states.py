@@ -9,6 +9,7 @@ import pytest
 from tests.service.learner.station import Station
 
 from clearwatt.service.learner import upkeep
+from clearwatt.service.learner.zone_learner import ZoneLearner
 from clearwatt.service.store import StoreFullError
 
 
@@ -122,3 +123,18 @@ def test_a_zone_that_cannot_be_written_stays_in_memory(station, monkeypatch):
     station.send(2, start=3)
     station.catch_up()
     assert station.status.steps == 3
+
+
+def test_a_zone_without_new_entries_need_not_be_loaded(station):
+    station.send(1)
+    station.command("warmup")
+    station.catch_up()
+    learner = ZoneLearner(station.zone, station.learner.context, committed=station.head)
+    assert learner.next_due(station.head) == math.inf
+    assert learner.position == station.head
+    learner.finish()
+    station.send(2, start=3)
+    station.learner = learner
+    station.catch_up()
+    assert station.status.steps == 3
+    assert learner.next_due(station.head) > 0

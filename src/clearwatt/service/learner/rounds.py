@@ -194,10 +194,14 @@ class Rounds:
             self._has_leftovers = self._context.store.remove_readings()
 
     def _add_zones(self, held: Mapping[str, int] | None) -> None:
-        for zone in self._context.store.zones():
+        store, context = self._context.store, self._context
+        # If memory is limited, a zone without new entries is not loaded only to be put aside.
+        positions = {} if self._memory is None else store.positions()
+        for zone in store.zones():
             if zone.id not in self._zones and (held is None or zone.id in held):
                 fence = None if held is None else held[zone.id]
-                self._zones[zone.id] = ZoneLearner(zone, self._context, fence=fence)
+                committed, _ = positions.get(zone.id, (None, None))
+                self._zones[zone.id] = ZoneLearner(zone, context, fence=fence, committed=committed)
                 self._heads.setdefault(zone.id, 0)
 
     def _drop(self, name: str) -> None:

@@ -46,10 +46,20 @@ class ZoneLearner:
         zone: The zone.
         context: What all zones share.
         fence: Fencing number of its lease, in a cluster.
+        committed: Number of the last entry that was applied and committed before, if the state need
+            not be in memory until there is a later one.
     """
 
-    def __init__(self, zone: Zone, context: LearnerContext, *, fence: int | None = None) -> None:
+    def __init__(
+        self,
+        zone: Zone,
+        context: LearnerContext,
+        *,
+        fence: int | None = None,
+        committed: int | None = None,
+    ) -> None:
         self.zone, self.context, self.fence = zone, context, fence
+        self._committed = committed
         self.is_lost = False
         self._learning: Learning | None = None
         self._stream: Stream[Outcome] | None = None
@@ -66,7 +76,9 @@ class ZoneLearner:
     @property
     def position(self) -> int:
         """The number of the last entry applied."""
-        return self._states.rested or 0 if self._learning is None else self._learning.position
+        if self._learning is not None:
+            return self._learning.position
+        return max(self._states.rested or 0, self._committed or 0)
 
     @property
     def in_memory(self) -> bool:
@@ -100,9 +112,9 @@ class ZoneLearner:
             return math.inf
         if self._training is not None and not self._training.done():
             return math.inf  # the training's end wakes the learner
-        rested = self._states.rested
-        if rested is not None and rested >= head:
-            return math.inf  # nothing to do until the journal grows
+        for known in (self._states.rested, self._committed):
+            if known is not None and known >= head:
+                return math.inf  # nothing to do until the journal grows
         if self._learning is None or self._stream is not None or self._outcome is not None:
             return self._pace.not_before
         if self._learning.position < head:
@@ -160,7 +172,7 @@ class ZoneLearner:
             self._commit(self._outcome, head=head)
         elif self._learning is None:
             self._status = self.context.store.statuses([self.zone.id]).get(self.zone.id)
-            self._learning = self._states.load(head)
+            self._learning, self._committed = self._states.load(head), None
             self._refresh.request()
         elif self._stream is not None:
             self._advance(self._stream, self._training_result(), head=head)

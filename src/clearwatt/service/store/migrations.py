@@ -34,7 +34,7 @@ def migrate(
         for statement in step:
             session.run(statement.format_map(types))
         if number == PARTITIONS:
-            session.partition_tables()
+            session.arrange_tables()
     if version < len(migrations):
         _record_version(session, len(migrations), known=bool(found))
     return len(migrations) - version

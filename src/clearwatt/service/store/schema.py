@@ -139,7 +139,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (),  # 11: readings, journal and vintages partitioned by time, where the database can do that
 )
 PARTITIONS = 11
-"""The migration that `Session.partition_tables` does."""
+"""The migration that `Session.arrange_tables` does."""
 
 _TYPES: Mapping[str, Type] = {
     "TEXT": "text",

@@ -96,8 +96,8 @@ class Session(ABC):
         """
 
     @abstractmethod
-    def partition_tables(self) -> None:
-        """Partition the large tables by time, if the database can do that."""
+    def arrange_tables(self) -> None:
+        """Partition large tables by time and store files as they are, if the database can."""
 
     @abstractmethod
     def limit_lock_wait(self, seconds: float) -> None:

@@ -198,8 +198,8 @@ class SqliteSession(Session):
         """Insert any number of rows."""
         self._connection.executemany(Insert(table).sql, rows)
 
-    def partition_tables(self) -> None:
-        """Nothing: SQLite has no partitions."""
+    def arrange_tables(self) -> None:
+        """Nothing: SQLite has no partitions, and compresses nothing."""
 
     def value_table(
         self,
