@@ -145,7 +145,7 @@ class Faults:
             ]
             # A rare one of those possible now; faults of learners take longest and are rarest.
             least = min(self.counts[kind] for kind, _ in choices)
-            rare = [each for each in choices if self.counts[each[0]] <= least + 1]
+            rare = [each for each in choices if self.counts[each[0]] == least]
             kind, target = self._rng.choice(rare)
             self._busy.add(target)
             self.counts[kind] += 1
