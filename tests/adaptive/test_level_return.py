@@ -70,6 +70,19 @@ def test_hours_unlike_the_forecast_are_no_return():
     assert len(of_kind(events, PastRescaled)) == 1
 
 
+def test_where_days_vary_more_a_lower_level_needs_three_days():
+    stream = multiplied(3.0, CHANGE, END)
+    forecaster, _ = followed(stream, stop=END)
+    watch = forecaster.state.watch
+    varied = replace(watch, squares=0.2**2 * watch.weights)
+    forecaster.state = forecaster.state._replace(watch=varied)
+    early = forecaster.observe(*stream.part(END, END + 60))
+    assert not of_kind([each.event for each in early], PastRescaled)
+    late = forecaster.observe(*stream.part(END + 60, END + 4 * DAY))
+    (back,) = of_kind([each.event for each in late], PastRescaled)
+    assert back.returned
+
+
 def test_any_cut_and_a_pause_give_the_same_state(whole):
     stream = multiplied(0.3, CHANGE, END)
     other = started(stream)

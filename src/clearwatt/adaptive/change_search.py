@@ -63,7 +63,7 @@ def search_changes(
         return ChangeResult(state)
     state, ended = end_standstills(state)
     changes, due = [NetworkChange(event, None) for event in ended], []
-    for place in _examined(state):
+    for place in _examined(state) if any(state.ensemble.breaks) else ():
         found = find_return(state, place, settings)
         if found is not None:
             state, change = _take_break(state, place, found, since=since, approvals=approvals)

@@ -75,8 +75,11 @@ class ChangeWatch:
     def log_day(self, number: int, logs: Float64Array) -> Self:
         """After the day of this number with these logarithms of the factor, `e`."""
         held = np.full_like(self.logs, np.nan)
-        passed = np.clip(number - self.logged, 0, HABIT_DAYS)
-        for place, days in enumerate(passed.tolist()):
+        held[:, :-1] = self.logs[:, 1:]
+        passed = number - self.logged
+        for place in np.flatnonzero(passed != 1).tolist():  # days without any reading
+            days = min(max(int(passed[place]), 0), HABIT_DAYS)
+            held[place] = np.nan
             held[place, : HABIT_DAYS - days] = self.logs[place, days:]
         held[:, -1] = logs
         return replace(self, logs=held, logged=np.full_like(self.logged, number))

@@ -20,6 +20,7 @@ LONGEST = 2
 """Consecutive days of the week that may change together."""
 LEAST_FACTOR = 1.25
 """Smallest factor of a habit, up or down."""
+LEAST_LOG = math.log(LEAST_FACTOR)
 ALIKE = 0.4
 """Distance of the factor of a single day from the common one, as a share, in logarithms."""
 OTHERS = 0.4
@@ -45,7 +46,9 @@ def find_habit(state: LearnerState, place: int) -> LevelChange | None:
 def may_be_habits(state: LearnerState) -> BoolArray:
     """Entities with one or two odd days lately of which a week later may show a habit, `e`."""
     lately = state.watch.logs[:, -(DAYS_PER_WEEK + LONGEST) :]
-    odd = np.abs(lately) >= math.log(LEAST_FACTOR)
+    odd = np.abs(lately) >= LEAST_LOG
+    if not odd.any():
+        return np.zeros(len(odd), np.bool_)
     count, days = odd.sum(axis=1), odd.shape[1]
     first, last = odd.argmax(axis=1), days - 1 - odd[:, ::-1].argmax(axis=1)
     calm = state.watch.spread < CALM
@@ -61,7 +64,7 @@ def _days(count: int, size: int) -> BoolArray:
 def _repeats(logs: Float64Array, own: BoolArray) -> bool:
     """Whether these days have one factor, and the others none."""
     factor = float(np.median(logs[own]))
-    if not abs(factor) >= math.log(LEAST_FACTOR):  # NaN: a day is not known
+    if not abs(factor) >= LEAST_LOG:  # NaN: a day is not known
         return False
     others = np.abs(logs[~own])
     return (

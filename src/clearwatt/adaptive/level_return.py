@@ -21,6 +21,7 @@ from clearwatt.adaptive.change import (
     highest_before,
     onset,
 )
+from clearwatt.adaptive.change_days import CALM
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
@@ -35,6 +36,8 @@ EXPLAINED = 0.5
 """The same without such proof."""
 LEAST_DAYS = 1.0
 """Days that a return must have lasted without such proof."""
+LONG = 3.0
+"""The same where the factor of a day varies more: a day of other weather looks alike."""
 UNUSUAL = 3.0
 """Size of the factor in standard errors without such proof; a new level needs five."""
 NEAR = 0.35
@@ -60,8 +63,10 @@ def find_return(state: LearnerState, place: int, settings: ChangeSettings) -> Le
         for each in return_factors(state.ensemble.versions[place].breaks)
         if max(each, 1 / each) >= settings.least_factor
     ]
-    readings = _readings(state, place) if factors else None
-    if readings is None or not len(readings.at):
+    if not factors or not _errs_lately(state, place):
+        return None
+    readings = _readings(state, place)
+    if not len(readings.at):
         return None
     usual = state.ensemble.versions[place].error * float(power_now(state).scale[place])
     found = [_judge(state, place, readings, factor, usual=usual) for factor in factors]
@@ -85,6 +90,15 @@ def return_factors(breaks: Breaks) -> list[float]:
             factor /= each.factor
             found.append(factor)
     return found
+
+
+def _errs_lately(state: LearnerState, place: int) -> bool:
+    """Whether the last day has more than the usual error: a cheap test before the others."""
+    recent, day = state.recent, state.frame.schedule.clock.day
+    rows = slice(*recent.at.searchsorted([state.boundary - day, state.boundary]).tolist())
+    errors = np.abs(recent.measured[rows, place] - recent.slow[rows, place])
+    known = errors[np.isfinite(errors)]
+    return len(known) > 0 and float(known.mean()) >= state.ensemble.versions[place].error
 
 
 def _readings(state: LearnerState, place: int) -> ReadingsSince:
@@ -133,9 +147,10 @@ def _is_likely(
 ) -> bool:
     """Whether a day or more shows this very factor, and readings still follow the forecast."""
     days = (state.boundary - int(since.at[0])) / state.frame.schedule.clock.day
-    if days < LEAST_DAYS or len(since.at) < days / 2 * state.frame.schedule.clock.day:
-        return False
     size, spread = abs(math.log(factor)), float(state.watch.spread[place])
+    enough = len(since.at) >= days / 2 * state.frame.schedule.clock.day
+    if not enough or days < (LEAST_DAYS if spread < CALM else LONG):
+        return False
     fitted = fit_factor(since.measured, since.forecast)
     around = float(np.abs(since.measured - np.median(since.measured)).mean())
     return (
