@@ -50,9 +50,9 @@ format: $(READY) ## rewrite the sources as the formatter and linter want them
 	$(BIN)/ruff check --fix .
 
 # The files in the table of docs/benchmarks.md; the others have pages of their own.
-BENCHMARKS := fleet stream naive memory simulate protocol service refresh store
+BENCHMARKS := fleet stream naive memory simulate protocol service refresh store cluster cluster_learners
 
-bench: $(READY)  ## the benchmarks of speed and memory, one after the other; two hours
+bench: $(READY)  ## the benchmarks of speed and memory, one after the other; four hours
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 
 serve: $(READY)  ## your service, empty at first: 127.0.0.1:8000 says what to do; its data are in live/
