@@ -8,6 +8,7 @@ import pytest
 
 from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, PastLeftOut
 from clearwatt.adaptive.breaks import EVERY_DAY
+from clearwatt.adaptive.contradiction import find_contradiction
 from clearwatt.testing.changes import (
     CHANGE,
     DAY,
@@ -78,6 +79,38 @@ def test_forecasts_recover_sooner_than_without():
 def test_nothing_is_left_out_otherwise(stream):
     _, events = followed(stream)
     assert not of_kind(events, PastLeftOut)
+
+
+@pytest.fixture(scope="module")
+def steady():
+    return followed(steady_stream(), stop=CHANGE + DAY)[0].state
+
+
+def last_week(state, daily):
+    """The state with these forecasts and readings of the first entity on its last days."""
+    recent = state.recent
+    slow, measured = recent.slow.copy(), recent.measured.copy()
+    ages = (state.boundary - 1 - recent.at) // DAY
+    for age, (forecast, reading) in enumerate(reversed(daily)):
+        slow[ages == age, 0], measured[ages == age, 0] = forecast, reading
+    return state._replace(recent=recent._replace(slow=slow, measured=measured))
+
+
+def test_readings_that_mirror_the_forecast_are_a_contradiction(steady):
+    mirror = last_week(steady, [(each, -each) for each in (-1, 1, -1, 1, -1, 1, 1)])
+    found = find_contradiction(mirror, 0)
+    assert found is not None
+    assert found.step == mirror.boundary - 7 * DAY
+
+
+def test_one_extreme_day_is_no_contradiction(steady):
+    odd = last_week(steady, [(-1.0, 10.0), *[(0.2, 0.2)] * 6])
+    assert find_contradiction(odd, 0) is None
+
+
+def test_readings_opposite_but_of_another_size_are_no_contradiction(steady):
+    large = last_week(steady, [(each, -6.0 * each) for each in (-1, 1, -1, 1, -1, 1, 1)])
+    assert find_contradiction(large, 0) is None
 
 
 def test_any_cut_and_a_pause_give_the_same_state(whole):

@@ -13,8 +13,11 @@ from clearwatt.clock import DAYS_PER_WEEK, Steps
 
 LEAST_DAYS = 5.0
 """Days of the last week that must contradict the past; a few holidays do, too."""
-LARGE = 2.5
-"""Mean error of the last week, in usual errors."""
+LARGE = 2.0
+"""Error of the median day of the last week, in usual errors: one extreme day is no evidence."""
+EXPLAINED = 0.5
+"""Share of the error, without the means of the hours, that the mirrored forecast may leave: a step
+of the level is opposite to the forecast at times, but of another size."""
 OPPOSITE = -0.6
 """Correlation of readings and forecasts of a week, without the means of their hours, at most."""
 
@@ -40,18 +43,26 @@ def find_contradiction(state: LearnerState, place: int) -> Contradiction | None:
         return None
     at, measured, forecast = recent.at[own], recent.measured[own, place], recent.slow[own, place]
     errors, usual = np.abs(measured - forecast), state.ensemble.versions[place].error
-    if float(errors.mean()) < LARGE * usual:
+    if _median_day(errors, (state.boundary - 1 - at) // day) < LARGE * usual:
         return None
     readings, expected = (_without_hours(each, at % day, day) for each in (measured, forecast))
-    if _correlation(readings, expected) > OPPOSITE:
+    before, left = np.abs(readings - expected), np.abs(readings + expected)
+    if _correlation(readings, expected) > OPPOSITE or left.sum() > EXPLAINED * before.sum():
         return None
     # Readings are nearer to the mirrored forecast from this step on.
-    gain = np.cumsum((np.abs(readings - expected) - np.abs(readings + expected))[::-1])[::-1]
+    gain = np.cumsum((before - left)[::-1])[::-1]
     start = int(gain.argmax())
     if state.boundary - at[start] < LEAST_DAYS * day or at[start] < state.watch.examined[place]:
         return None
     scale = float(power_now(state).scale[place])
     return Contradiction(int(at[start]), float(errors[start:].mean()) * scale)
+
+
+def _median_day(errors: Float64Array, ages: Steps) -> float:
+    """Median over days of the mean error of a day; `ages` are the days that have passed, `n`."""
+    counts = np.bincount(ages)
+    means = np.bincount(ages, errors)[counts > 0] / counts[counts > 0]
+    return float(np.median(means))
 
 
 def _without_hours(values: Float64Array, hours: Steps, day: int) -> Float64Array:
