@@ -76,6 +76,22 @@ def test_a_zone_with_a_backlog_rests_after_its_turn(clock):
     assert sum(zone.awake for zone in zones) == 1
 
 
+def test_a_zone_that_cannot_be_written_is_not_the_only_one_that_is_tried(clock):
+    class Stuck(Sleeper):
+        def rest(self) -> None:
+            """It cannot be written."""
+
+    zones = [Stuck(), Sleeper(), Sleeper()]
+    limit = limit_of(2, zones)
+    for zone in zones:
+        clock[0] += 1
+        limit.note_work(zone)
+    clock[0] += 1
+    assert not limit.make_room(lambda zone: False)
+    assert limit.make_room(lambda zone: False)
+    assert [zone.awake for zone in zones] == [True, False, True]
+
+
 def test_one_zone_has_room_however_low_the_limit():
     assert MemoryLimit(0).make_room(lambda zone: False)
 
@@ -121,6 +137,9 @@ def learn(folder, limit: MemoryLimit | None):
         )
         rounds = Rounds(context, inbox=Caught(store), publish=lambda beat: None, memory=limit)
         rounds.run()
+        if limit is not None:
+            left = [name for name, zone in rounds._zones.items() if zone.in_memory]
+            assert left == [], "zones that have grown rest, too, if nobody waits for their place"
         return store.statuses(), most[0]
 
 

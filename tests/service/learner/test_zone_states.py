@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from tests.service.learner.station import Station
+from tests.service.tally import Tally
 
-from clearwatt.service.learner import upkeep
+from clearwatt.service.learner import pace, upkeep
 from clearwatt.service.learner.zone_learner import ZoneLearner
-from clearwatt.service.store import StoreFullError
+from clearwatt.service.store import StoreFullError, StoreUnavailableError
 
 
 @pytest.fixture
@@ -138,3 +139,52 @@ def test_a_zone_without_new_entries_need_not_be_loaded(station):
     station.catch_up()
     assert station.status.steps == 3
     assert learner.next_due(station.head) > 0
+
+
+def test_a_checkpoint_that_fails_leaves_the_zone_in_memory_with_its_work_due(station, monkeypatch):
+    def fail(zone, position, save):
+        raise StoreUnavailableError("away")
+
+    station.send(1)
+    station.catch_up()
+    monkeypatch.setattr(upkeep, "IDLE_CHECKPOINT", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(station.checkpoints, "write", fail)
+        station.learner.rest()
+    assert station.learner.in_memory
+    assert station.learner.next_due(station.head) < math.inf, "the checkpoint is tried again"
+    station.learner.rest()
+    assert not station.learner.in_memory
+    assert positions(station) == [1]
+
+
+def test_whatever_keeps_a_zone_from_resting_does_not_stop_the_learner(station, monkeypatch):
+    def fail(folder):
+        raise TypeError("cannot be written")
+
+    station.send(1)
+    station.catch_up()
+    with monkeypatch.context() as patch:
+        patch.setattr(station.learner._learning, "save", fail)
+        station.learner.rest()
+    assert station.learner.in_memory
+    station.learner.rest()
+    assert not station.learner.in_memory
+
+
+def test_a_resting_state_survives_a_database_that_is_away(station, monkeypatch):
+    def away(folder, **others):
+        raise StoreUnavailableError("away")
+
+    monkeypatch.setattr(pace, "FIRST_WAIT", 0.0)
+    station.send(1)
+    station.catch_up()
+    station.learner.rest()
+    station.send(2, start=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(Tally, "load", away)
+        station.learner.run_step(station.head)
+    assert not station.learner.in_memory
+    assert list((station.folder / "resting").iterdir()) != []
+    station.catch_up()
+    assert station.status.steps == 3

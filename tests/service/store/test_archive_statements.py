@@ -52,6 +52,20 @@ def test_readers_see_no_difference(store):
     assert store.journal("north", after=COUNT) == []
 
 
+def test_archived_entries_left_before_a_gap_hide_none_of_it(store):
+    """Entries of a partition that is dropped as a whole stay until then, later ones do not."""
+    (entity,) = store.entities("north")
+    append(store, "north", entity.number, 40, at=200.0)
+    append(store, "north", entity.number, 20, at=300.0)
+    before = whole_journal(store)
+    rows = store.oldest_entries("north", before=250.0, until=COUNT + 40, limit=10_000)
+    store.archive.write("north", rows)
+    store.drop_entries("north", rows, leave_before=150.0)
+    assert in_table(store) == [*range(1, COUNT + 1), *range(COUNT + 41, COUNT + 61)]
+    for limit in (7, 70, 1000):
+        assert whole_journal(store, limit=limit) == before
+
+
 def test_new_entries_are_numbered_on(store):
     archive(store, COUNT)
     assert in_table(store) == []

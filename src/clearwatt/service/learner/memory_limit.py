@@ -72,8 +72,9 @@ class MemoryLimit:
             if zone is None:
                 return False
             zone.rest()
-            if zone.may_rest:
-                return False  # nothing can be written now
+            if zone.may_rest:  # it cannot be written now: another one may be, the next time
+                self.note_work(zone)
+                return False
             self.forget(zone)
             self._release()
         return True

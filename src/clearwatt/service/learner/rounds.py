@@ -217,8 +217,8 @@ class Rounds:
             zone = self._zones[name]
             if zone.next_due(self._heads[name]) > time.monotonic():
                 continue
-            if not self._has_room(zone):
-                waits = True
+            if not zone.in_memory and (waits or not self._has_room()):
+                waits = True  # for a place in memory, and so do the others
                 continue
             self._run_zone(name, zone)
             self._worked_last, worked = name, True
@@ -232,9 +232,9 @@ class Rounds:
         first = names.index(self._worked_last) + 1 if self._worked_last in self._zones else 0
         return names[first:] + names[:first]
 
-    def _has_room(self, zone: ZoneLearner) -> bool:
-        """Whether a zone is in memory, or may be loaded."""
-        return self._memory is None or zone.in_memory or self._memory.make_room(self._is_behind)
+    def _has_room(self) -> bool:
+        """Whether a zone may be loaded; zones that are in memory may have to rest for that."""
+        return self._memory is None or self._memory.make_room(self._is_behind)
 
     def _is_behind(self, zone: MovableZone) -> bool:
         assert isinstance(zone, ZoneLearner)
@@ -255,6 +255,7 @@ class Rounds:
                 self._memory.forget(zone)
             now = time.monotonic()
             if self._inbox.stopped or zone.next_due(self._heads[name]) > now or now >= deadline:
+                self._has_room()  # the zone may have grown
                 return
 
     def _release(self) -> None:

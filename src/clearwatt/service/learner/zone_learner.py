@@ -162,7 +162,7 @@ class ZoneLearner:
             self._states.rest(self._learning)
         except (StoreFullError, StoreUnavailableError) as error:
             self.context.outages.record(error)
-        except OSError as error:
+        except Exception as error:
             _LOG.error("zone not put aside", extra={"zone": self.zone.id}, exc_info=error)
         else:
             self._learning = self._status = None
@@ -235,6 +235,7 @@ class ZoneLearner:
 
     def _record_failed_training(self, error: Exception) -> None:
         _LOG.error("training given up", extra={"zone": self.zone.id}, exc_info=error)
+        self._upkeep.due = True  # repeated after a crash, it might succeed, and the state differ
         event = self._event(
             f"training failed:{self.zone.id}:{self.position}:{_digest(error)}",
             "training failed",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from clearwatt.errors import StateError
 from clearwatt.service.files import ZoneCheckpoint
@@ -46,9 +46,9 @@ class ZoneStates:
     def rest(self, learning: Learning) -> None:
         """Put a state aside; a checkpoint that is due is written, too."""
         self._resting.write(self._path, learning.save)
-        self.rested = learning.position
         if self._upkeep.next_checkpoint(learning.position) <= time.monotonic():
             self._checkpoint(learning.position)
+        self.rested = learning.position  # last: until then it stays in memory
 
     def finish(self) -> None:
         """Write a checkpoint of a state that rests, unless its entries are in one."""
@@ -69,15 +69,14 @@ class ZoneStates:
         """The state that rests; None if there is none, or it is damaged."""
         if self.rested is None:
             return None
-        self.rested = None
+        learning: Learning | None = None
         try:
             with self._resting.open(self._path) as folder:
-                return self._read(folder)
+                learning = self._read(folder)
         except (*DAMAGE, OSError) as error:
             _LOG.error("state set aside is damaged", extra={"zone": self._zone.id}, exc_info=error)
-            return None
-        finally:
-            self._resting.remove(self._path)
+        self.drop()
+        return learning
 
     def _load_newest(self, head: int) -> Learning:
         context, zone = self._context, self._zone
@@ -132,7 +131,7 @@ class ZoneStates:
 
     @property
     def _path(self) -> str:
-        return quote(self._zone.id, safe="")
+        return hashlib.sha256(self._zone.id.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)

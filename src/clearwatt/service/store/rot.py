@@ -68,8 +68,7 @@ def _named_prior(entry: Entry) -> set[str]:
     return {str(digest) for digest in named if digest is not None}
 
 
-def _entries(session: Session, zone: str) -> Iterator[Entry]:
-    after = 0
+def _entries(session: Session, zone: str, *, after: int = 0) -> Iterator[Entry]:
     while portion := journal.entries(session, zone, after=after, limit=PORTION):
         yield from portion
         after = portion[-1].seq
@@ -100,8 +99,10 @@ def _missing_readings(
     """Readings of the journal that are not stored, each with its last value and arrival."""
     numbers = [row[0] for row in session.rows("SELECT number FROM entities WHERE zone = ?", zone)]
     last: dict[tuple[int, int], tuple[float, float]] = {}
+    _, archived = archive_statements.span(session, zone)  # some are left in the table for a while
     for entry in chain(
-        archive_statements.all_entries(session, zone, archive), _entries(session, zone)
+        archive_statements.all_entries(session, zone, archive),
+        _entries(session, zone, after=archived),
     ):
         if not isinstance(entry.content, np.ndarray):
             continue
