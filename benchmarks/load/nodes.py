@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from load.processes import children, proportional, resident
 from load.server import UNLIMITED
 
 INTERVAL = 2.0
@@ -26,11 +27,6 @@ class Node:
     name: str
     process: subprocess.Popen[str]
     url: str
-
-    def stop(self) -> None:
-        """Stop it as an administrator would."""
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=120)
 
 
 @contextmanager
@@ -115,21 +111,13 @@ class Usage:
         """Memory of a process and its descendants; notes their processor time."""
         processes, total = [root], 0
         for process in processes:
-            processes += _children(process)
+            processes += children(process)
             self._seconds[process] = (
                 name,
                 _seconds(process) or self._seconds.get(process, (name, 0.0))[1],
             )
-            total += _proportional(process) if name == "postgres" else _resident(process)
+            total += proportional(process) if name == "postgres" else resident(process)
         return total
-
-
-def _children(process: int) -> list[int]:
-    try:
-        threads = list(Path(f"/proc/{process}/task").glob("*/children"))
-        return sorted({int(each) for path in threads for each in path.read_text().split()})
-    except OSError:
-        return []
 
 
 def _seconds(process: int) -> float:
@@ -138,20 +126,3 @@ def _seconds(process: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
-def _resident(process: int) -> int:
-    return _field(process, "status", "VmRSS:")
-
-
-def _proportional(process: int) -> int:
-    """Memory with each shared page divided by the number of its processes."""
-    return _field(process, "smaps_rollup", "Pss:")
-
-
-def _field(process: int, file: str, name: str) -> int:
-    try:
-        lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
+from load.processes import children, resident
+
 POSTGRES = Path(__file__).parents[2] / "scripts" / "postgres"
 UNLIMITED = ("--rate", "1e9", "--burst", "1000000000")
 """All callers have one address, and limits are per caller; they are not measured here."""
@@ -95,26 +97,16 @@ def postgres_server() -> Iterator[tuple[str, Path]]:
 
 def _family(root: int) -> Iterator[tuple[str, int]]:
     """Names and resident bytes of the processes of the service."""
-    yield "web", _resident(root)
+    yield "web", resident(root)
     for learner in _spawned(root):
-        yield "learner", _resident(learner)
+        yield "learner", resident(learner)
         for number, worker in enumerate(_spawned(learner), 1):
-            yield f"training {number}", _resident(worker)
+            yield f"training {number}", resident(worker)
 
 
 def _spawned(parent: int) -> list[int]:
     """Child processes of the project, without the resource tracker of multiprocessing."""
-    try:
-        text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-        threads = [text, *(path.read_text() for path in _other_threads(parent))]
-    except OSError:
-        return []
-    children = sorted({int(number) for text in threads for number in text.split()})
-    return [child for child in children if b"spawn_main" in _command(child)]
-
-
-def _other_threads(process: int) -> list[Path]:
-    return list(Path(f"/proc/{process}/task").glob("*/children"))
+    return [child for child in children(parent) if b"spawn_main" in _command(child)]
 
 
 def _command(process: int) -> bytes:
@@ -122,11 +114,3 @@ def _command(process: int) -> bytes:
         return Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return b""
-
-
-def _resident(process: int) -> int:
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS")), 0)

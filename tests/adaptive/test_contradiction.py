@@ -1,12 +1,11 @@
 """Weather that acts with the opposite sign: the past is left out, and only then."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, PastLeftOut
+from clearwatt.adaptive import NetworkUpdate, PastLeftOut
 from clearwatt.adaptive.breaks import EVERY_DAY
 from clearwatt.adaptive.contradiction import find_contradiction
 from clearwatt.testing.changes import (
@@ -16,6 +15,7 @@ from clearwatt.testing.changes import (
     SETTINGS,
     WARM_UP,
     followed,
+    followed_in_pieces,
     live_errors,
     multiplied,
     of_kind,
@@ -114,11 +114,7 @@ def test_readings_opposite_but_of_another_size_are_no_contradiction(steady):
 
 
 def test_any_cut_and_a_pause_give_the_same_state(whole):
-    stream = mirrored()
-    other = started(stream)
-    for low, high in pairwise([*range(WARM_UP, STOP, 43), STOP]):
-        other.observe(*stream.part(low, high))
-        other = AdaptiveForecaster.unpack(other.pack())
+    other = followed_in_pieces(mirrored(), stop=STOP)
     assert other.digest() == whole[0].digest()
 
 

@@ -1,7 +1,6 @@
 """A changed habit: found after its second weekend, followed on those days alone."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from clearwatt.testing.changes import (
     SETTINGS,
     WARM_UP,
     followed,
+    followed_in_pieces,
     live_errors,
     of_kind,
     rmse,
@@ -128,11 +128,7 @@ def test_published_networks_know_the_day_of_the_week(whole):
 
 
 def test_any_cut_and_a_pause_give_the_same_state(whole):
-    stream = changed_habit()
-    other = started(stream)
-    for low, high in pairwise([*range(WARM_UP, STOP, 43), STOP]):
-        other.observe(*stream.part(low, high))
-        other = AdaptiveForecaster.unpack(other.pack())
+    other = followed_in_pieces(changed_habit(), stop=STOP)
     assert other.digest() == whole[0].digest()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -61,6 +62,15 @@ def followed(
     forecaster = started(stream, settings)
     changes = forecaster.observe(*stream.part(WARM_UP, stop))
     return forecaster, [change.event for change in changes]
+
+
+def followed_in_pieces(stream: SampleStream, *, stop: int) -> AdaptiveForecaster:
+    """A forecaster after the stream in pieces, saved and loaded after each."""
+    forecaster = started(stream)
+    for low, high in pairwise([*range(WARM_UP, stop, 43), stop]):
+        forecaster.observe(*stream.part(low, high))
+        forecaster = AdaptiveForecaster.unpack(forecaster.pack())
+    return forecaster
 
 
 def of_kind(events: Sequence[Event], kind: type[T]) -> list[T]:
