@@ -18,7 +18,6 @@ import os
 import signal
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,6 +31,7 @@ from rich.table import Table
 from clearwatt.service.client import Client
 from load.callers import post
 from load.figures import print_progress
+from load.nodes import announced_url, node_command
 from load.region import DAY, HOUR, ROWS, STEP, Region, prepare, row_batches, wait_for_zones
 from load.server import UNLIMITED, postgres
 
@@ -56,9 +56,8 @@ class NodeProcess:
     """A node of a cluster in its own session; ``core`` is where all of its processes run."""
 
     def __init__(self, role: str, name: str, *, folder: Path, database: str, core: int) -> None:
-        command = [sys.executable, "-m", "clearwatt", "serve", "--role", role, "--node", name]
-        options = ["--data-dir", str(folder / name), "--database", database, "--port", "0"]
-        options += ["--workers", "1", "--prior-days", "0", "--log-level", "error", *UNLIMITED]
+        command = node_command(folder, database, name, role)
+        options = ["--workers", "1", "--prior-days", "0", *UNLIMITED]
         cores = sorted(os.sched_getaffinity(0))
         self._process = subprocess.Popen(
             ["taskset", "-c", str(cores[core % len(cores)]), *command, *options],
@@ -67,10 +66,10 @@ class NodeProcess:
             text=True,
             start_new_session=True,
         )
-        words = self._process.stdout.readline().split() if self._process.stdout else []
-        if words[:2] not in (["serving", "at"], ["learning", "as"]):
+        url = announced_url(self._process)
+        if url is None:
             raise RuntimeError(f"{name} did not start")
-        self.url = words[2] if role == "web" else ""
+        self.url = url
 
     def pause(self) -> None:
         """Stop all of its processes for a while."""

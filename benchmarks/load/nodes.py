@@ -48,19 +48,31 @@ def nodes(
             node.process.wait(timeout=120)
 
 
-def _start(folder: Path, database: str, name: str, role: str, options: Sequence[str]) -> Node:
+def node_command(folder: Path, database: str, name: str, role: str) -> list[str]:
+    """What starts a node at any free port."""
     command = [sys.executable, "-m", "clearwatt", "serve", "--role", role, "--node", name]
     command += ["--data-dir", str(folder / name), "--database", database, "--port", "0"]
-    command += ["--log-level", "error", *options]
+    return [*command, "--log-level", "error"]
+
+
+def announced_url(process: subprocess.Popen[str]) -> str | None:
+    """The address that a node announces, empty for a learner; None if it did not start."""
+    words = process.stdout.readline().split() if process.stdout else []
+    if words[:2] not in (["serving", "at"], ["learning", "as"]):
+        return None
+    return words[2] if words[0] == "serving" else ""
+
+
+def _start(folder: Path, database: str, name: str, role: str, options: Sequence[str]) -> Node:
+    command = [*node_command(folder, database, name, role), *options]
     if role == "learner":
         command += ["--workers", "1"]
     with (folder / f"{name}.log").open("a") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    assert process.stdout is not None
-    words = process.stdout.readline().split()
-    if words[:2] not in (["serving", "at"], ["learning", "as"]):
+    url = announced_url(process)
+    if url is None:
         raise RuntimeError(f"{name} did not start: {(folder / f'{name}.log').read_text()[-2000:]}")
-    return Node(name, process, words[2] if words[0] == "serving" else "")
+    return Node(name, process, url)
 
 
 class Usage:
