@@ -133,21 +133,22 @@ def test_a_refused_delivery_fails_alone(store, pool):
 
 def test_a_locked_zone_has_transactions_of_its_own_until_it_is_free(store, pool):
     store.refused[1] = StoreBusyError("locked")
-    entered, free = threading.Event(), threading.Event()
+    entered, free = threading.Semaphore(0), threading.Event()
     commit = store.commit
 
     def wait_for_the_lock(deliveries, lock_wait):
         if lock_wait is None and deliveries[0].readings["entity"][0] == 1:
-            entered.set()
+            entered.release()
             assert free.wait(60)
         return commit(deliveries, lock_wait)
 
     store.group._commit = wait_for_the_lock
     with store.held():
         found = queue(store, pool, [delivery(i) for i in range(3)])
-    assert entered.wait(60)
+    assert entered.acquire(timeout=60)
     assert [found[i].result(60).new for i in (0, 2)] == [1, 1]
     again = pool.submit(store.group.add, delivery(1))
+    assert entered.acquire(timeout=60), "the next delivery of the zone waits for the lock, too"
     assert store.group.add(delivery(7)).new == 1
     assert store.groups == [[0], [1, 2], [7]], "the next delivery of the zone is in no group"
     assert not found[1].done()
