@@ -61,6 +61,14 @@ def test_of_many_zones_and_entities_a_part_is_used_spread_over_all(region, monke
     assert group.entities == 3
 
 
+def test_zones_that_do_not_share_are_replaced_by_others(region, monkeypatch):
+    monkeypatch.setattr(fleet_samples, "MOST_ZONES", 3)
+    for name in ("a", "b", "c", "d", "e"):
+        region.add(name, hours=15 * 24, share_with_fleet=name in "bde")
+    (group,) = find_groups(region.store)
+    assert [zone.id for zone, _ in group.zones] == ["b", "d", "e"]
+
+
 def test_zones_with_the_same_weather_train_together(region):
     region.add("north")
     region.add("south")

@@ -116,6 +116,25 @@ def test_a_restart_applies_entries_again_without_going_back(station):
     assert station.status.encoder == before.encoder
 
 
+def test_a_status_that_cannot_be_read_is_not_replaced(station, monkeypatch):
+    station.send(1, 2)
+    station.catch_up()
+    before = station.status
+    station.restart()
+    station.send(3, start=9)
+
+    def fail(zones=None):
+        raise StoreDamagedError("page 7")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(station.store, "statuses", fail)
+        station.learner.run_step(station.head)
+    assert station.status == before
+    for _ in range(2):
+        station.learner.run_step(station.head)  # without the pause after an error
+    assert station.status.steps > before.steps
+
+
 @pytest.mark.parametrize("damaged", [1, 2])
 def test_damaged_checkpoints_are_reported_and_entries_applied_again(station, damaged):
     for number in range(3):

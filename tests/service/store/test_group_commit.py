@@ -10,7 +10,7 @@ from tests.service.processes import until
 
 from clearwatt.errors import DataError
 from clearwatt.service.records import READING, Receipt
-from clearwatt.service.store import StoreUnavailableError
+from clearwatt.service.store import StoreUnavailableError, group_commit
 from clearwatt.service.store.errors import StoreBusyError
 from clearwatt.service.store.group_commit import LARGE, MOST_BYTES, MOST_DELIVERIES, GroupCommit
 from clearwatt.service.store.ingest import Delivery
@@ -148,16 +148,38 @@ def test_a_locked_zone_has_transactions_of_its_own_until_it_is_free(store, pool)
     assert entered.acquire(timeout=60)
     assert [found[i].result(60).new for i in (0, 2)] == [1, 1]
     again = pool.submit(store.group.add, delivery(1))
-    assert entered.acquire(timeout=60), "the next delivery of the zone waits for the lock, too"
+    until(lambda: store.group._apart["1"] == 2)
     assert store.group.add(delivery(7)).new == 1
     assert store.groups == [[0], [1, 2], [7]], "the next delivery of the zone is in no group"
     assert not found[1].done()
     assert not again.done()
+    assert not entered.acquire(timeout=0), "a locked zone occupies one connection"
     store.refused.clear()
     free.set()
     assert (found[1].result(60).new, again.result(60).new) == (1, 1)
     assert store.group.add(delivery(1)).new == 1
     assert store.groups[3:] == [[1]]
+
+
+def test_a_delivery_does_not_wait_for_ever_for_those_before_it(store, pool, monkeypatch):
+    monkeypatch.setattr(group_commit, "TURN_WAIT", 0.01)
+    count = LARGE // READING.itemsize
+    entered, free = threading.Event(), threading.Event()
+    commit = store.commit
+
+    def take_long(deliveries, lock_wait):
+        entered.set()
+        assert free.wait(60)
+        return commit(deliveries, lock_wait)
+
+    store.group._commit = take_long
+    first = pool.submit(store.group.add, delivery(1, count))
+    assert entered.wait(60)
+    with pytest.raises(StoreBusyError, match="readings of 1 wait .* send them again"):
+        store.group.add(delivery(1, count))
+    free.set()
+    assert first.result(60).new == count
+    assert store.group.add(delivery(1, count)).new == count
 
 
 def test_an_outage_is_told_to_all_who_wait_and_to_nobody_after_it(store, pool):

@@ -76,20 +76,18 @@ def find_groups(store: Store) -> list[FleetGroup]:
 
 def _find_members(store: Store, zones: Sequence[Zone]) -> tuple[ZoneMembers, ...]:
     """Zones that share their readings, and their entities that are used."""
-    chosen = _spread(zones, MOST_ZONES)
-    most = min(MOST_ENTITIES, max(2, MOST_IN_ALL // len(chosen)))
-    members = (
-        (zone, tuple(islice(_with_enough(store, zone), most)))
-        for zone in chosen
-        if _shares(store, zone)
-    )
+    sharing = (zone for zone in _spread(zones, MOST_ZONES) if _shares(store, zone))
+    chosen = sorted(islice(sharing, MOST_ZONES), key=lambda zone: zone.id)
+    most = min(MOST_ENTITIES, max(2, MOST_IN_ALL // max(1, len(chosen))))
+    members = ((zone, tuple(islice(_with_enough(store, zone), most))) for zone in chosen)
     return tuple((zone, entities) for zone, entities in members if entities)
 
 
-def _spread(zones: Sequence[Zone], most: int) -> Sequence[Zone]:
-    """Up to ``most`` zones at equal distances."""
+def _spread(zones: Sequence[Zone], most: int) -> Iterator[Zone]:
+    """All zones, beginning with up to ``most`` of them at equal distances."""
     places = np.unique(np.linspace(0, len(zones) - 1, min(most, len(zones))).round().astype(int))
-    return [zones[place] for place in places]
+    others = np.setdiff1d(np.arange(len(zones)), places)
+    return (zones[place] for place in (*places, *others))
 
 
 def _shares(store: Store, zone: Zone) -> bool:

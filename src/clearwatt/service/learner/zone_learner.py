@@ -171,7 +171,7 @@ class ZoneLearner:
         if self._outcome is not None:
             self._commit(self._outcome, head=head)
         elif self._learning is None:
-            self._status = self.context.store.statuses([self.zone.id]).get(self.zone.id)
+            self._status = self.context.store.status(self.zone.id)
             self._learning, self._committed = self._states.load(head), None
             self._refresh.request()
         elif self._stream is not None:
@@ -293,7 +293,9 @@ class ZoneLearner:
         self._forget()
         self._pace.fail()
         self._pace.halve()
-        before = self._status or ZoneStatus(self.zone.id)
+        before = self._status
+        if before is None:
+            return  # it could not be read, and must not be replaced by an empty one
         message = f"{type(error).__name__}: {first_line(error)}"
         event = self._event(
             f"degraded:{self.zone.id}:{before.position}:{_digest(error)}",

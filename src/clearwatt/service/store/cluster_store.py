@@ -7,6 +7,7 @@ from typing import Any
 
 from clearwatt.service.records import ClusterNode, LatestContent, NodeIdentity, NodeRole
 from clearwatt.service.store import folders, leases, nodes, revisions, secrets
+from clearwatt.service.store.errors import LeaseLostError
 from clearwatt.service.store.journal_store import JournalStore
 
 
@@ -112,14 +113,17 @@ class ClusterStore(JournalStore):
             False if nothing was stored, because another node holds the zone: ``fence`` is not the
             number of its lease any more.
         """
-        with self.write_session() as session:
-            stored = session.run(
-                "INSERT INTO latest (zone, revision, content) SELECT z.id, 1, ? FROM zones z "
-                "JOIN leases ON leases.name = z.id WHERE z.id = ? AND leases.fence = ? "
-                "ON CONFLICT (zone) DO UPDATE SET "
-                "revision = latest.revision + 1, content = excluded.content",
-                *(content, zone, fence),
-            )
+        try:
+            with self.write_session() as session:
+                leases.check_fence(session, zone, fence)
+                stored = session.run(
+                    "INSERT INTO latest (zone, revision, content) "
+                    "SELECT id, 1, ? FROM zones WHERE id = ? ON CONFLICT (zone) DO UPDATE SET "
+                    "revision = latest.revision + 1, content = excluded.content",
+                    *(content, zone),
+                )
+        except LeaseLostError:
+            return False
         return bool(stored)
 
     def latest_revisions(self) -> dict[str, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from clearwatt.service.records import Receipt
 from clearwatt.service.store.errors import StoreBusyError, StoreUnavailableError
@@ -18,6 +19,8 @@ LARGE = 10_000
 commit is a small part of it, and several such make use of more than one core."""
 LOCK_WAIT = 1.0
 """Seconds that a group waits for a locked zone: a learner commits in less, unless it hangs."""
+TURN_WAIT = 30.0
+"""Seconds that a delivery waits for the one before it of the same zone, if both are alone."""
 
 
 class _Ticket:
@@ -38,7 +41,8 @@ class GroupCommit:
     next one that waits to lead. So a lone delivery is never delayed. A transaction that fails is
     repeated delivery by delivery, each in its own thread, so that one that is refused or has to
     wait for a locked zone fails or delays only itself. While a zone has such a transaction,
-    further deliveries of this zone have their own, too.
+    further deliveries of this zone have their own, too, one after the other, so that a locked zone
+    occupies one connection.
 
     Args:
         commit: Commits deliveries in one transaction. Raises StoreBusyError if another one has
@@ -56,6 +60,8 @@ class GroupCommit:
         self._waiting: deque[_Ticket] = deque()
         self._apart: Counter[str] = Counter()
         self._led = False
+        self._turns = threading.Condition()
+        self._taking_turn: set[str] = set()
 
     def add(self, delivery: Delivery) -> Receipt:
         """Commit a delivery, together with others or alone."""
@@ -137,7 +143,25 @@ class GroupCommit:
 
     def _commit_alone(self, ticket: _Ticket) -> Receipt:
         try:
-            return self._commit([ticket.delivery], None)[0]
+            with self._turn(ticket.zones):
+                return self._commit([ticket.delivery], None)[0]
         finally:
             with self._lock:
                 self._apart -= Counter(ticket.zones)  # drops zones that are down to 0
+
+    @contextmanager
+    def _turn(self, zones: Collection[str]) -> Iterator[None]:
+        """Wait until no other lone delivery of these zones is being committed."""
+        with self._turns:
+            if not self._turns.wait_for(lambda: self._taking_turn.isdisjoint(zones), TURN_WAIT):
+                raise StoreBusyError(
+                    f"readings of {', '.join(sorted(zones))} wait for those sent before them, for "
+                    f"{TURN_WAIT:g} s by now; send them again"
+                )
+            self._taking_turn.update(zones)
+        try:
+            yield
+        finally:
+            with self._turns:
+                self._taking_turn.difference_update(zones)
+                self._turns.notify_all()
