@@ -79,6 +79,14 @@ class Receipt(NamedTuple):
     corrections: int
 
 
+class StatusStamp(NamedTuple):
+    """Position, generation and length of a zone's stored status; another status has another."""
+
+    position: int
+    generation: int
+    length: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WeatherIssue:
     """A weather forecast as issued: times (n), ascending, and values (n x variables), float32."""

@@ -190,6 +190,7 @@ def check_commit(open_store: Opener) -> None:
         assert store.statuses([zone.id]) == {zone.id: outcome.status}, "the status differs"
         stands = (outcome.status.position, outcome.status.generation)
         assert store.positions()[zone.id] == stands, "the position of the status differs"
+        assert store.status_stamps()[zone.id][:2] == stands, "the stamp of the status differs"
         assert store.version(old.id) == replace(old, status="superseded"), "the old one serves on"
         found = {version.id for version in store.versions(entity=entity.id, status="deployed")}
         assert found == {new.id, shared.id}, f"deployed are {found}"
@@ -204,6 +205,9 @@ def check_commit(open_store: Opener) -> None:
         store.mark_version(new.id, "damaged")
         assert store.versions(zone=zone.id, status="damaged")[0].id == new.id, "not marked"
         assert store.version("predictor:nobody:1") is None, "a version out of nothing"
+        stamp = store.status_stamps()[zone.id]
+        store.commit(Outcome(replace(store.status(zone.id), error="DataError")))
+        assert store.status_stamps()[zone.id] != stamp, "an error of learning is not noticed"
 
 
 def check_all_or_nothing(open_store: Opener) -> None:

@@ -175,7 +175,7 @@ def test_a_delivery_does_not_wait_for_ever_for_those_before_it(store, pool, monk
     store.group._commit = take_long
     first = pool.submit(store.group.add, delivery(1, count))
     assert entered.wait(60)
-    with pytest.raises(StoreBusyError, match="readings of 1 wait .* send them again"):
+    with pytest.raises(StoreBusyError, match=r"readings of 1 wait .* send them again"):
         store.group.add(delivery(1, count))
     free.set()
     assert first.result(60).new == count

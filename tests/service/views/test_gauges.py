@@ -12,8 +12,14 @@ from tests.service.scraping import scraped, watched
 from clearwatt.service.leads import LeadQuality
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.records import Outcome, ServiceEvent, Zone
-from clearwatt.service.status import EntityStatus, ForecastSkill, IntervalQuality
+from clearwatt.service.status import (
+    EntityStatus,
+    ForecastSkill,
+    IntervalQuality,
+    SuspicionStatus,
+)
 from clearwatt.service.store import StoreUnavailableError
+from clearwatt.service.views import zone_samples
 from clearwatt.service.views.gauges import StatusGauges
 from clearwatt.service.weather_pull import PullState
 
@@ -144,10 +150,50 @@ def test_a_store_that_is_away_does_not_cost_the_scrape(plant, monkeypatch):
         raise StoreUnavailableError("the database does not answer")
 
     metrics = watched(plant)
-    monkeypatch.setattr(plant.store, "statuses", away)
+    monkeypatch.setattr(plant.store, "status_stamps", away)
     found = scraped(metrics)
     assert found["clearwatt_store_up",] == 0
     assert found["clearwatt_learner_up",] == 1
+
+
+def test_only_statuses_that_have_changed_are_read_again(plant, monkeypatch):
+    plant.deploy()
+    metrics, read, statuses = watched(plant), [], plant.store.statuses
+    monkeypatch.setattr(
+        plant.store, "statuses", lambda zones: read.append(zones) or statuses(zones)
+    )
+    before = scraped(metrics)
+    degraded = "clearwatt_zone_degraded", "north"
+    assert scraped(metrics)[degraded] == before[degraded] == 0
+    assert read == [["north"]]
+    numbered = {
+        entity.id: replace(plant.status().entity(entity.id), number=entity.number)
+        for entity in plant.entities
+    }
+    failing = plant.status(position=0, error="DataError: no such column", entities=numbered)
+    plant.store.commit(Outcome(failing))
+    found = scraped(metrics)
+    assert read == [["north"]] * 2
+    assert found[degraded] == 1
+    plant.store.remove_entity(plant.entities[1], actor="Ada", at=1.0)
+    assert ("clearwatt_quarantined_readings", "e1", "north") in found
+    assert ("clearwatt_quarantined_readings", "e1", "north") not in scraped(metrics)
+
+
+def test_of_very_many_entities_only_those_that_need_attention_are_shown(plant, monkeypatch):
+    monkeypatch.setattr(zone_samples, "MOST_ENTITIES", 2)
+    plant.deploy()
+    known = plant.status().entity("e1")
+    worse = replace(known, skill=ForecastSkill(1344, 5.0, 4.0, worse=True))
+    narrow = replace(known, interval=IntervalQuality(n_two_weeks=1344, too_narrow=True))
+    lying = replace(known, suspicion=SuspicionStatus("unit", 0, "a thousandth of before"))
+    entities = {"e0": known, "e1": worse, "e2": narrow, "e3": lying}
+    plant.deploy(entities=entities)
+    found = scraped(watched(plant))
+    assert found["clearwatt_zone_entities", "learning", "north"] == 4
+    shown = [name for name in entities if ("clearwatt_suspected", name, "north") in found]
+    assert shown == ["e1", "e2", "e3"]
+    assert found["clearwatt_suspected", "e3", "north"] == 1
 
 
 def test_zones_that_learn_nothing_yet_are_scraped(plant):

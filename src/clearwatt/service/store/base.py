@@ -25,6 +25,7 @@ from clearwatt.service.records import (
     Receipt,
     ServiceEvent,
     SignalDay,
+    StatusStamp,
     StoredReading,
     StoredSeries,
     StoredVersion,
@@ -139,6 +140,11 @@ class Store(ClusterStore):
         """Position and generation of each status, to see cheaply which have changed."""
         with self.read_session() as session:
             return outcomes.positions(session)
+
+    def status_stamps(self) -> dict[str, StatusStamp]:
+        """What changes with each status, also if learning fails, to read only those again."""
+        with self.read_session() as session:
+            return outcomes.stamps(session)
 
     # Reading back.
 

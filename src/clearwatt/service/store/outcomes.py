@@ -13,6 +13,7 @@ from clearwatt.service.records import (
     IntervalSnapshot,
     Outcome,
     SignalDay,
+    StatusStamp,
     StoredVersion,
     VersionStatus,
 )
@@ -96,6 +97,13 @@ def positions(session: Session) -> dict[str, tuple[int, int]]:
     """Position and generation of each status, without its content."""
     rows = session.rows("SELECT zone, position, generation FROM statuses")
     return {zone: (position, generation) for zone, position, generation in rows}
+
+
+def stamps(session: Session) -> dict[str, StatusStamp]:
+    """What changes with each status, without its content."""
+    # An error of learning changes no position, but the length.
+    rows = session.rows("SELECT zone, position, generation, length(content) FROM statuses")
+    return {zone: StatusStamp(*stamp) for zone, *stamp in rows}
 
 
 def signals(session: Session, zone: str, *, start: int, end: int) -> list[SignalDay]:

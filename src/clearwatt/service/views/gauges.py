@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter as Tally
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
 from clearwatt.errors import ClearwattError
 from clearwatt.service.forecasting.recorder import Recorder
 from clearwatt.service.learner.supervisor import Health
 from clearwatt.service.records import ServiceEvent
-from clearwatt.service.status import ComponentStatus, EntityStatus, ZoneStatus
 from clearwatt.service.store import Store
-from clearwatt.service.views.zone_leads import zone_leads
+from clearwatt.service.views.zone_samples import Samples, ZoneSamples, label
 from clearwatt.service.weather_pull import PullState
 
 _PAGE = 1000
@@ -94,8 +92,10 @@ _COUNTERS: Mapping[str, str] = {
     "clearwatt_updates_total": "Updates trained since the warm-up.",
     "clearwatt_judged_readings_total": "Readings judged since the warm-up.",
 }
-_KINDS = dict.fromkeys(_GAUGES, "gauge") | dict.fromkeys(_COUNTERS, "counter")
-_HELP = {**_GAUGES, **_COUNTERS}
+_DESCRIBED = {
+    **{name: ("gauge", meaning) for name, meaning in _GAUGES.items()},
+    **{name: ("counter", meaning) for name, meaning in _COUNTERS.items()},
+}
 
 
 class StatusGauges:
@@ -120,7 +120,7 @@ class StatusGauges:
         weather: Callable[[], Sequence[PullState]] = tuple,
     ) -> None:
         self._store, self._recorder, self._health = store, recorder, health
-        self._weather = weather
+        self._weather, self._zones = weather, ZoneSamples(store)
         self._reading = Lock()
         self._events: Tally[str] = Tally()
         self._refused: Tally[str] = Tally()
@@ -129,7 +129,7 @@ class StatusGauges:
 
     def text(self) -> str:
         """Current values in the text format of Prometheus."""
-        samples = _Samples()
+        samples = Samples()
         self._read_process(samples)
         try:
             self._read_store(samples)
@@ -137,9 +137,9 @@ class StatusGauges:
         except ClearwattError as error:
             _log.warning("store not read for metrics", extra={"reason": str(error)})
             samples.add("clearwatt_store_up", 0)
-        return samples.text()
+        return samples.text(_DESCRIBED)
 
-    def _read_process(self, samples: _Samples) -> None:
+    def _read_process(self, samples: Samples) -> None:
         if self._recorder is not None:
             counts = self._recorder.counts
             samples.add("clearwatt_vintages_waiting", counts.waiting)
@@ -152,122 +152,36 @@ class StatusGauges:
             samples.add("clearwatt_learner_heartbeat_age_seconds", health.heartbeat_age)
             samples.add("clearwatt_trainings_waiting", health.training)
         for state in self._weather():
-            zone = _label("zone", state.zone)
+            zone = label("zone", state.zone)
             samples.add("clearwatt_weather_issued_timestamp_seconds", state.issued_at, zone)
             samples.add("clearwatt_weather_stale", int(state.stale), zone)
             samples.add("clearwatt_weather_failures_total", state.failures, zone)
 
-    def _read_store(self, samples: _Samples) -> None:
+    def _read_store(self, samples: Samples) -> None:
         samples.add("clearwatt_store_bytes", self._store.size())
-        for table, rows in self._store.counts().items():
-            samples.add("clearwatt_store_rows", rows, _label("table", table))
+        counts = self._store.counts()
+        for table, rows in counts.items():
+            samples.add("clearwatt_store_rows", rows, label("table", table))
         self._read_events(samples)
-        statuses, heads = self._store.statuses(), self._store.heads()
-        for zone, head in heads.items():
-            position = statuses[zone].position if zone in statuses else 0
+        positions = self._store.positions()
+        for zone, head in self._store.heads().items():
+            position, _ = positions.get(zone, (0, 0))
             waiting = max(0, head - position)
-            samples.add("clearwatt_journal_waiting_entries", waiting, _label("zone", zone))
-        deleted = self._store.unforgotten_entities()
-        for status in statuses.values():
-            _add_zone(samples, _without(status, deleted))
+            samples.add("clearwatt_journal_waiting_entries", waiting, label("zone", zone))
+        for found in self._zones.read(entities=counts["entities"]):
+            samples.update(found)
 
-    def _read_events(self, samples: _Samples) -> None:
+    def _read_events(self, samples: Samples) -> None:
         with self._reading:
             while self._count(self._store.events(after=self._last_event, limit=_PAGE)) == _PAGE:
                 pass
         for kind, count in self._events.items():
-            samples.add("clearwatt_events_total", count, _label("kind", kind))
+            samples.add("clearwatt_events_total", count, label("kind", kind))
         for zone, count in self._refused.items():
-            samples.add("clearwatt_promotions_refused_total", count, _label("zone", zone))
+            samples.add("clearwatt_promotions_refused_total", count, label("zone", zone))
 
     def _count(self, events: Sequence[ServiceEvent]) -> int:
         self._events.update(event.kind for event in events)
         self._refused.update(event.zone or "" for event in events if event.kind == "refused")
         self._last_event = events[-1].seq if events else self._last_event
         return len(events)
-
-
-class _Samples:
-    """Samples of one scrape by metric name."""
-
-    def __init__(self) -> None:
-        self._lines: dict[str, list[str]] = {name: [] for name in _HELP}
-
-    def add(self, name: str, value: float | None, labels: str = "") -> None:
-        """Add a sample; None adds nothing."""
-        if value is not None:
-            self._lines[name].append(f"{name}{{{labels}}} {value}" if labels else f"{name} {value}")
-
-    def text(self) -> str:
-        """All metrics with help and type, also those without samples."""
-        parts = []
-        for name, lines in self._lines.items():
-            parts += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} {_KINDS[name]}", *lines]
-        return "\n".join(parts) + "\n"
-
-
-def _label(name: str, value: str) -> str:
-    escaped = value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return f'{name}="{escaped}"'
-
-
-def _without(status: ZoneStatus, deleted: Collection[int]) -> ZoneStatus:
-    """The status without entities that were deleted since it was written."""
-    if not deleted:
-        return status
-    stay = {name: each for name, each in status.entities.items() if each.number not in deleted}
-    return replace(status, entities=stay)
-
-
-def _add_zone(samples: _Samples, status: ZoneStatus) -> None:
-    zone = _label("zone", status.zone)
-    samples.add("clearwatt_zone_state", 1, f"{zone},{_label('state', status.state)}")
-    samples.add("clearwatt_zone_degraded", int(bool(status.error)), zone)
-    samples.add("clearwatt_zone_newest_reading_timestamp_seconds", status.watermark, zone)
-    samples.add("clearwatt_zone_closed_until_timestamp_seconds", status.until, zone)
-    samples.add("clearwatt_zone_pending_rows", status.pending_rows, zone)
-    samples.add("clearwatt_zone_retained_bytes", status.retained_bytes, zone)
-    states = Tally(entity.state for entity in status.entities.values())
-    for state, count in states.items():
-        samples.add("clearwatt_zone_entities", count, f"{zone},{_label('state', state)}")
-    if (shared := status.reconstruction) is not None:
-        samples.add("clearwatt_reconstruction_threshold", shared.component.threshold, zone)
-        samples.add("clearwatt_reconstruction_error", shared.error_day, zone)
-        _add_component(samples, shared.component, f'component="autoencoder",{zone},entity=""')
-    for each in zone_leads(status.entities.values()):
-        labels = f"{zone},{_label('lead_seconds', str(each.lead))}"
-        samples.add("clearwatt_lead_rmse_ratio", each.share, labels)
-        samples.add("clearwatt_lead_skill_ratio", each.skill, labels)
-        samples.add("clearwatt_lead_coverage_ratio", each.coverage, labels)
-    for name, entity in status.entities.items():
-        _add_entity(samples, entity, f"{zone},{_label('entity', name)}")
-
-
-def _add_entity(samples: _Samples, status: EntityStatus, labels: str) -> None:
-    samples.add("clearwatt_quarantined_readings", status.quarantined, labels)
-    if status.predictor is None:
-        return
-    samples.add("clearwatt_suspected", int(status.suspicion is not None), labels)
-    samples.add("clearwatt_prediction_threshold_power", status.component.threshold, labels)
-    samples.add("clearwatt_judged_readings_total", status.judged, labels)
-    _add_component(samples, status.component, f'component="predictor",{labels}')
-    day, week, live = f'{labels},window="day"', f'{labels},window="week"', status.live
-    samples.add("clearwatt_live_rmse_power", live.rmse_day, day)
-    samples.add("clearwatt_live_mae_power", live.mae_day, day)
-    samples.add("clearwatt_live_rmse_power", live.rmse_week, week)
-    samples.add("clearwatt_live_mae_power", live.mae_week, week)
-    skill, interval = status.skill, status.interval
-    samples.add("clearwatt_persistence_rmse_power", skill.rmse_persistence, labels)
-    samples.add("clearwatt_skill_ratio", skill.skill, labels)
-    samples.add("clearwatt_worse_than_persistence", int(skill.worse), labels)
-    samples.add("clearwatt_interval_coverage_ratio", interval.coverage_week, labels)
-    samples.add("clearwatt_interval_width_power", interval.width_week, labels)
-    two_weeks = interval.coverage_two_weeks
-    samples.add("clearwatt_interval_coverage_two_weeks_ratio", two_weeks, labels)
-    samples.add("clearwatt_interval_too_narrow", int(interval.too_narrow), labels)
-
-
-def _add_component(samples: _Samples, component: ComponentStatus, labels: str) -> None:
-    samples.add("clearwatt_novelty_fill_ratio", component.fill, labels)
-    samples.add("clearwatt_familiar_samples", component.familiar, labels)
-    samples.add("clearwatt_updates_total", component.updates, labels)
