@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -143,7 +144,14 @@ class _RestedState:
 
     def save(self, folder: Path) -> None:
         """Copy it."""
-        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        shutil.copytree(self.folder, folder, copy_function=_copy_durably, dirs_exist_ok=True)
+
+
+def _copy_durably(source: str, target: str) -> None:
+    """Copy a file, and wait until its bytes are on the disk."""
+    shutil.copyfile(source, target)
+    with open(target, "rb") as file:
+        os.fsync(file.fileno())
 
 
 def first_line(error: Exception) -> str:
