@@ -340,7 +340,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--learners", type=int, default=2, help="learner nodes (default 2)")
     parser.add_argument(
-        "--learner-memory", default="1G", help="limit of each learner process (default 1G)"
+        "--learner-memory", default="800M", help="limit of each learner process (default 800M)"
     )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each size")
     return parser.parse_args()

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from load.processes import children, proportional, resident
+from load.processes import children, proportional
 from load.server import UNLIMITED
 
-INTERVAL = 2.0
+INTERVAL = 5.0
 """Seconds between two samples of the memory."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -120,7 +120,10 @@ class Usage:
             self.together = max(self.together, sum(found.values()))
 
     def _measure(self, name: str, root: int) -> int:
-        """Memory of a process and its descendants; notes their processor time."""
+        """Memory of a process and its descendants; notes their processor time.
+
+        A page that several of them share counts once: nine processes import the same libraries.
+        """
         processes, total = [root], 0
         for process in processes:
             processes += children(process)
@@ -128,7 +131,7 @@ class Usage:
                 name,
                 _seconds(process) or self._seconds.get(process, (name, 0.0))[1],
             )
-            total += proportional(process) if name == "postgres" else resident(process)
+            total += proportional(process)
         return total
 
 
