@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from clearwatt.service.client import Client
 from load.processes import children, proportional
 from load.server import UNLIMITED
 
@@ -39,7 +41,7 @@ def nodes(
         names = {f"learner-{number}": "learner" for number in range(learners)} | {"web-0": "web"}
         for name, role in names.items():
             given = UNLIMITED if role == "web" else options
-            running.append(_start(folder, database, name, role, given))
+            running.append(start_node(folder, database, name, role, given))
         yield running
     finally:
         for node in running:
@@ -63,7 +65,10 @@ def announced_url(process: subprocess.Popen[str]) -> str | None:
     return words[2] if words[0] == "serving" else ""
 
 
-def _start(folder: Path, database: str, name: str, role: str, options: Sequence[str]) -> Node:
+def start_node(
+    folder: Path, database: str, name: str, role: str, options: Sequence[str] = ()
+) -> Node:
+    """Start a node; its log is a file in the folder."""
     command = [*node_command(folder, database, name, role), *options]
     if role == "learner":
         command += ["--workers", "1"]
@@ -73,6 +78,18 @@ def _start(folder: Path, database: str, name: str, role: str, options: Sequence[
     if url is None:
         raise RuntimeError(f"{name} did not start: {(folder / f'{name}.log').read_text()[-2000:]}")
     return Node(name, process, url)
+
+
+def wait_for_shares(url: str, learners: int) -> None:
+    """Wait until all learners have the same share of all zones."""
+    with Client(url) as client:
+        while True:
+            cluster = client.cluster()
+            shares = [len(node.zones) for node in cluster.nodes if node.role == "learner"]
+            even = len(shares) == learners and max(shares) - min(shares) <= learners
+            if even and not cluster.unheld:
+                return
+            time.sleep(0.5)
 
 
 class Usage:
