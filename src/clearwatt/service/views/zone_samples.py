@@ -39,6 +39,7 @@ class Samples:
 
     def text(self, described: Mapping[str, tuple[str, str]]) -> str:
         """All metrics with type and help, also those without samples."""
+        assert self._lines.keys() <= described.keys(), "a metric without a description"
         parts = []
         for name, (kind, meaning) in described.items():
             parts += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
