@@ -21,7 +21,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,15 +74,20 @@ def _take_down(node: Node, url: str, database: str, how: str) -> list[float]:
     with Client(url) as client:
         (held,) = [each.zones for each in client.cluster().nodes if each.name == node.name]
     processes = _family(node.process.pid)
-    for process in processes:
-        os.kill(process, signal.SIGKILL if how == "kill" else signal.SIGSTOP)
+    _signal(processes, signal.SIGKILL if how == "kill" else signal.SIGSTOP)
     began = time.perf_counter()
-    delays = _wait_for_commits(database, set(held), began)
-    if how == "stop":
-        for process in processes:
-            os.kill(process, signal.SIGKILL)
-    node.process.wait()
-    return delays
+    try:
+        return _wait_for_commits(database, set(held), began)
+    finally:
+        _signal(processes, signal.SIGKILL)
+        node.process.wait()
+
+
+def _signal(processes: list[int], number: signal.Signals) -> None:
+    """Send a signal to processes, children first; some may have ended with their parents."""
+    for process in reversed(processes):
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def _family(root: int) -> list[int]:
@@ -120,7 +125,10 @@ def _steady_readings(url: str, region: Region) -> Iterator[None]:
 
     def send() -> None:
         for row in count(region.history):
-            post(url, "/v1/measurements", row_batches(region, row, 1, size=1000), connections=1)
+            bodies = list(row_batches(region, row, 1, size=1000))
+            while not _is_taken(url, bodies):
+                if ended.wait(PAUSE):
+                    return
             if ended.wait(PAUSE):
                 return
 
@@ -131,6 +139,16 @@ def _steady_readings(url: str, region: Region) -> Iterator[None]:
     finally:
         ended.set()
         sender.join()
+
+
+def _is_taken(url: str, bodies: list[bytes]) -> bool:
+    """Send readings; False if the service asks to send them again, as while a zone is locked."""
+    try:
+        post(url, "/v1/measurements", bodies, connections=1)
+    except RuntimeError as error:
+        print_progress(str(error))
+        return False
+    return True
 
 
 def main() -> None:
