@@ -34,7 +34,7 @@ from clearwatt.service.client import Client
 from load.callers import post
 from load.figures import print_progress
 from load.nodes import Node, nodes, start_node, wait_for_shares
-from load.processes import children
+from load.processes import family
 from load.region import ROWS, Region, prepare, row_batches
 from load.server import postgres_server
 
@@ -73,7 +73,7 @@ def _take_down(node: Node, url: str, database: str, how: str) -> list[float]:
     """Kill a node or let it hang; seconds until the next commit of each of its zones."""
     with Client(url) as client:
         (held,) = [each.zones for each in client.cluster().nodes if each.name == node.name]
-    processes = _family(node.process.pid)
+    processes = family(node.process.pid)
     _signal(processes, signal.SIGKILL if how == "kill" else signal.SIGSTOP)
     began = time.perf_counter()
     try:
@@ -88,14 +88,6 @@ def _signal(processes: list[int], number: signal.Signals) -> None:
     for process in reversed(processes):
         with suppress(ProcessLookupError):
             os.kill(process, number)
-
-
-def _family(root: int) -> list[int]:
-    """A process and its descendants."""
-    found = [root]
-    for process in found:
-        found += children(process)
-    return found
 
 
 def _wait_for_commits(database: str, zones: set[str], began: float) -> list[float]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clearwatt.service.client import Client
-from load.processes import children, proportional
+from load.processes import family, proportional
 from load.server import UNLIMITED
 
 INTERVAL = 5.0
@@ -141,9 +141,8 @@ class Usage:
 
         A page that several of them share counts once: nine processes import the same libraries.
         """
-        processes, total = [root], 0
-        for process in processes:
-            processes += children(process)
+        total = 0
+        for process in family(root):
             self._seconds[process] = (
                 name,
                 _seconds(process) or self._seconds.get(process, (name, 0.0))[1],
