@@ -11,6 +11,8 @@ import pytest
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Zone
 from clearwatt.service.store import ConflictError, StoreUnavailableError, leases, open_store
+from clearwatt.service.store import postgres as backend
+from clearwatt.service.store.journal import lock_journals
 
 
 def end_connections(address):
@@ -54,16 +56,36 @@ def test_a_zone_that_is_locked_does_not_keep_others_from_being_taken(postgres):
         assert store.take_zones(node, limit=3) == {"east": 2}
 
 
-def test_a_process_that_hangs_within_a_commit_loses_its_locks(postgres, monkeypatch):
-    monkeypatch.setattr(leases, "PAUSE", 0.2)
+@pytest.mark.parametrize("table", ["leases", "journals"])
+def test_a_process_that_hangs_within_a_transaction_loses_its_locks(postgres, monkeypatch, table):
+    monkeypatch.setattr(backend, "PAUSE", 1)
     with closing(open_store(postgres)) as store, psycopg.connect(postgres) as other:
         store.add_zone(Zone("north", 900, ("wind",)))
         fence = store.take_zones(store.register_node("hanging", "learner"), limit=1)["north"]
         with pytest.raises(StoreUnavailableError), store.write_session() as session:
-            leases.check_fence(session, "north", fence)
-            other.execute("SELECT 1 FROM leases FOR UPDATE")  # waits until the lock is released
+            if table == "leases":
+                leases.check_fence(session, "north", fence)
+            else:
+                lock_journals(session, ["north"])
+            other.execute(f"SELECT 1 FROM {table} FOR UPDATE")  # waits until the lock is released
             session.run("DELETE FROM zones")
         assert [zone.id for zone in store.zones()] == ["north"]
+
+
+def test_a_backup_may_wait_longer_for_its_disk(postgres, tmp_path, monkeypatch):
+    monkeypatch.setattr(backend, "PAUSE", 1)
+    copy = backend.copy_to_file
+
+    def copy_slowly(session, folder):
+        with psycopg.connect(postgres) as other:
+            other.execute("SELECT pg_sleep(2)")
+        copy(session, folder)
+
+    monkeypatch.setattr(backend, "copy_to_file", copy_slowly)
+    with closing(open_store(postgres)) as store:
+        store.add_zone(Zone("north", 900, ("wind",)))
+        store.backup(tmp_path)
+    assert list(tmp_path.iterdir())
 
 
 def test_a_server_that_is_away_is_unavailable(tmp_path):

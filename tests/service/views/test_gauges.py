@@ -181,6 +181,36 @@ def test_only_statuses_that_have_changed_are_read_again(plant, monkeypatch):
     assert ("clearwatt_quarantined_readings", "e1", "north") not in scraped(metrics)
 
 
+def test_a_scrape_that_takes_too_long_shows_the_others_as_they_were(plant, monkeypatch):
+    monkeypatch.setattr(zone_samples, "MOST_SECONDS", 0)
+    monkeypatch.setattr(zone_samples, "_BATCH", 2)
+    zones = [f"zone-{k}" for k in range(5)]
+
+    def report(pending):
+        for zone in zones:
+            plant.store.commit(Outcome(plant.status(zone=zone, position=0, pending_rows=pending)))
+
+    def pending(found):
+        return [found.get(("clearwatt_zone_pending_rows", zone)) for zone in zones]
+
+    plant.deploy()
+    metrics = watched(plant)
+    scraped(metrics)
+    for zone in zones:
+        plant.store.add_zone(Zone(zone, 900, ("wind", "sun")))
+    report(1)
+    first = scraped(metrics)
+    assert sum(value is not None for value in pending(first)) == 2
+    assert first["clearwatt_zones_unread",] == 3
+    scraped(metrics)
+    assert (last := scraped(metrics))["clearwatt_zones_unread",] == 0
+    assert pending(last) == [1] * 5
+    report(22)
+    assert sorted(pending(scraped(metrics))) == [1, 1, 1, 22, 22]
+    report(333)  # those that are unread for longest come first
+    assert sorted(pending(scraped(metrics))) == [1, 22, 22, 333, 333]
+
+
 def test_of_very_many_entities_only_those_that_need_attention_are_shown(plant, monkeypatch):
     monkeypatch.setattr(zone_samples, "MOST_ENTITIES", 2)
     plant.deploy()

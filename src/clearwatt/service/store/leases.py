@@ -14,8 +14,6 @@ from clearwatt.service.store.session import Session
 
 SECONDS = 15.0
 """How long a lease lasts unless it is renewed."""
-PAUSE = 10.0
-"""Seconds after which the locks of a process that hangs within a commit are released."""
 
 _FREE = "(leases.node IS NULL OR leases.expires < {now})"
 
@@ -73,7 +71,6 @@ def check_fence(session: Session, zone: str, fence: int) -> None:
     Raises:
         LeaseLostError: If another node has taken it since.
     """
-    session.limit_pause(PAUSE)
     sql = f"SELECT fence FROM leases WHERE name = ? {session.locking}"
     found = session.rows(sql, zone)
     if not found or found[0][0] != fence:

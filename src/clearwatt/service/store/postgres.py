@@ -54,11 +54,16 @@ BINARY_TYPES: Mapping[Type, str] = {
 """Types of the binary form of COPY, which converts nothing."""
 MIGRATING, SERVING = 0x6377_0001, 0x6377_0002
 """Keys of the advisory locks for migrating and for serving."""
+PAUSE = 10
+"""Seconds after which the locks of a process that hangs within a transaction are released."""
+COPY_PAUSE = 600
+"""The same of a transaction that copies all tables to files, which may be on a slow disk."""
 
 SETTINGS = """
     SET default_transaction_isolation = 'read committed';
     SET synchronous_commit = on;
     SET lock_timeout = '30s';
+    SET idle_in_transaction_session_timeout = '{pause}s';
     SET enable_hashjoin = off;  -- every join looks up a few keys; a wrong estimate must not
     SET enable_mergejoin = off; -- make the planner scan all readings
 """
@@ -124,6 +129,7 @@ class PostgresStore(Store):
         """Copy every table, as of one moment, into an SQLite file."""
         with self.write_session() as session:
             session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            session.run(f"SET LOCAL idle_in_transaction_session_timeout = '{COPY_PAUSE}s'")
             # Before the snapshot: a partition that is dropped after it would be missed.
             names = ", ".join(table.name for table in PARTITIONED)
             session.run(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
@@ -258,11 +264,6 @@ class PostgresSession(Session):
         """Limit it until the transaction ends."""
         self._connection.execute(f"SET LOCAL lock_timeout = {round(1000 * seconds)}".encode())
 
-    def limit_pause(self, seconds: float) -> None:
-        """Limit it until the transaction ends."""
-        timeout = f"idle_in_transaction_session_timeout = {round(1000 * seconds)}"
-        self._connection.execute(f"SET LOCAL {timeout}".encode())
-
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""
         arrays = ", ".join(f"?::{TYPES[kind]}[]" for kind in TABLES[insert.table].values())
@@ -340,7 +341,7 @@ class Address:
         patience = {"connect_timeout": 10, "tcp_user_timeout": 20_000, "keepalives_idle": 10}
         parameters: dict[str, Any] = {**patience, **self._parameters}
         connection = psycopg.connect(autocommit=True, **parameters)
-        connection.execute(SETTINGS)
+        connection.execute(SETTINGS.format(pause=PAUSE).encode())
         return connection
 
     @contextmanager

@@ -105,10 +105,6 @@ class Session(ABC):
     def limit_lock_wait(self, seconds: float) -> None:
         """Raise StoreBusyError once a statement of this transaction waits longer for a lock."""
 
-    @abstractmethod
-    def limit_pause(self, seconds: float) -> None:
-        """Let the database end this transaction once its process does nothing for longer."""
-
     def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
         """Insert rows in one statement."""
         self.insert(insert, list(zip(*rows, strict=True)))

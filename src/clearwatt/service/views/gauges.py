@@ -34,6 +34,9 @@ _GAUGES: Mapping[str, str] = {
     "clearwatt_zone_pending_rows": "Rows that wait for readings or weather.",
     "clearwatt_zone_retained_bytes": "Bytes of the past that learning keeps.",
     "clearwatt_zone_entities": "Entities by their state.",
+    "clearwatt_zones_unread": (
+        "Zones with samples of an earlier scrape: reading all would have taken too long."
+    ),
     "clearwatt_reconstruction_threshold": (
         "Error of the inputs' reconstruction above which a row is novel."
     ),
@@ -168,8 +171,10 @@ class StatusGauges:
             position, _ = positions.get(zone, (0, 0))
             waiting = max(0, head - position)
             samples.add("clearwatt_journal_waiting_entries", waiting, label("zone", zone))
-        for found in self._zones.read(entities=counts["entities"]):
+        zones = self._zones.read(entities=counts["entities"])
+        for found in zones.samples:
             samples.update(found)
+        samples.add("clearwatt_zones_unread", zones.unread)
 
     def _read_events(self, samples: Samples) -> None:
         with self._reading:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from threading import Lock
+from time import monotonic
 from typing import NamedTuple
 
 from clearwatt.service.records import StatusStamp
@@ -16,6 +17,8 @@ from clearwatt.service.views.zone_leads import zone_leads
 MOST_ENTITIES = 10_000
 """Entities of a service up to which each has samples of its own; with more of them, only those that
 need attention."""
+MOST_SECONDS = 3.0
+"""Time to read statuses in one scrape; Prometheus gives up after ten seconds by default."""
 _BATCH = 50
 """Statuses that are in memory at once."""
 
@@ -66,6 +69,13 @@ class _Rendered(NamedTuple):
     samples: Samples
 
 
+class ReadSamples(NamedTuple):
+    """Samples of zones, and of how many zones the newest status was not read."""
+
+    samples: list[Samples]
+    unread: int
+
+
 class ZoneSamples:
     """Samples of all zones of a store; safe to use from several threads."""
 
@@ -74,29 +84,38 @@ class ZoneSamples:
         self._lock = Lock()
         self._known: dict[str, _Rendered] = {}
 
-    def read(self, *, entities: int) -> Iterator[Samples]:
-        """The samples of each zone, of a service with so many entities."""
+    def read(self, *, entities: int) -> ReadSamples:
+        """The samples of each zone, of a service with so many entities.
+
+        Changed statuses are read for a bounded time, those first that have no samples, then the
+        longest unread. The others keep the samples of an earlier scrape.
+        """
         everything = entities <= MOST_ENTITIES
         deleted = frozenset(self._store.unforgotten_entities())
         with self._lock:
             stamps = self._store.status_stamps()
-            known = {
+            known = {  # the longest unread first
                 zone: found
                 for zone, found in self._known.items()
-                if stamps.get(zone) == found.stamp
+                if zone in stamps
                 and everything == found.everything
                 and deleted & found.numbers == found.deleted
             }
             changed = [zone for zone in stamps if zone not in known]
-            for begin in range(0, len(changed), _BATCH):
+            changed += [zone for zone, found in known.items() if found.stamp != stamps[zone]]
+            end, begin = monotonic() + MOST_SECONDS, 0
+            while begin < len(changed) and (not begin or monotonic() < end):
                 for status in self._store.statuses(changed[begin : begin + _BATCH]).values():
                     numbers = frozenset(status.entity_numbers.values())
                     samples = _zone_samples(_without(status, deleted), everything=everything)
+                    known.pop(status.zone, None)
                     known[status.zone] = _Rendered(
                         stamps[status.zone], everything, numbers, deleted & numbers, samples
                     )
+                begin += _BATCH
             self._known = known
-            return iter([found.samples for found in known.values()])
+            unread = max(0, len(changed) - begin)
+            return ReadSamples([found.samples for found in known.values()], unread)
 
 
 def _without(status: ZoneStatus, deleted: Collection[int]) -> ZoneStatus:
