@@ -10,7 +10,13 @@ import pytest
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Zone
-from clearwatt.service.store import ConflictError, StoreUnavailableError, leases, open_store
+from clearwatt.service.store import (
+    ConflictError,
+    StoreUnavailableError,
+    backup,
+    leases,
+    open_store,
+)
 from clearwatt.service.store import postgres as backend
 from clearwatt.service.store.journal import lock_journals
 
@@ -74,14 +80,14 @@ def test_a_process_that_hangs_within_a_transaction_loses_its_locks(postgres, mon
 
 def test_a_backup_may_wait_longer_for_its_disk(postgres, tmp_path, monkeypatch):
     monkeypatch.setattr(backend, "PAUSE", 1)
-    copy = backend.copy_to_file
+    copy = backup.copy_tables
 
-    def copy_slowly(session, folder):
+    def copy_slowly(source, target):
         with psycopg.connect(postgres) as other:
             other.execute("SELECT pg_sleep(2)")
-        copy(session, folder)
+        copy(source, target)
 
-    monkeypatch.setattr(backend, "copy_to_file", copy_slowly)
+    monkeypatch.setattr(backup, "copy_tables", copy_slowly)
     with closing(open_store(postgres)) as store:
         store.add_zone(Zone("north", 900, ("wind",)))
         store.backup(tmp_path)

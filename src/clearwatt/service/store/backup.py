@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,15 +16,18 @@ _OF_A_CLUSTER = {"nodes", "leases", "secrets"}
 """Tables that are not copied: they are about processes that run."""
 
 
-def copy_to_file(source: Session, folder: Path) -> None:
-    """Copy all tables into an SQLite file in a folder, atomically."""
+def copy_to_file(source: AbstractContextManager[Session], folder: Path) -> None:
+    """Copy all tables into an SQLite file in a folder, atomically.
+
+    The source is closed before the copy is examined, which may take long.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix=".backup-") as temporary:
         path = Path(temporary) / NAME
         target = SqliteStore(path)
         try:
-            with target.write_session() as session:
-                copy_tables(source, session)
+            with source as tables, target.write_session() as copy:
+                copy_tables(tables, copy)
             damage = target.find_damage()
         finally:
             target.close()

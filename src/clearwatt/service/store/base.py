@@ -51,7 +51,7 @@ from clearwatt.service.store.cluster_store import ClusterStore
 from clearwatt.service.store.errors import StoreDamagedError
 from clearwatt.service.store.group_commit import GroupCommit
 from clearwatt.service.store.schema import CHUNK
-from clearwatt.service.store.session import Session
+from clearwatt.service.store.session import LONG_PAUSE, Session
 
 
 class Store(ClusterStore):
@@ -423,6 +423,7 @@ class Store(ClusterStore):
         """Take readings again from the journal; whether no damage is left."""
         try:
             with self.write_session() as session:
+                session.allow_pause(LONG_PAUSE)  # millions of checksums between two statements
                 rot.mend_readings(session, self.archive)
         except (StoreDamagedError, StateError):
             return False

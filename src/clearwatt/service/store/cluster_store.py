@@ -9,6 +9,7 @@ from clearwatt.service.records import ClusterNode, LatestContent, NodeIdentity, 
 from clearwatt.service.store import folders, leases, nodes, revisions, secrets
 from clearwatt.service.store.errors import LeaseLostError
 from clearwatt.service.store.journal_store import JournalStore
+from clearwatt.service.store.session import LONG_PAUSE
 
 LATEST_WAIT = 1.0
 """Seconds that `ClusterStore.put_latest` waits for a lock; the next readings repeat it anyway."""
@@ -80,6 +81,7 @@ class ClusterStore(JournalStore):
     def put_folder(self, path: str, files: folders.Files) -> None:
         """Store the files of a folder; it replaces one of the same path."""
         with self.write_session() as session:
+            session.allow_pause(LONG_PAUSE)  # a large file over a slow line
             folders.put(session, path, files)
 
     def folder(self, path: str) -> dict[str, bytes]:

@@ -27,7 +27,7 @@ from clearwatt.service.store.partition_keeper import PartitionKeeper
 from clearwatt.service.store.partitions import PARTITIONED
 from clearwatt.service.store.pool import Pool
 from clearwatt.service.store.schema import TABLES, Type
-from clearwatt.service.store.session import Insert, Row, Session, ValueTable
+from clearwatt.service.store.session import LONG_PAUSE, Insert, Row, Session, ValueTable
 
 try:
     import psycopg
@@ -56,8 +56,6 @@ MIGRATING, SERVING = 0x6377_0001, 0x6377_0002
 """Keys of the advisory locks for migrating and for serving."""
 PAUSE = 10
 """Seconds after which the locks of a process that hangs within a transaction are released."""
-COPY_PAUSE = 600
-"""The same of a transaction that copies all tables to files, which may be on a slow disk."""
 
 SETTINGS = """
     SET default_transaction_isolation = 'read committed';
@@ -127,13 +125,18 @@ class PostgresStore(Store):
 
     def backup(self, folder: Path) -> None:
         """Copy every table, as of one moment, into an SQLite file."""
+        copy_to_file(self._snapshot(), folder)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Session]:
+        """A transaction that sees the database as of one moment."""
         with self.write_session() as session:
             session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            session.run(f"SET LOCAL idle_in_transaction_session_timeout = '{COPY_PAUSE}s'")
+            session.allow_pause(LONG_PAUSE)
             # Before the snapshot: a partition that is dropped after it would be missed.
             names = ", ".join(table.name for table in PARTITIONED)
             session.run(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
-            copy_to_file(session, folder)
+            yield session
 
     def prepare_times(self, times: Mapping[str, Collection[float]]) -> None:
         """Create the partitions that rows of some times need, by table; seconds since 1970."""
@@ -263,6 +266,11 @@ class PostgresSession(Session):
     def limit_lock_wait(self, seconds: float) -> None:
         """Limit it until the transaction ends."""
         self._connection.execute(f"SET LOCAL lock_timeout = {round(1000 * seconds)}".encode())
+
+    def allow_pause(self, seconds: float) -> None:
+        """Allow it until the transaction ends."""
+        timeout = f"idle_in_transaction_session_timeout = {round(1000 * seconds)}"
+        self._connection.execute(f"SET LOCAL {timeout}".encode())
 
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""

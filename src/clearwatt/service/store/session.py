@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from clearwatt.service.store.schema import TABLES
 
 Row = tuple[Any, ...]
+LONG_PAUSE = 600.0
+"""Seconds without a statement in a transaction that copies much or computes much."""
 
 
 class ValueTable(NamedTuple):
@@ -104,6 +106,14 @@ class Session(ABC):
     @abstractmethod
     def limit_lock_wait(self, seconds: float) -> None:
         """Raise StoreBusyError once a statement of this transaction waits longer for a lock."""
+
+    @abstractmethod
+    def allow_pause(self, seconds: float) -> None:
+        """Let the process of this transaction do nothing for so long before the database ends it.
+
+        By default it ends a transaction after some seconds, and with it the locks of a process that
+        hangs.
+        """
 
     def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
         """Insert rows in one statement."""

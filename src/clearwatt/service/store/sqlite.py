@@ -191,6 +191,9 @@ class SqliteSession(Session):
     def limit_lock_wait(self, seconds: float) -> None:
         """Nothing to limit: a writing transaction has all locks from its beginning."""
 
+    def allow_pause(self, seconds: float) -> None:
+        """Nothing to allow: a database file has no server that could end a transaction."""
+
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""
         self._connection.executemany(insert.sql, zip(*columns, strict=True))

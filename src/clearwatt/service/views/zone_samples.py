@@ -19,7 +19,7 @@ MOST_ENTITIES = 10_000
 need attention."""
 MOST_SECONDS = 3.0
 """Time to read statuses in one scrape; Prometheus gives up after ten seconds by default."""
-_BATCH = 50
+_BATCH = 10
 """Statuses that are in memory at once."""
 
 
@@ -91,8 +91,8 @@ class ZoneSamples:
         longest unread. The others keep the samples of an earlier scrape.
         """
         everything = entities <= MOST_ENTITIES
-        deleted = frozenset(self._store.unforgotten_entities())
         with self._lock:
+            deleted = frozenset(self._store.unforgotten_entities())
             stamps = self._store.status_stamps()
             known = {  # the longest unread first
                 zone: found
