@@ -6,6 +6,8 @@ the readings of the standstill are forgotten, and the model from before it serve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clearwatt.adaptive.change_events import Standstill
@@ -15,6 +17,7 @@ from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
+from clearwatt.clock import Steps
 
 NEAR_ZERO = 0.005
 """Power that counts as none, as a share of the largest that the entity has had."""
@@ -95,6 +98,26 @@ def end_standstills(state: LearnerState) -> tuple[LearnerState, list[Standstill]
             state = state._replace(watch=watch)
             events.append(Standstill(state.names[place], back, since, ended=True))
     return state, events
+
+
+def forget_standstills(state: LearnerState, at: Steps, places: Sequence[int]) -> LearnerState:
+    """The state in which entities run whose standstill only readings have shown that are forgotten.
+
+    Args:
+        state: Without these readings.
+        at: Steps of the readings.
+        places: Entities whose readings they were.
+    """
+    settings, recent, watch = state.frame.settings.changes, state.recent, state.watch
+    if settings is None or not len(at):
+        return state
+    least = settings.still_days * state.frame.schedule.clock.day / 2
+    for place in places:
+        since = int(watch.standing[place])
+        held = np.isfinite(recent.measured[recent.at >= since, place])
+        if since != RUNS and at.max() >= since and held.sum() < least:
+            watch = watch.stand(place, RUNS)
+    return state._replace(watch=watch)
 
 
 def _first_power(state: LearnerState, place: int) -> int | None:

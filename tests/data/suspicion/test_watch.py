@@ -70,6 +70,7 @@ def lying(grid: Grid, kind: str, place: int) -> np.ndarray:
         "sign": lambda: -truth,
         "thousand": lambda: 1000 * truth,
         "thousandth": lambda: truth / 1000,
+        "hundredth": lambda: truth / 100,
         "shift": lambda: grid.power[start - 5 : -5, place],
         "replay": lambda: np.tile(past[-DAY:], DAYS)[: len(truth)],
         "mirror": lambda: high - truth,
@@ -102,6 +103,58 @@ def test_a_lie_is_told_and_nobody_else_is_suspected(grid, lie, kind):
     assert {verdict.column for verdict in found} == {place}
     hours = (found[0].time - grid.times[grid.start]) / 3600
     assert -24 <= hours <= 72, "it began when the lie did, or when it could be told"
+
+
+def since_of(grid: Grid, power: np.ndarray, place: int) -> float:
+    """Hours from the first wrong reading to that from which on a meter is suspected."""
+    found = judge(grid, power)
+    assert {verdict.column for verdict in found} == {place}
+    return float(found[0].time - grid.times[grid.start]) / 3600
+
+
+@pytest.mark.parametrize("lie", ["hundredth", "thousand"])
+@pytest.mark.parametrize("kind", ["wind", "residual"])
+def test_a_unit_is_wrong_from_the_first_reading_even_if_a_day_in_between_is_calm(grid, lie, kind):
+    power, place = lying(grid, lie, grid.places[kind]), grid.places[kind]
+    power[2 * DAY : 3 * DAY, place] *= 0.3
+    assert -12 <= since_of(grid, power, place) <= 2
+
+
+@pytest.mark.parametrize("lie", ["replay", "clipped"])
+@pytest.mark.parametrize("kind", ["consumer", "residual"])
+def test_what_is_repeated_or_cut_off_is_suspected_from_its_first_reading(grid, lie, kind):
+    power, place = lying(grid, lie, grid.places[kind]), grid.places[kind]
+    changed = power[:, place] != grid.power[BEGIN * DAY :, place]
+    first = int(np.flatnonzero(changed)[0]) - 10
+    assert since_of(grid, power, place) == first
+
+
+@pytest.mark.parametrize("lie", ["replay", "clipped", "hundredth", "thousand", "sign"])
+def test_nothing_wrong_is_trusted_after_a_repair(grid, lie):
+    place, repaired = grid.places["consumer"], 5 * DAY + 15
+    power = lying(grid, lie, place)
+    power[repaired:, place] = grid.power[BEGIN * DAY + repaired :, place]
+    last = judge(grid, power)[-1]
+    changed = power[:, place] != grid.power[BEGIN * DAY :, place]
+    assert last.lie is Lie.NONE
+    hours = (last.time - grid.times[BEGIN * DAY]) // 3600 - 1 - np.flatnonzero(changed)[-1]
+    assert 0 <= hours <= 12
+
+
+def test_power_at_the_hours_of_rest_is_no_rest(grid):
+    """Another meter's: one day without relation, then power in the small hours only."""
+    place = grid.places["consumer"]
+    power = grid.power[BEGIN * DAY :].copy()
+    usual = power[: 2 * DAY, place].reshape(2, DAY).mean(axis=0)
+    order, high = np.argsort(usual), float(usual.max())
+    days = power[2 * DAY :, place].reshape(-1, DAY)
+    days[0] = usual.mean() + usual.std() * np.where(np.arange(DAY) // 3 % 2, -1, 1)
+    days[1:] = 0
+    days[1][order[:4]] = high
+    found = judge(grid, power)
+    assert [(each.column, each.lie) for each in found] == [(place, Lie.UNRELATED)]
+    days[1] = 0
+    assert judge(grid, power) == [], "an outage"
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import SECONDS_PER_DAY
+from clearwatt.data.suspicion.lies import Lie
+from clearwatt.data.suspicion.statistics import SAME
 
 _LARGE = 4.0
 """Squared error, in units of the usual one, above which a reading counts for the lie."""
 _SMALL = 2.0
 """The same, below which a reading counts for the repair."""
 _LARGEST = 25.0
+_NOTHING = 1e-3
+"""Readings up to this share of the largest are like any other zero, whatever they repeat."""
+_BEYOND = 2.0
+"""Readings above the largest trusted one times this, in some unit, are in a larger one."""
+_NEGATIVE = 0.02
+"""Negative readings beyond this share of the largest trusted one have the wrong sign."""
 
 
 def onset(first: int, *, step: int, power: Float64Array, expected: Float64Array, end: int) -> int:
@@ -40,6 +50,74 @@ def onset(first: int, *, step: int, power: Float64Array, expected: Float64Array,
     return first if gains[best] <= 0 else first + SECONDS_PER_DAY - (best + 1) * step
 
 
+def unit_since(
+    size: float, *, step: int, power: Float64Array, expected: Float64Array, end: int
+) -> int:
+    """The time from which on readings are in another unit, of the last days.
+
+    Readings count for it if they are nearer to the expected ones in that unit, and against it
+    otherwise, by the expected power: calm hours of a wind farm tell little, calm days as well.
+
+    Args:
+        size: Power of ten of the unit.
+        step: Seconds between readings.
+        power: Readings of the last days, `n`; NaN: none.
+        expected: What was expected, `n`.
+        end: End of the last of these days.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nearer = np.log10(np.abs(power / expected)) / size >= 0.5
+    votes = np.where(nearer, 1, -1) * np.where(np.isfinite(power), np.abs(expected), 0)
+    return end - (int(np.cumsum(np.nan_to_num(votes)[::-1]).argmax()) + 1) * step
+
+
+def repeated_since(
+    first: int, *, step: int, power: Float64Array, trusted: Float64Array, end: int
+) -> int:
+    """The time from which on readings are those of one earlier day, within the day before.
+
+    Args:
+        first: Begin of the first day that repeats another.
+        step: Seconds between readings.
+        power: Readings of the last days, `n`; NaN: none.
+        trusted: Readings of trusted days, `h x steps of a day`.
+        end: End of the last of these days.
+    """
+    day = SECONDS_PER_DAY // step
+    stop = len(power) - (end - first) // step
+    if stop < day:
+        return first
+    others = [*power[: stop - day].reshape(-1, day)[:, ::-1], *trusted[:, ::-1]]
+    return first - _copied(power[stop - day : stop][::-1], others) * step
+
+
+def _copied(own: Float64Array, others: Sequence[Float64Array]) -> int:
+    """Number of readings, from the first, that equal those of one other day and are not zero."""
+    tells = np.abs(own) > _NOTHING * np.nanmax(np.abs([own, *others]))
+    most = 0
+    for other in others:
+        differs = np.flatnonzero(tells & ~(np.abs(own - other) <= SAME * np.abs(own)))
+        copies = np.flatnonzero(tells[: differs[0]] if len(differs) else tells)
+        most = max(most, int(copies[-1]) + 1 if len(copies) else 0)
+    return most
+
+
+def cut_since(first: int, cut: float, *, step: int, power: Float64Array, end: int) -> int:
+    """The time of the first reading at a cut after the last one above it.
+
+    Args:
+        first: Begin of the first day on which it shows; the result if no reading is at the cut.
+        cut: Value that is not exceeded.
+        step: Seconds between readings.
+        power: Readings of the last days, `n`; NaN: none.
+        end: End of the last of these days.
+    """
+    above = np.flatnonzero(power > (1 + SAME) * cut)
+    since = int(above[-1]) + 1 if len(above) else 0
+    at_cut = np.flatnonzero(power[since:] >= (1 - SAME) * cut)
+    return end - (len(power) - since - int(at_cut[0])) * step if len(at_cut) else first
+
+
 def repair(
     earliest: int, *, step: int, power: Float64Array, expected: Float64Array, end: int
 ) -> int:
@@ -61,3 +139,33 @@ def repair(
     best = int(gains.argmax()) if len(gains) else 0
     right = best + 1 if len(gains) and gains[best] > 0 else 0
     return max(earliest, end - SECONDS_PER_DAY - right * step)
+
+
+def shown_rows(
+    lie: Lie, size: float, *, power: Float64Array, before: Float64Array, trusted: Float64Array
+) -> int:
+    """How many of the last readings, from the first, are still wrong by the kind of the lie alone.
+
+    On a calm day errors are small, whether it is repaired or not.
+
+    Args:
+        lie: The kind.
+        size: Power of ten of a unit, or value that is never exceeded.
+        power: Readings since the first day that may be right, `n`; NaN: none.
+        before: Readings of the days before, `m`.
+        trusted: Readings of trusted days, `h x steps of a day`.
+    """
+    day, peak = trusted.shape[1], np.nanmax(np.abs(trusted), initial=0)
+    if lie is Lie.REPLAY:
+        return _copied(power[:day], [*before.reshape(-1, day), *trusted])
+    if lie is Lie.UNIT and size < 0:  # right from the first reading that is too high for it
+        right = np.flatnonzero(np.abs(power) > _BEYOND * 10**size * peak)
+        return int(right[0]) if len(right) else len(power)
+    wrong = np.zeros(len(power), np.bool_)
+    if lie is Lie.UNIT:
+        wrong = np.abs(power) > _BEYOND * peak
+    if lie is Lie.SIGN:
+        wrong = power < -_NEGATIVE * peak
+    if lie is Lie.CLIPPED:
+        wrong = np.abs(power - size) <= SAME * abs(size)
+    return int(np.flatnonzero(wrong)[-1]) + 1 if wrong.any() else 0

@@ -29,6 +29,9 @@ _LONGEST = 5
 """Days within which two days are judged together."""
 _POWERS = ((-3, 0.45), (-2, 0.15), (2, 0.2), (3, 0.35))
 """Powers of ten of wrong units, and their tolerance in powers of ten."""
+_TRACE = (-3.45, -1.85)
+"""The same of a level that still follows weather and hour on two days: too low for any change, and
+no standstill. On calm days, wind forecasts are too high by a multiple."""
 
 
 class Evidence(NamedTuple):
@@ -226,10 +229,16 @@ def _unit(case: _Case) -> _Finding:
     for power, tolerance in _POWERS:
         fits = np.abs(exponents - power) <= tolerance
         size[fits[1]], last[fits[0]] = power, power
+    trace = ((exponents > _TRACE[0]) & (exponents < _TRACE[1])).all(axis=0)
+    trace &= (_daily(case) >= _CLOSE).all(axis=0)
+    pooled = case.both[..., [Statistic.LEVEL, Statistic.EXPECTED_LEVEL]].sum(axis=0)
+    nearest = np.clip(np.rint(np.log10(pooled[:, 0] / pooled[:, 1])), -3, -2)
+    size = np.where(trace, nearest, size)
     varies = case.day[:, Statistic.VARIANCE] > 0
     enough = case.day[:, Statistic.EXPECTED_LEVEL] >= 0.3 * case.usual.level
     few = size < 0
-    shows = (size != 0) & varies & enough & (~few | ((last == size) & case.varies))
+    lasts = ((last == size) | trace) & case.varies
+    shows = (size != 0) & varies & enough & (~few | lasts)
     return _found(shows, size=size, before=np.where(few, case.before, 0))
 
 
@@ -360,7 +369,7 @@ def _unrelated(case: _Case) -> _Finding:
     return _found(
         (soon | slowly)
         & (usual.least >= _CLOSE)
-        & ~_at_rest(case.evidence)
+        & ~(_at_rest(case.evidence) & ~_runs_otherwise(case))
         & ~_is_familiar(case.evidence),
         before=np.where(soon, case.before, _first_age(case)),
     )
@@ -377,6 +386,17 @@ def _at_rest(evidence: Evidence) -> BoolArray:
     )
     busy = evidence.power > low + 0.2 * (high - low)
     return np.asarray(busy.sum(axis=0) < 0.2 * np.isfinite(evidence.power).sum(axis=0), np.bool_)
+
+
+def _runs_otherwise(case: _Case) -> BoolArray:
+    """Whether the day varies at other hours than expected, after one with about the usual power.
+
+    A rest does not vary; the days on which an outage begins and ends do.
+    """
+    variance = _quantile(case.evidence.past[..., Statistic.VARIANCE], 0.5)
+    varies = case.day[:, Statistic.VARIANCE] >= 0.25 * variance
+    ran = _level(case.eve) > 0.7
+    return np.asarray(varies & ran & (_daily(case)[1] <= -0.4), np.bool_)
 
 
 def _is_familiar(evidence: Evidence, share: float = 0.6) -> BoolArray:

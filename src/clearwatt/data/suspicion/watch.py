@@ -12,7 +12,14 @@ import numpy.typing as npt
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.suspicion.lies import Lie
-from clearwatt.data.suspicion.onset import onset, repair
+from clearwatt.data.suspicion.onset import (
+    cut_since,
+    onset,
+    repair,
+    repeated_since,
+    shown_rows,
+    unit_since,
+)
 from clearwatt.data.suspicion.reference import Reference, features, weather_places
 from clearwatt.data.suspicion.rules import Evidence, Judgement, judge
 from clearwatt.data.suspicion.statistics import WIDTH, day_statistics
@@ -38,7 +45,7 @@ HISTORY_DAYS = 90
 _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
 """Lies that no event of the world looks like; they explain more than others."""
 _WHOLE_DAYS = (Lie.REPLAY, Lie.CLIPPED)
-"""Lies whose beginning within a day the errors do not show."""
+"""Lies whose end errors do not show: what they read is right, but of another day, or in part."""
 
 
 class Verdict(NamedTuple):
@@ -241,19 +248,9 @@ class MeterWatch:
             if not own[column] and (world or self.day < self.lenient[column]):
                 continue
             first = start - int(found.before[column]) * SECONDS_PER_DAY
-            exact = found.lie[column] not in _WHOLE_DAYS
-            time = (
-                first
-                if not exact
-                else onset(
-                    first,
-                    step=self.step,
-                    power=_joined(self.last_power, self.power, int(column)),
-                    expected=_joined(self.last_expected, expected, int(column)),
-                    end=start + SECONDS_PER_DAY,
-                )
-            )
-            self._suspect(int(column), Lie(int(found.lie[column])), time, found.size[column])
+            lie, size = Lie(int(found.lie[column])), float(found.size[column])
+            time = self._onset(int(column), lie, size, first=first, expected=expected)
+            self._suspect(int(column), lie, time, size)
             verdicts.append(_verdict(self, int(column)))
         for column in np.flatnonzero(own & ~np.isin(self.lie, (Lie.NONE, *_OWN))):
             self.lie[column], self.size[column] = found.lie[column], found.size[column]
@@ -263,16 +260,7 @@ class MeterWatch:
             if self.well_since[column] < 0:  # one good day may be chance
                 self.well_since[column] = self.day
                 continue
-            # Errors do not show where a day ends that was right but another one.
-            partly = int(self.lie[column] not in _WHOLE_DAYS)
-            earliest = (int(self.well_since[column]) - partly) * SECONDS_PER_DAY
-            time = repair(
-                max(earliest, int(self.since[column])),
-                power=_joined(self.last_power, self.power, int(column)),
-                expected=_joined(self.last_expected, expected, int(column)),
-                end=start + SECONDS_PER_DAY,
-                step=self.step,
-            )
+            time = self._repair(int(column), expected)
             verdicts.append(Verdict(int(column), Lie.NONE, time))
             self._end(int(column))
         for column in np.flatnonzero((self.lie > 0) & ~np.isin(self.lie, _OWN)):
@@ -280,6 +268,62 @@ class MeterWatch:
                 verdicts.append(Verdict(int(column), Lie.NONE, start + SECONDS_PER_DAY))
                 self.confirm(int(column))
         return verdicts
+
+    def _onset(
+        self, column: int, lie: Lie, size: float, *, first: int, expected: Float64Array
+    ) -> int:
+        """Time of the first wrong reading of a meter, by the first day that is wrong."""
+        power = self._last_days_of(self.last_power, self.power, column)
+        end = (self.day + 1) * SECONDS_PER_DAY
+        if lie is Lie.CLIPPED:
+            return cut_since(first, size, step=self.step, power=power, end=end)
+        if lie is Lie.REPLAY:
+            trusted = self.past_power[..., column].astype(np.float64)
+            return repeated_since(first, step=self.step, power=power, trusted=trusted, end=end)
+        expected = self._last_days_of(self.last_expected, expected, column)
+        if lie is Lie.UNIT:
+            return unit_since(size, step=self.step, power=power, expected=expected, end=end)
+        return onset(first, step=self.step, power=power, expected=expected, end=end)
+
+    def _repair(self, column: int, expected: Float64Array) -> int:
+        """Time of the first right reading of a meter, by two days that are as expected."""
+        lie, well = Lie(int(self.lie[column])), int(self.well_since[column])
+        first = well - int(lie not in _WHOLE_DAYS)
+        power = self._last_days_of(self.last_power, self.power, column)
+        rows = SECONDS_PER_DAY // self.step
+        start = max(0, len(power) - (self.day + 1 - first) * rows)
+        shown = shown_rows(
+            lie,
+            float(self.size[column]),
+            power=power[start:-rows],
+            before=power[:start],
+            trusted=self.past_power[..., column].astype(np.float64),
+        )
+        end = (self.day + 1) * SECONDS_PER_DAY
+        earliest = max(end - (len(power) - start - shown) * self.step, int(self.since[column]))
+        if lie in _WHOLE_DAYS:
+            return earliest
+        return repair(
+            earliest,
+            power=power,
+            expected=self._last_days_of(self.last_expected, expected, column),
+            end=end,
+            step=self.step,
+        )
+
+    def _last_days_of(
+        self,
+        last: npt.NDArray[np.floating[Any]],
+        today: npt.NDArray[np.floating[Any]],
+        column: int,
+    ) -> Float64Array:
+        """Values of an entity on the last days and today, in order; NaN on days without rows."""
+        found = np.full((LAG + 1, len(today)), np.nan)
+        ages = self.day - self.last_days
+        held = (ages <= LAG) & (self.last_days >= 0)
+        found[LAG - ages[held]] = last[held, :, column]
+        found[LAG] = today[:, column]
+        return found.ravel()
 
     def _is_below_cut(self) -> BoolArray:
         """Which meters were cut off at a value that is not exceeded today either."""
@@ -348,13 +392,6 @@ _ENTITY_AXES = {
     "lenient": 0,
 }
 """Fields with a place for each entity, and the axis of these."""
-
-
-def _joined(
-    last: npt.NDArray[np.floating[Any]], today: npt.NDArray[np.floating[Any]], column: int
-) -> Float64Array:
-    """Values of the last days and of today, one after the other."""
-    return np.concatenate([last[:, :, column].ravel(), today[:, column]]).astype(np.float64)
 
 
 def _push(values: npt.NDArray[S], newest: npt.NDArray[S]) -> npt.NDArray[S]:
