@@ -46,6 +46,9 @@ _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
 """Lies that no event of the world looks like; they explain more than others."""
 _WHOLE_DAYS = (Lie.REPLAY, Lie.CLIPPED)
 """Lies whose end errors do not show: what they read is right, but of another day, or in part."""
+_SHOWN = (*_OWN, Lie.CLIPPED)
+"""Lies whose last reading shows by its kind. Errors would tell it by those of the last day, which
+may be calm: windy days before it then look wrong."""
 
 
 class Verdict(NamedTuple):
@@ -301,7 +304,7 @@ class MeterWatch:
         )
         end = (self.day + 1) * SECONDS_PER_DAY
         earliest = max(end - (len(power) - start - shown) * self.step, int(self.since[column]))
-        if lie in _WHOLE_DAYS:
+        if lie in _SHOWN:
             return earliest
         return repair(
             earliest,
