@@ -50,7 +50,7 @@ format: $(READY) ## rewrite the sources as the formatter and linter want them
 	$(BIN)/ruff check --fix .
 
 # The files in the table of docs/benchmarks.md; the others have pages of their own.
-BENCHMARKS := fleet stream naive memory simulate protocol service refresh store cluster cluster_learners
+BENCHMARKS := fleet stream naive memory simulate protocol service refresh store cluster cluster_learners cluster_takeover
 
 bench: $(READY)  ## the benchmarks of speed and memory, one after the other; four hours
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done

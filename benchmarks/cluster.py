@@ -37,7 +37,7 @@ from clearwatt.service.times import text
 from load.callers import callers, connect, get_answer, post
 from load.copies import copy_zones
 from load.figures import print_progress
-from load.nodes import Node, Usage, nodes
+from load.nodes import Node, Usage, nodes, wait_for_shares
 from load.region import DAY, ROWS, SETTLE, START, STEP, Region, prepare, row_batches
 from load.server import postgres_server
 
@@ -135,7 +135,7 @@ def measure(zones: int, *, learners: int, learner_memory: str) -> Result:
         began = time.perf_counter()
         with nodes(Path(folder), database, learners=learners, options=limit) as running:
             ready = time.perf_counter() - began
-            _wait_for_learners(running[-1].url, learners)
+            wait_for_shares(running[-1].url, learners)
             print_progress(f"{zones} zones, ready after {ready:.0f} s; sending a day of readings")
             usage = Usage(running, data)
             result = _run_day(region, running[-1], database, usage, ready)
@@ -229,17 +229,6 @@ def _scrape(url: str) -> float:
     with closing(connect(url)) as connection:
         get_answer(connection, "/metrics")
     return time.perf_counter() - began
-
-
-def _wait_for_learners(url: str, count: int) -> None:
-    """Wait until all learners have the same share of all zones."""
-    with Client(url) as client:
-        while True:
-            cluster = client.cluster()
-            shares = [len(node.zones) for node in cluster.nodes if node.role == "learner"]
-            if not cluster.unheld and len(shares) == count and max(shares) - min(shares) <= count:
-                return
-            time.sleep(0.5)
 
 
 def _wait_until(url: str, region: Region, row: int) -> None:
@@ -340,7 +329,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--learners", type=int, default=2, help="learner nodes (default 2)")
     parser.add_argument(
-        "--learner-memory", default="1G", help="limit of each learner process (default 1G)"
+        "--learner-memory", default="800M", help="limit of each learner process (default 800M)"
     )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each size")
     return parser.parse_args()

@@ -66,6 +66,12 @@ def _read(connection: psycopg.Connection[Any], zone: str) -> _Source:
         for (name,) in rows("SELECT DISTINCT name FROM folders WHERE parent = %(path)s")
         if name.startswith("checkpoint-")
     )
+    status = rows("SELECT position, generation, content FROM statuses WHERE zone = %(zone)s")[0]
+    if newest != status[0]:
+        raise RuntimeError(
+            f"the newest checkpoint of {zone} is of entry {newest}, but {status[0]} were learned; "
+            "its learner had no time to write one: repeat it with less other work on the machine"
+        )
     files = rows(
         "SELECT parent, name, file, content FROM folders WHERE parent = %(path)s "
         f"AND name = 'checkpoint-{newest}' OR parent || '/' || name IN "
@@ -77,7 +83,7 @@ def _read(connection: psycopg.Connection[Any], zone: str) -> _Source:
             "SELECT number, id, kind, capacity, unit, name, extra FROM entities "
             "WHERE zone = %(zone)s ORDER BY number"
         ),
-        rows("SELECT position, generation, content FROM statuses WHERE zone = %(zone)s")[0],
+        status,
         rows("SELECT revision, base, latest FROM deployed WHERE zone = %(zone)s")[0],
         rows("SELECT revision, content FROM intervals WHERE zone = %(zone)s")[0],
         rows(

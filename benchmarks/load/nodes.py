@@ -7,15 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from load.processes import children, proportional, resident
+from clearwatt.service.client import Client
+from load.processes import family, proportional
 from load.server import UNLIMITED
 
-INTERVAL = 2.0
+INTERVAL = 5.0
 """Seconds between two samples of the memory."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -39,7 +41,7 @@ def nodes(
         names = {f"learner-{number}": "learner" for number in range(learners)} | {"web-0": "web"}
         for name, role in names.items():
             given = UNLIMITED if role == "web" else options
-            running.append(_start(folder, database, name, role, given))
+            running.append(start_node(folder, database, name, role, given))
         yield running
     finally:
         for node in running:
@@ -63,7 +65,10 @@ def announced_url(process: subprocess.Popen[str]) -> str | None:
     return words[2] if words[0] == "serving" else ""
 
 
-def _start(folder: Path, database: str, name: str, role: str, options: Sequence[str]) -> Node:
+def start_node(
+    folder: Path, database: str, name: str, role: str, options: Sequence[str] = ()
+) -> Node:
+    """Start a node; its log is a file in the folder."""
     command = [*node_command(folder, database, name, role), *options]
     if role == "learner":
         command += ["--workers", "1"]
@@ -73,6 +78,18 @@ def _start(folder: Path, database: str, name: str, role: str, options: Sequence[
     if url is None:
         raise RuntimeError(f"{name} did not start: {(folder / f'{name}.log').read_text()[-2000:]}")
     return Node(name, process, url)
+
+
+def wait_for_shares(url: str, learners: int) -> None:
+    """Wait until all learners have the same share of all zones."""
+    with Client(url) as client:
+        while True:
+            cluster = client.cluster()
+            shares = [len(node.zones) for node in cluster.nodes if node.role == "learner"]
+            most = -(-sum(shares) // learners)
+            if len(shares) == learners and max(shares) <= most and not cluster.unheld:
+                return
+            time.sleep(0.5)
 
 
 class Usage:
@@ -120,15 +137,17 @@ class Usage:
             self.together = max(self.together, sum(found.values()))
 
     def _measure(self, name: str, root: int) -> int:
-        """Memory of a process and its descendants; notes their processor time."""
-        processes, total = [root], 0
-        for process in processes:
-            processes += children(process)
+        """Memory of a process and its descendants; notes their processor time.
+
+        A page that several of them share counts once: nine processes import the same libraries.
+        """
+        total = 0
+        for process in family(root):
             self._seconds[process] = (
                 name,
                 _seconds(process) or self._seconds.get(process, (name, 0.0))[1],
             )
-            total += proportional(process) if name == "postgres" else resident(process)
+            total += proportional(process)
         return total
 
 

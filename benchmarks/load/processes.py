@@ -14,6 +14,14 @@ def children(process: int) -> list[int]:
         return []
 
 
+def family(root: int) -> list[int]:
+    """A process and its descendants."""
+    found = [root]
+    for process in found:
+        found += children(process)
+    return found
+
+
 def resident(process: int) -> int:
     """Resident bytes; 0 if it has ended."""
     return _field(process, "status", "VmRSS:")

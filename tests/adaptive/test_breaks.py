@@ -6,6 +6,7 @@ from clearwatt.adaptive.breaks import (
     EVERY_DAY,
     MOST_BREAKS,
     Break,
+    current_level,
     current_levels,
     issued_before,
     left_out,
@@ -23,6 +24,12 @@ def test_a_level_lasts_until_the_next_break():
     np.testing.assert_array_equal(found[:, 0], [1, 1, 2, 2, 2, 0.5, 0.5, 0.5, 0.5, 0.5])
     np.testing.assert_array_equal(found[:, 1], np.ones(10))
     np.testing.assert_array_equal(current_levels([breaks, ()]), [0.5, 1.0])
+
+
+def test_the_level_of_one_entity_is_that_among_all():
+    breaks = [(Break(2, 3, 1.7), Break(5, 6, 0.3), Break(7, 8, 2.9, scaled=(5, 6))), ()]
+    assert [current_level(own) for own in breaks] == [1.7 * 0.3, 1.0]
+    assert current_levels(breaks).tolist() == [1.7 * 0.3, 1.0]
 
 
 def test_forecasts_of_the_day_after_a_break_was_found_did_not_know_of_it():

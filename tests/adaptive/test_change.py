@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearwatt.adaptive import NetworkUpdate, PastRescaled
-from clearwatt.adaptive.change import fit_factor
+from clearwatt.adaptive import ChangeSettings, NetworkUpdate, PastRescaled, change
+from clearwatt.adaptive.change import find_level_change, fit_factor
 from clearwatt.testing.changes import (
     CHANGE,
     DAY,
@@ -83,3 +83,31 @@ def test_few_odd_readings_hardly_move_the_factor():
     measured[[3, 20]] = 500.0
     assert fit_factor(measured, forecast) == 3.0
     assert fit_factor(measured, np.zeros(50)) == 1.0
+
+
+@pytest.fixture(scope="module")
+def steady():
+    return followed(steady_stream(), stop=CHANGE + DAY)[0].state
+
+
+@pytest.mark.parametrize("least", [1.2, 2.0])
+def test_the_cheap_test_before_the_others_changes_nothing(steady, monkeypatch, least):
+    rng, settings = np.random.default_rng(0), ChangeSettings(least_factor=least)
+    states = [_with_factor(steady, rng) for _ in range(200)]
+    found = [find_level_change(state, 0, settings) for state in states]
+    saved = sum(not change._is_possible(state, 0, settings) for state in states)
+    monkeypatch.setattr(change, "_is_possible", lambda *_: True)
+    assert found == [find_level_change(state, 0, settings) for state in states]
+    assert 20 < sum(each is not None for each in found) < 180
+    assert saved > 5
+
+
+def _with_factor(state, rng):
+    """The state with readings of the first entity that are a noisy multiple for some days."""
+    recent, (scale, mean) = state.recent, (state.power.scale[0], state.power.mean[0])
+    factor, noise = np.exp(rng.normal(0, 0.8)), rng.choice([0.02, 0.1, 0.4])
+    power = (recent.slow[:, 0] * scale + mean) * np.exp(noise * rng.normal(size=recent.size))
+    power[recent.at >= state.boundary - rng.integers(1, 8) * DAY] *= factor
+    measured = recent.measured.copy()
+    measured[:, 0] = (power - mean) / scale
+    return state._replace(recent=recent._replace(measured=measured))

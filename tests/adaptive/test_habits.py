@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearwatt.adaptive import AdaptiveForecaster, PastRescaled
+from clearwatt.adaptive import AdaptiveForecaster, PastRescaled, habits
 from clearwatt.adaptive.breaks import (
     EVERY_DAY,
     MOST_BREAKS,
@@ -15,6 +15,7 @@ from clearwatt.adaptive.breaks import (
     levels_of,
     with_break,
 )
+from clearwatt.adaptive.habits import find_habit
 from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
 from clearwatt.clock import DAYS_PER_WEEK
 from clearwatt.packing import Packed
@@ -173,6 +174,21 @@ def test_with_approval_it_waits():
     ahead = stream.part(FIRST + 14 * DAY, FIRST + 15 * DAY)
     forecast = forecaster.deployed.networks(ahead.x, ahead.at)[:, 0]
     assert np.abs(forecast - ahead.y[:, 0]).mean() < 0.4
+
+
+def test_the_cheap_test_before_the_others_changes_nothing(whole, monkeypatch):
+    rng, state = np.random.default_rng(0), whole[0].state
+    calm = replace(state.watch, squares=0.01 * state.watch.weights)
+    states, odd = [], np.arange(14) % DAYS_PER_WEEK >= 5
+    for _ in range(300):
+        logs = rng.normal(0, 0.05, (2, 14))
+        logs[0, odd] += rng.normal(0, 0.35)
+        states.append(state._replace(watch=replace(calm, logs=logs)))
+    monkeypatch.setattr(habits, "_judge", lambda *_, size: size)
+    found = [find_habit(each, 0) for each in states]
+    monkeypatch.setattr(habits, "_may_repeat", lambda _: True)
+    assert found == [find_habit(each, 0) for each in states]
+    assert 20 < sum(each is not None for each in found) < 280
 
 
 def test_levels_of_some_weekdays():

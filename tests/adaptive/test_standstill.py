@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearwatt.adaptive import AdaptiveForecaster, PastRescaled, Standstill
+from clearwatt.adaptive import AdaptiveForecaster, PastRescaled, Standstill, standstill
 from clearwatt.adaptive.change_watch import RUNS
+from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.testing.changes import (
     CHANGE,
     DAY,
@@ -97,3 +98,14 @@ def test_low_power_that_was_forecast_is_no_standstill():
     stream.y[night, 0] = 0.0
     _, events = followed(stream)
     assert not of_kind(events, Standstill)
+
+
+def test_entities_that_nobody_asks_about_are_not_looked_at(monkeypatch):
+    forecaster, _ = followed(off(), stop=CHANGE + DAY + 7)
+    state = forecaster.state
+    assert may_stand_still(state).tolist() == [True, False]
+    assert may_stand_still(state, np.array([True, False])).tolist() == [True, False]
+    assert may_stand_still(state, np.array([False, True])).tolist() == [False, False]
+    # Nor does the cheap test before the others change anything.
+    monkeypatch.setattr(standstill, "_has_power", lambda *_: False)
+    assert may_stand_still(state).tolist() == [True, False]

@@ -7,6 +7,7 @@ time, and samples that are not to be trained on are left out, not deleted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,9 +83,12 @@ def levels_at(breaks: Sequence[Breaks], at: Steps, day: int) -> Float64Array:
 
 def current_levels(breaks: Sequence[Breaks]) -> Float64Array:
     """Levels of `e` entities after all their breaks, without those of some weekdays, `e`."""
-    return np.array(
-        [float(np.prod([each.factor for each in own if not each.is_habit])) for own in breaks]
-    )
+    return np.array([current_level(own) for own in breaks])
+
+
+def current_level(breaks: Breaks) -> float:
+    """Level of an entity after all its breaks, without those of some weekdays."""
+    return float(math.prod(each.factor for each in breaks if not each.is_habit))
 
 
 def habits_at(breaks: Sequence[Breaks], at: Steps, day: int) -> Float64Array | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from clearwatt.adaptive.breaks import EVERY_DAY
 from clearwatt.adaptive.change_days import CALM
-from clearwatt.adaptive.levels import power_now
+from clearwatt.adaptive.levels import power_of
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array, Int64Array
@@ -48,6 +48,8 @@ EXPLAINED_BEYOND = 0.6
 """Share of the error that may be left with the factor then."""
 SHIFTED_BEYOND = 1.3
 """The error as a share of that with a constant added instead, then."""
+ROUNDING = 0.99
+"""Share of a limit that a test must exceed which only saves the others."""
 SMALLEST = 0.02
 """Factors below this are no change of level: nearly nothing is left."""
 
@@ -72,22 +74,21 @@ def find_level_change(
     state: LearnerState, place: int, settings: ChangeSettings
 ) -> LevelChange | None:
     """The change of level of an entity that the last days show; None: none."""
-    day, recent, power = state.frame.schedule.clock.day, state.recent, power_now(state)
-    first = int(state.watch.examined[place])
-    own = np.flatnonzero(
-        (recent.at >= first)
-        & np.isfinite(recent.measured[:, place])
-        & np.isfinite(recent.slow[:, place])
-    )
-    at = recent.at[own]
-    sure = float(state.watch.spread[place]) < CALM or _exceeds_range(state, place, settings)
+    if not _is_possible(state, place, settings):
+        return None
+    day, recent = state.frame.schedule.clock.day, state.recent
+    mean, scale = power_of(state, place)
+    first = int(recent.at.searchsorted(state.watch.examined[place]))
+    known = np.isfinite(recent.measured[first:, place]) & np.isfinite(recent.slow[first:, place])
+    own = first + np.flatnonzero(known)
+    measured = recent.measured[own, place] * scale + mean
+    forecast = recent.slow[own, place] * scale + mean
+    at, beyond = recent.at[own], _exceeds_range(state, place, settings)
+    sure = beyond or float(state.watch.spread[place]) < CALM
     span = round(max(settings.days, 0.0 if sure else LONG) * day)
     newest = at >= state.boundary - span
     if 2 * int(newest.sum()) < span:
         return None
-    mean, scale = float(power.mean[place]), float(power.scale[place])
-    measured = recent.measured[own, place] * scale + mean
-    forecast = recent.slow[own, place] * scale + mean
     factor = fit_factor(measured[newest], forecast[newest])
     start = onset(measured, forecast, factor)
     if start is None or state.boundary - at[start] < span:
@@ -96,7 +97,7 @@ def find_level_change(
     issued = recent.power[own[start:], place] * scale + mean
     error = state.ensemble.versions[place].error
     usual = error * scale
-    if _exceeds_range(state, place, settings):
+    if beyond:
         return _fit_beyond(at, measured, forecast, usual=usual, least=settings.least_factor)
     found = _judge(at, measured, forecast, usual=usual, day=day, least=settings.least_factor)
     if found is None or not _is_unusual(state, place, found, days=(at[-1] - at[0] + 1) / day):
@@ -114,22 +115,44 @@ def _exceeds_range(state: LearnerState, place: int, settings: ChangeSettings) ->
     highest = highest_before(state, place)
     if highest is None:
         return False
-    power, recent = power_now(state), state.recent
-    scale, mean = float(power.scale[place]), float(power.mean[place])
-    ages = (state.boundary - 1 - recent.at) // state.frame.schedule.clock.day
-    values = recent.measured[:, place] * scale + mean
-    known = np.isfinite(values) & (recent.at >= state.watch.examined[place])
-    days = [values[known & (ages == age)] for age in range(math.ceil(settings.days))]
+    days = (_readings_of_day(state, place, age) for age in range(math.ceil(settings.days)))
     return all(len(day) > 0 and float((day > BEYOND * highest).mean()) >= MANY for day in days)
+
+
+def _readings_of_day(state: LearnerState, place: int, age: int) -> Float64Array:
+    """Readings of a past day that are examined, in power, `n`; age 0: up to the boundary."""
+    day, (mean, scale) = state.frame.schedule.clock.day, power_of(state, place)
+    end = state.boundary - age * day
+    first = max(end - day, int(state.watch.examined[place]))
+    rows = slice(*state.recent.at.searchsorted([first, end]).tolist())
+    values: Float64Array = state.recent.measured[rows, place] * scale + mean
+    return values[np.isfinite(values)]
+
+
+def _is_possible(state: LearnerState, place: int, settings: ChangeSettings) -> bool:
+    """Whether errors are so large that a factor may explain them: a cheap test before the others.
+
+    A factor `f` moves the forecasts `p` by the sum of `|f - 1| |p|`. That is at most the error
+    without it and the share of this error that may be left with it.
+    """
+    least, (mean, scale) = settings.least_factor, power_of(state, place)
+    smallest = min((1 - 1 / least) / (1 + EXPLAINED), (least - 1) / (1 + EXPLAINED_BEYOND))
+    rows = slice(int(state.recent.at.searchsorted(state.watch.examined[place])), None)
+    measured, forecast = state.recent.measured[rows, place], state.recent.slow[rows, place]
+    moved = ROUNDING * smallest * np.abs(forecast * scale + mean)
+    excess = np.abs(measured - forecast) * scale - moved
+    sums = excess[np.isfinite(excess)][::-1].cumsum()  # since each step
+    return len(sums) > 0 and float(sums.max()) >= 0
 
 
 def highest_before(state: LearnerState, place: int) -> float | None:
     """Highest power at the present level before the days in doubt; None: not known, or not > 0."""
-    earlier, name, power = state.earlier, state.names[place], power_now(state)
+    earlier, name = state.earlier, state.names[place]
     if earlier is None or name not in earlier.names:
         return None
     high = float(earlier.limits.high[earlier.names.index(name)])
-    highest = high * float(power.scale[place]) + float(power.mean[place])
+    mean, scale = power_of(state, place)
+    highest = high * scale + mean
     return highest if highest > 0 else None
 
 

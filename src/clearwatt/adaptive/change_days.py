@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clearwatt.adaptive.day_readings import DayReadings, last_week
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.arrays import BoolArray, Float64Array
-from clearwatt.clock import DAYS_PER_WEEK
+from clearwatt.arrays import BoolArray, Float64Array, Int64Array
 
 BAD = 2.0
 """Mean error of a day, in usual errors, from which on a change may have begun."""
@@ -28,24 +28,31 @@ class DayErrors(NamedTuple):
 
     bad: BoolArray
     """Whether the mean error of a day was far above the usual one, `days x e`."""
-    measured: BoolArray
-    """Whether at least half a day was measured, `days x e`."""
+    sums: Float64Array
+    """Sum of the errors of a day in deviations, `days x e`."""
+    counts: Int64Array
+    """Number of these errors, `days x e`."""
+    day: int
+    """Steps per day."""
+
+    @property
+    def measured(self) -> BoolArray:
+        """Whether at least half a day was measured, `days x e`."""
+        return np.asarray(2 * self.counts >= self.day, np.bool_)
 
 
-def day_errors(state: LearnerState) -> DayErrors:
-    """Errors of each of the last seven days before the boundary."""
-    day, recent = state.frame.schedule.clock.day, state.recent
-    ages = (state.boundary - 1 - recent.at) // day
-    rows = np.flatnonzero((ages >= 0) & (ages < DAYS_PER_WEEK))
-    errors = np.abs(recent.measured[rows] - recent.slow[rows])
-    known = np.isfinite(errors) & ~state.watch.standing_at(recent.at[rows])
-    sums = np.zeros((DAYS_PER_WEEK, len(state.names)))
-    counts = np.zeros_like(sums)
-    np.add.at(sums, ages[rows], np.where(known, errors, 0.0))
-    np.add.at(counts, ages[rows], known)
+def day_errors(state: LearnerState, week: DayReadings | None = None) -> DayErrors:
+    """Errors of each of the last seven days before the boundary.
+
+    Args:
+        state: Of the learner.
+        week: The readings of these days; None: those of the state.
+    """
+    week = last_week(state, state.boundary) if week is None else week
+    sums = np.where(week.known, week.errors, 0.0).sum(axis=1)
     usual = np.array([version.error for version in state.ensemble.versions])
-    bad = (counts > 0) & (sums > BAD * usual * np.maximum(counts, 1))
-    return DayErrors(bad[::-1], (2 * counts >= day)[::-1])
+    bad = sums > BAD * usual * week.counts
+    return DayErrors(bad, sums, week.counts, state.frame.schedule.clock.day)
 
 
 def in_doubt(state: LearnerState, least: float) -> BoolArray:
@@ -55,7 +62,7 @@ def in_doubt(state: LearnerState, least: float) -> BoolArray:
     or more, up or down, and the factor of a day varies little without a change.
     """
     recent, day = state.recent, state.frame.schedule.clock.day
-    rows = recent.at >= state.boundary - day
+    rows = slice(int(recent.at.searchsorted(state.boundary - day)), None)
     errors = recent.measured[rows] - recent.slow[rows]
     known = np.isfinite(errors)
     errors = np.where(known, errors, 0.0)
@@ -81,18 +88,19 @@ def day_factors(state: LearnerState, age: int) -> tuple[Float64Array, Float64Arr
         state: Of the learner.
         age: Days that have ended since; 0: the newest that has ended.
     """
-    day, recent, power = state.frame.schedule.clock.day, state.recent, power_now(state)
-    end = state.boundary // day * day - age * day
-    rows = slice(*recent.at.searchsorted([end - day, end]).tolist())
-    at, measured, forecast = recent.at[rows], recent.measured[rows], recent.slow[rows]
-    known = np.isfinite(measured) & np.isfinite(forecast) & ~state.watch.standing_at(at)
-    sums = [
-        np.where(known, each * power.scale + power.mean, 0.0).sum(axis=0)
-        for each in (measured, forecast)
-    ]
-    counts = known.sum(axis=0)
-    ends = [end * power.scale + power.mean for end in (state.limits.low, state.limits.high)]
-    floor = FLOOR * np.abs(ends).max(axis=0) * counts
-    used = (2 * counts >= day) & (sums[0] >= 0) & (sums[1] >= 0) & (floor > 0)
-    safe = [np.where(used, each + floor, 1.0) for each in sums]
-    return np.where(used, np.log(safe[0] / safe[1]), np.nan), safe[1] / np.maximum(counts, 1)
+    day = state.frame.schedule.clock.day
+    newest = last_week(state, (state.boundary // day - age) * day).pick(slice(-1, None))
+    logs, weights = factors_of_days(state, newest)
+    return logs[0], weights[0]
+
+
+def factors_of_days(state: LearnerState, days: DayReadings) -> tuple[Float64Array, Float64Array]:
+    """Logarithms and weights of `a` days as in `day_factors`, both `a x e`."""
+    power, limits = power_now(state), state.limits
+    values = power.undo(np.array([days.measured, days.forecast]))
+    sums, counts = np.where(days.known, values, 0.0).sum(axis=2), days.counts
+    floor = FLOOR * np.maximum(-power.undo(limits.low), power.undo(limits.high)) * counts
+    half = (state.frame.schedule.clock.day + 1) // 2
+    used = (counts >= half) & (np.minimum(sums[0], sums[1]) >= 0) & (floor > 0)
+    measured, forecast = np.where(used, sums + floor, 1.0)
+    return np.where(used, np.log(measured / forecast), np.nan), forecast / np.maximum(counts, 1)

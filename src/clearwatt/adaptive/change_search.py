@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from clearwatt.adaptive.breaks import EVERY_DAY, Break, with_break
 from clearwatt.adaptive.change import LevelChange, find_level_change
-from clearwatt.adaptive.change_days import day_errors, day_factors
+from clearwatt.adaptive.change_days import DayErrors, day_errors, factors_of_days
 from clearwatt.adaptive.change_events import PastLeftOut, PastRescaled
 from clearwatt.adaptive.change_watch import RUNS
-from clearwatt.adaptive.contradiction import Contradiction, find_contradiction
+from clearwatt.adaptive.contradiction import Contradiction, find_contradiction, may_contradict
+from clearwatt.adaptive.day_readings import DayReadings, last_week
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.fast_restoration import keep_fast_part, with_fast_part
@@ -63,7 +65,8 @@ def search_changes(
         return ChangeResult(state)
     state, ended = end_standstills(state)
     changes, due = [NetworkChange(event, None) for event in ended], []
-    for place in _examined(state) if any(state.ensemble.breaks) else ():
+    broken = [place for place, each in enumerate(state.ensemble.versions) if each.breaks]
+    for place in _examined(state, broken):
         found = find_return(state, place, settings)
         if found is not None:
             state, change = _take_break(state, place, found, since=since, approvals=approvals)
@@ -71,12 +74,10 @@ def search_changes(
             due += [place] if state.names[place] not in approvals else []
     if state.boundary // day == before // day:
         return ChangeResult(state, tuple(changes), tuple(due))
-    # The oldest of the last seven days: had a change begun on it, it would have been found.
-    watch = state.watch.observe(*day_factors(state, DAYS_PER_WEEK - 1))
-    newest, _ = day_factors(state, 0)
-    state = state._replace(watch=watch.log_day(state.boundary // day - 1, newest))
-    errors = day_errors(state)
-    for place in _suspects(state, errors.bad):
+    week = last_week(state, state.boundary)
+    state, errors = _observe_days(state, week), day_errors(state, week)
+    lately = np.asarray(errors.bad[-DOUBT_DAYS:].any(axis=0), np.bool_)
+    for place in _examined(state, lately.nonzero()[0].tolist()):
         still = find_standstill(state, place, settings)
         if still is not None:
             state, event = begin_standstill(state, place, still)
@@ -86,37 +87,53 @@ def search_changes(
             find_first_power(state, place, settings)
             or find_level_change(state, place, settings)
             or find_habit(state, place)
-            or find_contradiction(state, place)
+            or (find_contradiction(state, place) if may_contradict(state, place, errors) else None)
         )
         if new is not None:
             state, change = _take_break(state, place, new, since=since, approvals=approvals)
             changes.append(change)
             due += [place] if state.names[place] not in approvals else []
-    kept = _doubtful(state, errors.bad)
+    kept = _doubtful(state, lately, errors)
     return ChangeResult(keep_fast_part(state, kept), tuple(changes), tuple(due))
 
 
-def _suspects(state: LearnerState, bad: BoolArray) -> list[int]:
-    """Entities with a bad day lately that do not stand still and are examined."""
-    lately = np.flatnonzero(bad[-DOUBT_DAYS:].any(axis=0))
-    return [place for place in _examined(state) if place in lately]
+def _observe_days(state: LearnerState, week: DayReadings) -> LearnerState:
+    """The state that remembers the factors of days that have ended.
 
-
-def _examined(state: LearnerState) -> list[int]:
-    """Entities that do not stand still and have readings that may be a change."""
-    runs = (state.watch.standing == RUNS) & (state.watch.examined < state.boundary)
-    return [int(place) for place in np.flatnonzero(runs)]
-
-
-def _doubtful(state: LearnerState, bad: BoolArray) -> BoolArray:
-    """Entities whose last days may turn out to be a change, or whose change may be undone, `e`."""
+    Args:
+        state: Of the learner.
+        week: The seven days before its boundary.
+    """
     day = state.frame.schedule.clock.day
-    lately = bad[-DOUBT_DAYS:].any(axis=0) & ~bad.all(axis=0)
-    found = [max((each.found for each in own), default=-1) for own in state.ensemble.breaks]
-    broken = np.array([0 <= state.boundary - each < UNDO_DAYS * day for each in found])
-    broken &= np.array(found) >= 0
-    lately |= may_be_habits(state)
-    return np.asarray(lately | broken | (state.watch.standing != RUNS), np.bool_)
+    end = state.boundary // day * day
+    days = week if end == state.boundary else last_week(state, end)
+    # The oldest of the seven days: had a change begun on it, it would have been found.
+    logs, weights = factors_of_days(state, days.pick(slice(None, None, DAYS_PER_WEEK - 1)))
+    watch = state.watch.observe(logs[0], weights[0]).log_day(end // day - 1, logs[1])
+    return state._replace(watch=watch)
+
+
+def _examined(state: LearnerState, places: Sequence[int]) -> list[int]:
+    """Those of some entities that do not stand still and have readings that may be a change."""
+    return [place for place in places if state.watch.is_examined(place, state.boundary)]
+
+
+def _doubtful(state: LearnerState, lately: BoolArray, errors: DayErrors) -> BoolArray:
+    """Entities whose last days may turn out to be a change, or whose change may be undone, `e`.
+
+    Args:
+        state: Of the learner.
+        lately: Entities with bad days lately, `e`.
+        errors: Of the last seven days.
+    """
+    day = state.frame.schedule.clock.day
+    found = lately & ~errors.bad.all(axis=0) | may_be_habits(state)
+    found |= state.watch.standing != RUNS
+    for place, version in enumerate(state.ensemble.versions):
+        newest = max((each.found for each in version.breaks), default=-1) if version.breaks else -1
+        if newest >= 0 and 0 <= state.boundary - newest < UNDO_DAYS * day:
+            found[place] = True
+    return np.asarray(found, np.bool_)
 
 
 def _take_break(

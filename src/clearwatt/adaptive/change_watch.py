@@ -60,6 +60,16 @@ class ChangeWatch:
         squares = self.squares / np.where(known, self.weights, 1.0)
         return np.where(known, np.sqrt(squares), np.inf)
 
+    @property
+    def standing_places(self) -> list[int]:
+        """Places of the entities that stand still."""
+        places: list[int] = (self.standing != RUNS).nonzero()[0].tolist()
+        return places
+
+    def is_examined(self, place: int, before: int) -> bool:
+        """Whether an entity runs and has readings before a step that may be a change."""
+        return bool(self.standing[place] == RUNS and self.examined[place] < before)
+
     def observe(self, logs: Float64Array, weights: Float64Array) -> Self:
         """After a day with these logarithms of the factor and weights, `e`; NaN: not measured."""
         known, fade = np.isfinite(logs), 0.5 ** (1 / HALF_LIFE)
@@ -74,15 +84,14 @@ class ChangeWatch:
 
     def log_day(self, number: int, logs: Float64Array) -> Self:
         """After the day of this number with these logarithms of the factor, `e`."""
-        held = np.full_like(self.logs, np.nan)
-        held[:, :-1] = self.logs[:, 1:]
+        held = np.concatenate([self.logs[:, 1:], logs[:, None]], axis=1)
         passed = number - self.logged
-        for place in np.flatnonzero(passed != 1).tolist():  # days without any reading
+        for place in (passed != 1).nonzero()[0].tolist():  # days without any reading
             days = min(max(int(passed[place]), 0), HABIT_DAYS)
             held[place] = np.nan
             held[place, : HABIT_DAYS - days] = self.logs[place, days:]
-        held[:, -1] = logs
-        return replace(self, logs=held, logged=np.full_like(self.logged, number))
+            held[place, -1] = logs[place]
+        return replace(self, logs=held, logged=np.full(passed.shape, number))
 
     def standing_at(self, at: Steps) -> BoolArray:
         """Which readings, `n x e`, belong to a standstill that goes on."""

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearwatt.adaptive.levels import power_now
+from clearwatt.adaptive.change_days import DayErrors
+from clearwatt.adaptive.levels import power_of
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import DAYS_PER_WEEK, Steps
@@ -15,6 +16,8 @@ LEAST_DAYS = 5.0
 """Days of the last week that must contradict the past; a few holidays do, too."""
 LARGE = 2.0
 """Error of the median day of the last week, in usual errors: one extreme day is no evidence."""
+ROUNDING = 0.99
+"""Share of that limit for a test that only saves the others."""
 EXPLAINED = 0.5
 """Share of the error, without the means of the hours, that the mirrored forecast may leave: a step
 of the level is opposite to the forecast at times, but of another size."""
@@ -28,6 +31,14 @@ class Contradiction(NamedTuple):
     step: int
     error: float
     """Mean absolute error of the networks since then, in units of power."""
+
+
+def may_contradict(state: LearnerState, place: int, errors: DayErrors) -> bool:
+    """Whether half of the days or more have large errors, as their median needs: a cheap test."""
+    least = ROUNDING * LARGE * state.ensemble.versions[place].error
+    days = zip(errors.sums[:, place].tolist(), errors.counts[:, place].tolist(), strict=True)
+    large = [total >= least * count for total, count in days if count]
+    return bool(2 * sum(large) >= len(large))
 
 
 def find_contradiction(state: LearnerState, place: int) -> Contradiction | None:
@@ -54,7 +65,7 @@ def find_contradiction(state: LearnerState, place: int) -> Contradiction | None:
     start = int(gain.argmax())
     if state.boundary - at[start] < LEAST_DAYS * day or at[start] < state.watch.examined[place]:
         return None
-    scale = float(power_now(state).scale[place])
+    _, scale = power_of(state, place)
     return Contradiction(int(at[start]), float(errors[start:].mean()) * scale)
 
 

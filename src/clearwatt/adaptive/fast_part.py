@@ -6,10 +6,9 @@ changed is undone with a copy from before them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
-
-import numpy as np
 
 from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.lead_corrections import LeadCorrections
@@ -18,6 +17,9 @@ from clearwatt.adaptive.trust import Trust
 from clearwatt.adaptive.update_counts import UpdateCounts
 from clearwatt.arrays import Float64Array, to_single
 from clearwatt.forecaster import Name
+
+Places = int | list[int]
+"""Positions of entities."""
 
 
 class FastPart(NamedTuple):
@@ -62,7 +64,11 @@ class FastPart(NamedTuple):
 
     def with_entity(self, earlier: FastPart, name: Name) -> FastPart:
         """In which one entity is as it was; the others stay. The number of updates stays, too."""
-        there, here = earlier.names.index(name), self.names.index(name)
+        return self.with_entities(earlier, [name])
+
+    def with_entities(self, earlier: FastPart, names: Sequence[Name]) -> FastPart:
+        """Like `with_entity` for several at once."""
+        there, here = (_places_of(names, part.names) for part in (earlier, self))
         sums, old = self.corrections, earlier.corrections
         trust, then = self.trust, earlier.trust
         return self._replace(
@@ -87,17 +93,22 @@ class FastPart(NamedTuple):
         )
 
 
+def _places_of(names: Sequence[Name], held: Sequence[Name]) -> list[int]:
+    places = {name: place for place, name in enumerate(held)}
+    return [places[name] for name in names]
+
+
 def moved(
-    now: Float64Array, then: Float64Array, there: int, here: int, *, axis: int = 0
+    now: Float64Array, then: Float64Array, there: Places, here: Places, *, axis: int = 0
 ) -> Float64Array:
-    """Values in which those of one entity are as they were."""
-    found = now.copy()
-    np.moveaxis(found, axis, 0)[here] = np.moveaxis(then, axis, 0)[there]
+    """Values in which those of some entities are as they were; `axis` is that of the entities."""
+    found, before = now.copy(), (slice(None),) * axis
+    found[*before, here] = then[*before, there]
     return found
 
 
 def _moved_leads(
-    now: LeadCorrections, then: LeadCorrections, there: int, here: int
+    now: LeadCorrections, then: LeadCorrections, there: Places, here: Places
 ) -> LeadCorrections:
     sums, old = now.regressions, then.regressions
     return replace(
@@ -111,7 +122,9 @@ def _moved_leads(
     )
 
 
-def _moved_counts(now: UpdateCounts, then: UpdateCounts, there: int, here: int) -> UpdateCounts:
+def _moved_counts(
+    now: UpdateCounts, then: UpdateCounts, there: Places, here: Places
+) -> UpdateCounts:
     changed = {}
     for name, values in vars(now).items():
         if name != "updates":

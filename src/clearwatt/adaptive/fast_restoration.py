@@ -43,7 +43,12 @@ def keep_fast_part(state: LearnerState, doubtful: BoolArray) -> LearnerState:
     Of these it keeps what it kept before, where there is something.
     """
     fast, before = fast_part_of(state), state.earlier
-    for name, is_doubtful in zip(state.names, doubtful.tolist(), strict=True):
-        if is_doubtful and before is not None and name in before.names:
-            fast = fast.with_entity(before, name)
-    return state._replace(earlier=fast)
+    if before is None or not doubtful.any():
+        return state._replace(earlier=fast)
+    if doubtful.all() and before.names == state.names:  # nothing to copy; updates are counted on
+        progress = replace(before.progress, updates=state.progress.updates)
+        return state._replace(earlier=before._replace(progress=progress))
+    held = set(before.names)
+    chosen = zip(state.names, doubtful.tolist(), strict=True)
+    names = [name for name, is_doubtful in chosen if is_doubtful and name in held]
+    return state._replace(earlier=fast.with_entities(before, names))

@@ -11,7 +11,7 @@ import numpy as np
 
 from clearwatt.adaptive.change import LevelChange, fit_factor
 from clearwatt.adaptive.change_days import CALM
-from clearwatt.adaptive.levels import power_now
+from clearwatt.adaptive.levels import power_of
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.clock import DAYS_PER_WEEK
@@ -23,6 +23,8 @@ LEAST_FACTOR = 1.25
 LEAST_LOG = math.log(LEAST_FACTOR)
 ALIKE = 0.4
 """Distance of the factor of a single day from the common one, as a share, in logarithms."""
+LEAST_ODD = 0.99 * (1 - ALIKE)
+"""Size that follows for a single day, as a share of the smallest; a little less for rounding."""
 OTHERS = 0.4
 """Largest factor of the other days, in the same measure."""
 KNOWN_OTHERS = 8
@@ -34,7 +36,7 @@ EXPLAINED = 0.6
 def find_habit(state: LearnerState, place: int) -> LevelChange | None:
     """The habit that the last two weeks show, if the newest day completes it; None: none."""
     logs = state.watch.logs[place]
-    if not float(state.watch.spread[place]) < CALM:
+    if not _may_repeat(logs) or not float(state.watch.spread[place]) < CALM:
         return None
     for size in range(LONGEST, 0, -1):
         own = _days(len(logs), size)
@@ -61,6 +63,12 @@ def _days(count: int, size: int) -> BoolArray:
     return np.asarray(ages % DAYS_PER_WEEK < size, np.bool_)
 
 
+def _may_repeat(logs: Float64Array) -> bool:
+    """Whether the newest day and that a week before are odd: a cheap test before the others."""
+    least = LEAST_ODD * LEAST_LOG
+    return bool(abs(logs[-1]) >= least and abs(logs[-1 - DAYS_PER_WEEK]) >= least)
+
+
 def _repeats(logs: Float64Array, own: BoolArray) -> bool:
     """Whether these days have one factor, and the others none."""
     factor = float(np.median(logs[own]))
@@ -78,18 +86,18 @@ def _judge(
     state: LearnerState, place: int, logs: Float64Array, own: BoolArray, *, size: int
 ) -> LevelChange | None:
     """The change of level of these days, if a factor explains the newest of them."""
-    recent, day, power = state.recent, state.frame.schedule.clock.day, power_now(state)
+    recent, day = state.recent, state.frame.schedule.clock.day
+    mean, scale = power_of(state, place)
     end = state.boundary // day * day
     rows = (recent.at >= end - size * day) & (recent.at < end)
     rows &= np.isfinite(recent.measured[:, place]) & np.isfinite(recent.slow[:, place])
     measured, forecast = (
-        each[rows, place] * float(power.scale[place]) + float(power.mean[place])
-        for each in (recent.measured, recent.slow)
+        each[rows, place] * scale + mean for each in (recent.measured, recent.slow)
     )
     factor = fit_factor(measured, forecast)
     before = float(np.abs(measured - forecast).mean())
     left = float(np.abs(measured - factor * forecast).mean())
-    usual = state.ensemble.versions[place].error * float(power.scale[place])
+    usual = state.ensemble.versions[place].error * scale
     if not factor > 0 or before < usual or left > EXPLAINED * before:
         return None
     number = end // day

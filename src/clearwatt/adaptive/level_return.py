@@ -22,7 +22,7 @@ from clearwatt.adaptive.change import (
     onset,
 )
 from clearwatt.adaptive.change_days import CALM
-from clearwatt.adaptive.levels import power_now
+from clearwatt.adaptive.levels import power_of
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
@@ -68,7 +68,7 @@ def find_return(state: LearnerState, place: int, settings: ChangeSettings) -> Le
     readings = _readings(state, place)
     if not len(readings.at):
         return None
-    usual = state.ensemble.versions[place].error * float(power_now(state).scale[place])
+    usual = state.ensemble.versions[place].error * power_of(state, place)[1]
     found = [_judge(state, place, readings, factor, usual=usual) for factor in factors]
     return min(
         (each for each in found if each is not None),
@@ -102,8 +102,8 @@ def _errs_lately(state: LearnerState, place: int) -> bool:
 
 
 def _readings(state: LearnerState, place: int) -> ReadingsSince:
-    recent, power = state.recent, power_now(state)
-    mean, scale = float(power.mean[place]), float(power.scale[place])
+    recent = state.recent
+    mean, scale = power_of(state, place)
     own = np.flatnonzero(
         (recent.at >= state.watch.examined[place])
         & (recent.at < state.boundary)

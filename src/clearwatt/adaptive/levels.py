@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearwatt.adaptive.breaks import Breaks, current_levels, levels_at, levels_of
+from clearwatt.adaptive.breaks import Breaks, current_level, current_levels, levels_at, levels_of
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import Steps
@@ -42,6 +42,12 @@ def power_now(state: LearnerState) -> Standardisation:
         return state.power
     levels = current_levels(breaks)
     return Standardisation(state.power.mean * levels, state.power.scale * levels)
+
+
+def power_of(state: LearnerState, place: int) -> tuple[float, float]:
+    """Mean and scale of one entity in `power_now`."""
+    level = current_level(state.ensemble.versions[place].breaks)
+    return float(state.power.mean[place]) * level, float(state.power.scale[place]) * level
 
 
 def between_levels(

@@ -126,7 +126,7 @@ def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[Update
     changes = state.frame.settings.changes
     if full.any() and changes is not None and novelty.capacity is not None:
         # Networks that have learned the beginning of a change no longer know the time before it.
-        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state)
+        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state, full)
         full = full & ~(doubtful & (progress.novel < (novelty.capacity + WAIT) * day))
     ages = state.boundary - progress.updated
     old = none if novelty.oldest is None else ages >= novelty.oldest * day

@@ -13,7 +13,7 @@ import numpy as np
 from clearwatt.adaptive.change_events import Standstill
 from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.fast_restoration import with_fast_part
-from clearwatt.adaptive.levels import power_now
+from clearwatt.adaptive.levels import power_of
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
@@ -31,11 +31,18 @@ RUNNING = 3
 """Readings of a period with power that end a standstill; half of the period if it is shorter."""
 
 
-def may_stand_still(state: LearnerState) -> BoolArray:
-    """Entities that have been off for a day although power was forecast, `e`."""
-    day = state.frame.schedule.clock.day
-    found = [_off_since(state, place, day) is not None for place in range(len(state.names))]
-    return np.array(found, np.bool_)
+def may_stand_still(state: LearnerState, among: BoolArray | None = None) -> BoolArray:
+    """Entities that have been off for a day although power was forecast, `e`.
+
+    Args:
+        state: Of the learner.
+        among: The entities that are asked about, `e`; None: all.
+    """
+    day, entities = state.frame.schedule.clock.day, len(state.names)
+    found = np.ones(entities, np.bool_) if among is None else among.copy()
+    for place in np.flatnonzero(found).tolist():
+        found[place] = _off_since(state, place, day) is not None
+    return found
 
 
 def find_standstill(state: LearnerState, place: int, settings: ChangeSettings) -> int | None:
@@ -45,28 +52,37 @@ def find_standstill(state: LearnerState, place: int, settings: ChangeSettings) -
 
 def _off_since(state: LearnerState, place: int, span: int) -> int | None:
     """First step without power, if all readings of a span are so while power was forecast."""
-    recent, power = state.recent, power_now(state)
-    own = np.flatnonzero(np.isfinite(recent.measured[:, place]))
-    newest = own[recent.at[own] >= state.boundary - span]
-    if 2 * len(newest) < span:
+    if _has_power(state, place, span):
         return None
-    largest = _largest_power(state, place)
-    if not largest > NEVER or not is_off(state, place, recent.measured[newest, place]).all():
+    recent, first = state.recent, int(state.recent.at.searchsorted(state.boundary - span))
+    newest = first + np.flatnonzero(np.isfinite(recent.measured[first:, place]))
+    if 2 * len(newest) < span or not is_off(state, place, recent.measured[newest, place]).all():
         return None
-    forecast = recent.slow[newest, place] * power.scale[place] + power.mean[place]
-    usual = state.ensemble.versions[place].error * float(power.scale[place])
+    (mean, scale), largest = power_of(state, place), _largest_power(state, place)
+    forecast = recent.slow[newest, place] * scale + mean
+    usual = state.ensemble.versions[place].error * scale
     expected = float(np.nanmean(np.abs(forecast))) if np.isfinite(forecast).any() else 0.0
-    if not expected > max(EXPECTED * largest, LARGE * usual):
+    if not largest > NEVER or not expected > max(EXPECTED * largest, LARGE * usual):
         return None
+    own = np.flatnonzero(np.isfinite(recent.measured[:, place]))
     running = np.flatnonzero(~is_off(state, place, recent.measured[own, place]))
     start = int(running[-1]) + 1 if len(running) else 0
     return int(recent.at[own[start]])
 
 
+def _has_power(state: LearnerState, place: int, span: int) -> bool:
+    """Whether the newest row of a span is a reading with power: a cheap test before the others."""
+    recent, (mean, scale) = state.recent, power_of(state, place)
+    if not recent.size or recent.at[-1] < state.boundary - span:
+        return False
+    newest = abs(float(recent.measured[-1, place]) * scale + mean)
+    return newest > NEAR_ZERO * _largest_power(state, place)
+
+
 def is_off(state: LearnerState, place: int, measured: Float64Array) -> BoolArray:
     """Which readings, `n`, are so near to 0 that the entity is off."""
-    power = power_now(state)
-    values = np.abs(measured * power.scale[place] + power.mean[place])
+    mean, scale = power_of(state, place)
+    values = np.abs(measured * scale + mean)
     return np.asarray(values <= NEAR_ZERO * _largest_power(state, place), np.bool_)
 
 
@@ -89,7 +105,7 @@ def begin_standstill(
 def end_standstills(state: LearnerState) -> tuple[LearnerState, list[Standstill]]:
     """The state in which entities that have power again run, and an event for each."""
     events = []
-    for place in np.flatnonzero(state.watch.standing != RUNS).tolist():
+    for place in state.watch.standing_places:
         back = _first_power(state, place)
         if back is not None:
             since = int(state.watch.standing[place])
@@ -141,6 +157,6 @@ def _without_readings(state: LearnerState, place: int, start: int, end: int) -> 
 
 def _largest_power(state: LearnerState, place: int) -> float:
     """Largest power, up or down, that the entity has had."""
-    power, limits = power_now(state), state.limits
-    ends = np.array([limits.low[place], limits.high[place]])
-    return float(np.abs(ends * power.scale[place] + power.mean[place]).max())
+    mean, scale = power_of(state, place)
+    ends = (float(each[place]) for each in (state.limits.low, state.limits.high))
+    return max(abs(end * scale + mean) for end in ends)

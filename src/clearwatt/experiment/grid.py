@@ -74,11 +74,18 @@ class Configuration:
         }
 
 
+ADAPTIVE_MEMORY = 30_000
+"""Samples that the adaptive forecaster holds in an experiment: half of what Random Replay does on
+the simulated grid. A service holds less, because it has more entities."""
+
+
 @dataclass(frozen=True)
 class AdaptiveConfiguration:
-    """The adaptive forecaster as it is served; nothing is searched."""
+    """The adaptive forecaster with its defaults but for the memory; nothing is searched."""
 
-    settings: AdaptiveSettings = field(default_factory=lambda: AdaptiveSettings(memory=3_000))
+    settings: AdaptiveSettings = field(
+        default_factory=lambda: AdaptiveSettings(memory=ADAPTIVE_MEMORY)
+    )
 
     @property
     def instance(self) -> str:

@@ -38,8 +38,8 @@ from clearwatt.service.integrity import IntegrityCheck
 from clearwatt.service.journal_retention import JournalRetention
 from clearwatt.service.learner.fleet_training import DAYS, FleetTraining
 from clearwatt.service.learner.process import LearnerConfig
-from clearwatt.service.learner.resources import limit_threads
 from clearwatt.service.logs import configure_logging
+from clearwatt.service.memory_release import MemoryRelease
 from clearwatt.service.metrics import Metrics
 from clearwatt.service.partition_upkeep import PartitionUpkeep
 from clearwatt.service.permissions import (
@@ -50,6 +50,7 @@ from clearwatt.service.permissions import (
 from clearwatt.service.records import ServiceEvent
 from clearwatt.service.registry import Registry
 from clearwatt.service.regular_work import RegularWork
+from clearwatt.service.resources import limit_threads
 from clearwatt.service.store import ConflictError, Store, open_store
 from clearwatt.service.store.journal_archive import ARCHIVE
 from clearwatt.service.views.gauges import StatusGauges
@@ -214,6 +215,7 @@ def _run(
             works.append(FleetTraining(store, options.database, days=options.prior_days))
         for work in (IntegrityCheck(store), *works):
             stack.enter_context(work.run_only_if(learners.does_regular_work))
+        stack.enter_context(MemoryRelease())
         pages = threading.Thread(target=prepare, args=(app.state.context,), name="prepare-pages")
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end

@@ -182,6 +182,34 @@ def test_a_delivery_does_not_wait_for_ever_for_those_before_it(store, pool, monk
     assert store.group.add(delivery(1, count)).new == count
 
 
+def test_a_delivery_of_several_zones_has_its_turn_before_later_ones(store, pool):
+    order, entered, free = [], threading.Event(), threading.Event()
+
+    def commit(deliveries, lock_wait):
+        zones = sorted(set(deliveries[0].readings["entity"].tolist()))
+        order.append(zones)
+        if zones == [1]:
+            entered.set()
+            assert free.wait(60)
+        return [Receipt(len(each.readings), 0, 0) for each in deliveries]
+
+    def large(*zones: int) -> Delivery:
+        count = LARGE // READING.itemsize
+        return Delivery(np.concatenate([delivery(zone, count).readings for zone in zones]), at=1.0)
+
+    group = GroupCommit(commit, lambda each: set(map(str, each.readings["entity"].tolist())))
+    found = [pool.submit(group.add, large(1))]
+    assert entered.wait(60)
+    found.append(pool.submit(group.add, large(1, 2)))
+    until(lambda: len(group._queues["2"]) == 1)
+    found.append(pool.submit(group.add, large(2)))
+    until(lambda: len(group._queues["2"]) == 2)
+    free.set()
+    assert all(each.result(60).new for each in found)
+    assert order == [[1], [1, 2], [2]]
+    assert not group._queues
+
+
 def test_an_outage_is_told_to_all_who_wait_and_to_nobody_after_it(store, pool):
     store.refused[0] = StoreUnavailableError("away")
     with store.held():

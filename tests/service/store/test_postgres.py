@@ -10,7 +10,7 @@ import pytest
 
 from clearwatt.errors import ConfigurationError
 from clearwatt.service.records import Zone
-from clearwatt.service.store import ConflictError, StoreUnavailableError, open_store
+from clearwatt.service.store import ConflictError, StoreUnavailableError, leases, open_store
 
 
 def end_connections(address):
@@ -37,6 +37,33 @@ def test_a_connection_lost_in_a_transaction_writes_nothing(postgres):
             end_connections(postgres)
             session.run("DELETE FROM zones")
         assert store.heads() == {"north": 0}
+
+
+def test_a_zone_that_is_locked_does_not_keep_others_from_being_taken(postgres):
+    with closing(open_store(postgres)) as store:
+        for name in ("east", "north", "west"):
+            store.add_zone(Zone(name, 900, ("wind",)))
+        hanging = store.register_node("hanging", "learner")
+        store.take_zones(hanging, limit=3)
+        node = store.register_node("alive", "learner")
+        with psycopg.connect(postgres) as connection:
+            connection.execute("UPDATE leases SET expires = 0")
+            connection.commit()
+            connection.execute("SELECT 1 FROM leases WHERE name = 'east' FOR UPDATE")
+            assert store.take_zones(node, limit=3) == {"north": 2, "west": 2}
+        assert store.take_zones(node, limit=3) == {"east": 2}
+
+
+def test_a_process_that_hangs_within_a_commit_loses_its_locks(postgres, monkeypatch):
+    monkeypatch.setattr(leases, "PAUSE", 0.2)
+    with closing(open_store(postgres)) as store, psycopg.connect(postgres) as other:
+        store.add_zone(Zone("north", 900, ("wind",)))
+        fence = store.take_zones(store.register_node("hanging", "learner"), limit=1)["north"]
+        with pytest.raises(StoreUnavailableError), store.write_session() as session:
+            leases.check_fence(session, "north", fence)
+            other.execute("SELECT 1 FROM leases FOR UPDATE")  # waits until the lock is released
+            session.run("DELETE FROM zones")
+        assert [zone.id for zone in store.zones()] == ["north"]
 
 
 def test_a_server_that_is_away_is_unavailable(tmp_path):

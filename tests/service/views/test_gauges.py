@@ -16,6 +16,7 @@ from clearwatt.service.status import (
     EntityStatus,
     ForecastSkill,
     IntervalQuality,
+    LiveErrors,
     SuspicionStatus,
 )
 from clearwatt.service.store import StoreUnavailableError
@@ -187,12 +188,14 @@ def test_of_very_many_entities_only_those_that_need_attention_are_shown(plant, m
     worse = replace(known, skill=ForecastSkill(1344, 5.0, 4.0, worse=True))
     narrow = replace(known, interval=IntervalQuality(n_two_weeks=1344, too_narrow=True))
     lying = replace(known, suspicion=SuspicionStatus("unit", 0, "a thousandth of before"))
-    entities = {"e0": known, "e1": worse, "e2": narrow, "e3": lying}
+    rising = replace(known, live=LiveErrors(rmse_day=3.0, rmse_week=1.0))
+    entities = {"e0": known, "e1": worse, "e2": narrow, "e3": lying, "e4": rising}
     plant.deploy(entities=entities)
     found = scraped(watched(plant))
-    assert found["clearwatt_zone_entities", "learning", "north"] == 4
+    assert found["clearwatt_zone_entities", "learning", "north"] == 5
     shown = [name for name in entities if ("clearwatt_suspected", name, "north") in found]
-    assert shown == ["e1", "e2", "e3"]
+    assert shown == ["e1", "e2", "e3", "e4"]
+    assert found["clearwatt_quarantined_readings", "e0", "north"] == 4
     assert found["clearwatt_suspected", "e3", "north"] == 1
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from clearwatt.service.learner.resources import release_memory
+from clearwatt.service.resources import release_memory
 
 TURN = 5.0
 """Seconds that a zone with a backlog may work while others wait for its place in memory."""

@@ -169,8 +169,8 @@ def _zone_leases(config: LearnerConfig, store: Store, inbox: Inbox) -> Iterator[
 
 def _set_up_process(config: LearnerConfig) -> None:
     """Set priority, one thread, and the end with the parent."""
-    from clearwatt.service.learner.resources import limit_threads
     from clearwatt.service.logs import configure_logging
+    from clearwatt.service.resources import limit_threads
 
     configure_logging(config.log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle

@@ -15,8 +15,8 @@ from clearwatt.service.learner.context import LearnerContext
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.memory_limit import TURN, MemoryLimit, MovableZone
 from clearwatt.service.learner.removal import remove_leftovers
-from clearwatt.service.learner.resources import release_memory
 from clearwatt.service.learner.zone_learner import ZoneLearner
+from clearwatt.service.resources import release_memory
 from clearwatt.service.store import (
     LeaseLostError,
     StoreDamagedError,

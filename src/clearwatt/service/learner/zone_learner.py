@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from itertools import takewhile
 
+from clearwatt.errors import ClearwattError
 from clearwatt.service.learner.context import LearnerContext, Learning
 from clearwatt.service.learner.pace import Pace
 from clearwatt.service.learner.refresh import Refresh
@@ -294,8 +295,10 @@ class ZoneLearner:
         self._pace.fail()
         self._pace.halve()
         before = self._status
-        if before is None:
-            return  # it could not be read, and must not be replaced by an empty one
+        if before is None:  # it could not be read, and must not be replaced by an empty one
+            if isinstance(error, ClearwattError):
+                self.context.outages.record(error)
+            return
         message = f"{type(error).__name__}: {first_line(error)}"
         event = self._event(
             f"degraded:{self.zone.id}:{before.position}:{_digest(error)}",

@@ -150,7 +150,7 @@ class _RestedState:
 def _copy_durably(source: str, target: str) -> None:
     """Copy a file, and wait until its bytes are on the disk."""
     shutil.copyfile(source, target)
-    with open(target, "rb") as file:
+    with Path(target).open("rb") as file:
         os.fsync(file.fileno())
 
 

@@ -441,7 +441,7 @@ def _counts(session: Session) -> dict[str, int]:
     )
     found = dict(zip(("journal", "readings", "weather"), map(int, sums), strict=True))
     found |= {row[0]: row[1] for row in session.rows("SELECT name, value FROM counters")}
-    for table in ("zones", "versions", "statuses", "signals", "tokens"):
+    for table in ("zones", "entities", "versions", "statuses", "signals", "tokens"):
         found[table] = session.rows(f"SELECT COUNT(*) FROM {table}")[0][0]
     found["quarantine"] = session.rows("SELECT COUNT(*) FROM readings WHERE flag = 1")[0][0]
     return found

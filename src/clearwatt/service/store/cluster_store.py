@@ -10,6 +10,9 @@ from clearwatt.service.store import folders, leases, nodes, revisions, secrets
 from clearwatt.service.store.errors import LeaseLostError
 from clearwatt.service.store.journal_store import JournalStore
 
+LATEST_WAIT = 1.0
+"""Seconds that `ClusterStore.put_latest` waits for a lock; the next readings repeat it anyway."""
+
 
 class ClusterStore(JournalStore):
     """What nodes share; see `clearwatt.service.store.base.Store`."""
@@ -115,13 +118,14 @@ class ClusterStore(JournalStore):
         """
         try:
             with self.write_session() as session:
-                leases.check_fence(session, zone, fence)
+                session.limit_lock_wait(LATEST_WAIT)
                 stored = session.run(
                     "INSERT INTO latest (zone, revision, content) "
                     "SELECT id, 1, ? FROM zones WHERE id = ? ON CONFLICT (zone) DO UPDATE SET "
                     "revision = latest.revision + 1, content = excluded.content",
                     *(content, zone),
                 )
+                leases.check_fence(session, zone, fence)  # last: whoever waits for it waits little
         except LeaseLostError:
             return False
         return bool(stored)

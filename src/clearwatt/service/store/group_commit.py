@@ -61,7 +61,7 @@ class GroupCommit:
         self._apart: Counter[str] = Counter()
         self._led = False
         self._turns = threading.Condition()
-        self._taking_turn: set[str] = set()
+        self._queues: dict[str, deque[object]] = {}
 
     def add(self, delivery: Delivery) -> Receipt:
         """Commit a delivery, together with others or alone."""
@@ -151,17 +151,28 @@ class GroupCommit:
 
     @contextmanager
     def _turn(self, zones: Collection[str]) -> Iterator[None]:
-        """Wait until no other lone delivery of these zones is being committed."""
+        """Wait until every lone delivery of these zones that came before is committed."""
+        place = object()
         with self._turns:
-            if not self._turns.wait_for(lambda: self._taking_turn.isdisjoint(zones), TURN_WAIT):
+            queues = [self._queues.setdefault(zone, deque()) for zone in set(zones)]
+            for queue in queues:
+                queue.append(place)
+        try:
+            with self._turns:
+                first = self._turns.wait_for(
+                    lambda: all(queue[0] is place for queue in queues), TURN_WAIT
+                )
+            if not first:
                 raise StoreBusyError(
                     f"readings of {', '.join(sorted(zones))} wait for those sent before them, for "
                     f"{TURN_WAIT:g} s by now; send them again"
                 )
-            self._taking_turn.update(zones)
-        try:
             yield
         finally:
             with self._turns:
-                self._taking_turn.difference_update(zones)
+                for queue in queues:
+                    queue.remove(place)
+                for zone in set(zones):
+                    if not self._queues[zone]:
+                        del self._queues[zone]
                 self._turns.notify_all()

@@ -14,17 +14,28 @@ from clearwatt.service.store.session import Session
 
 SECONDS = 15.0
 """How long a lease lasts unless it is renewed."""
+PAUSE = 10.0
+"""Seconds after which the locks of a process that hangs within a commit are released."""
 
 _FREE = "(leases.node IS NULL OR leases.expires < {now})"
 
 
 def take_zones(session: Session, node: NodeIdentity, limit: int) -> dict[str, int]:
-    """Take up to ``limit`` zones that no node holds; zones and fencing numbers."""
+    """Take up to ``limit`` zones that no node holds; zones and fencing numbers.
+
+    A zone that is locked, as by a node that hangs within a commit, is left for the next time.
+    """
     free = _FREE.format(now=session.now)
+    locking = f"{session.locking} SKIP LOCKED" if session.locking else ""
     found = session.rows(
-        "SELECT z.id FROM zones z LEFT JOIN leases ON leases.name = z.id "
-        f"WHERE leases.name IS NULL OR {free} ORDER BY z.id LIMIT ?",
+        f"SELECT name FROM leases WHERE {free} AND name IN (SELECT id FROM zones) "
+        f"ORDER BY name LIMIT ? {locking}",
         limit,
+    )
+    found += session.rows(
+        "SELECT id FROM zones WHERE NOT EXISTS "
+        "(SELECT 1 FROM leases WHERE leases.name = zones.id) ORDER BY id LIMIT ?",
+        limit - len(found),
     )
     fences = {zone: _take(session, node, zone) for (zone,) in found}
     return {zone: fence for zone, fence in fences.items() if fence is not None}
@@ -62,6 +73,7 @@ def check_fence(session: Session, zone: str, fence: int) -> None:
     Raises:
         LeaseLostError: If another node has taken it since.
     """
+    session.limit_pause(PAUSE)
     sql = f"SELECT fence FROM leases WHERE name = ? {session.locking}"
     found = session.rows(sql, zone)
     if not found or found[0][0] != fence:

@@ -102,7 +102,8 @@ def positions(session: Session) -> dict[str, tuple[int, int]]:
 def stamps(session: Session) -> dict[str, StatusStamp]:
     """What changes with each status, without its content."""
     # An error of learning changes no position, but the length.
-    rows = session.rows("SELECT zone, position, generation, length(content) FROM statuses")
+    length = f"{session.text_bytes}(content)"
+    rows = session.rows(f"SELECT zone, position, generation, {length} FROM statuses")
     return {zone: StatusStamp(*stamp) for zone, *stamp in rows}
 
 

@@ -62,9 +62,9 @@ SETTINGS = """
     SET enable_hashjoin = off;  -- every join looks up a few keys; a wrong estimate must not
     SET enable_mergejoin = off; -- make the planner scan all readings
 """
-FULL, LOCKED, PASSING = "53100", ("40", "55P03"), ("08", "53", "57", "58")
+FULL, LOCKED, PASSING = "53100", ("40", "55P03"), ("08", "25P03", "53", "57", "58")
 """Error code of a full disk; prefixes of errors by locks (deadlock, wait too long) and of other
-transient ones: lost connection, too many connections, shutdown."""
+transient ones: lost connection, transaction ended after a pause, too many connections, shutdown."""
 
 
 ROOM, ROOM_INTERVAL = 2**20, 5.0
@@ -233,6 +233,7 @@ class PostgresSession(Session):
 
     locking = "FOR NO KEY UPDATE"
     now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+    text_bytes = "octet_length"
     row_id = "tableoid, ctid"  # ctid alone is unique within a partition only
     partitioned = True
 
@@ -256,6 +257,11 @@ class PostgresSession(Session):
     def limit_lock_wait(self, seconds: float) -> None:
         """Limit it until the transaction ends."""
         self._connection.execute(f"SET LOCAL lock_timeout = {round(1000 * seconds)}".encode())
+
+    def limit_pause(self, seconds: float) -> None:
+        """Limit it until the transaction ends."""
+        timeout = f"idle_in_transaction_session_timeout = {round(1000 * seconds)}"
+        self._connection.execute(f"SET LOCAL {timeout}".encode())
 
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""

@@ -55,6 +55,8 @@ class Session(ABC):
 
     locking: str
     """Clause by which a SELECT locks its rows until the transaction ends."""
+    text_bytes: str
+    """Function that tells the length of a text without reading it, if the database can."""
     row_id: str
     """Columns by which the database itself tells the rows of a table apart."""
     partitioned: bool
@@ -102,6 +104,10 @@ class Session(ABC):
     @abstractmethod
     def limit_lock_wait(self, seconds: float) -> None:
         """Raise StoreBusyError once a statement of this transaction waits longer for a lock."""
+
+    @abstractmethod
+    def limit_pause(self, seconds: float) -> None:
+        """Let the database end this transaction once its process does nothing for longer."""
 
     def insert_rows(self, insert: Insert, rows: Sequence[Row]) -> None:
         """Insert rows in one statement."""

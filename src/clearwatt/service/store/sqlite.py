@@ -169,6 +169,7 @@ class SqliteSession(Session):
 
     locking = ""  # a writing transaction locks the whole file
     now = "((julianday('now') - 2440587.5) * 86400.0)"
+    text_bytes = "length"  # in characters: octet_length is not in older releases
     row_id = "rowid"
     partitioned = False
 
@@ -189,6 +190,9 @@ class SqliteSession(Session):
 
     def limit_lock_wait(self, seconds: float) -> None:
         """Nothing to limit: a writing transaction has all locks from its beginning."""
+
+    def limit_pause(self, seconds: float) -> None:
+        """Nothing to limit: a database file has no server that could end it."""
 
     def insert(self, insert: Insert, columns: Sequence[Sequence[object]]) -> None:
         """Insert rows given column by column."""

@@ -39,6 +39,7 @@ class Samples:
 
     def text(self, described: Mapping[str, tuple[str, str]]) -> str:
         """All metrics with type and help, also those without samples."""
+        assert self._lines.keys() <= described.keys(), "a metric without a description"
         parts = []
         for name, (kind, meaning) in described.items():
             parts += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
@@ -52,12 +53,17 @@ def label(name: str, value: str) -> str:
     return f'{name}="{escaped}"'
 
 
-class _CacheKey(NamedTuple):
-    """Everything that the samples of a zone depend on."""
+class _Rendered(NamedTuple):
+    """Samples of a zone and everything that they depend on.
+
+    ``numbers`` are those of its entities, ``deleted`` those of them that were left out.
+    """
 
     stamp: StatusStamp
-    deleted: frozenset[int]
     everything: bool
+    numbers: frozenset[int]
+    deleted: frozenset[int]
+    samples: Samples
 
 
 class ZoneSamples:
@@ -66,7 +72,7 @@ class ZoneSamples:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = Lock()
-        self._known: dict[str, tuple[_CacheKey, Samples]] = {}
+        self._known: dict[str, _Rendered] = {}
 
     def read(self, *, entities: int) -> Iterator[Samples]:
         """The samples of each zone, of a service with so many entities."""
@@ -74,15 +80,23 @@ class ZoneSamples:
         deleted = frozenset(self._store.unforgotten_entities())
         with self._lock:
             stamps = self._store.status_stamps()
-            keys = {z: _CacheKey(stamp, deleted, everything) for z, stamp in stamps.items()}
-            known = {z: found for z, found in self._known.items() if z in keys}
-            changed = [z for z, key in keys.items() if z not in known or known[z][0] != key]
+            known = {
+                zone: found
+                for zone, found in self._known.items()
+                if stamps.get(zone) == found.stamp
+                and everything == found.everything
+                and deleted & found.numbers == found.deleted
+            }
+            changed = [zone for zone in stamps if zone not in known]
             for begin in range(0, len(changed), _BATCH):
                 for status in self._store.statuses(changed[begin : begin + _BATCH]).values():
-                    found = _zone_samples(_without(status, deleted), everything=everything)
-                    known[status.zone] = keys[status.zone], found
+                    numbers = frozenset(status.entity_numbers.values())
+                    samples = _zone_samples(_without(status, deleted), everything=everything)
+                    known[status.zone] = _Rendered(
+                        stamps[status.zone], everything, numbers, deleted & numbers, samples
+                    )
             self._known = known
-            return iter([found for _, found in known.values()])
+            return iter([found.samples for found in known.values()])
 
 
 def _without(status: ZoneStatus, deleted: Collection[int]) -> ZoneStatus:
@@ -114,13 +128,20 @@ def _zone_samples(status: ZoneStatus, *, everything: bool) -> Samples:
         samples.add("clearwatt_lead_skill_ratio", each.skill, labels)
         samples.add("clearwatt_lead_coverage_ratio", each.coverage, labels)
     for name, entity in status.entities.items():
+        labels = f"{zone},{label('entity', name)}"
         if everything or _needs_attention(entity):
-            _add_entity(samples, entity, f"{zone},{label('entity', name)}")
+            _add_entity(samples, entity, labels)
+        elif entity.quarantined:
+            samples.add("clearwatt_quarantined_readings", entity.quarantined, labels)
     return samples
 
 
 def _needs_attention(status: EntityStatus) -> bool:
-    return status.suspicion is not None or status.skill.worse or status.interval.too_narrow
+    """Whether one of the alerts of deploy/clearwatt-alerts.yml may be due."""
+    day, week = status.live.rmse_day, status.live.rmse_week
+    rises = day is not None and week is not None and day > week
+    flagged = status.suspicion is not None or status.skill.worse or status.interval.too_narrow
+    return flagged or rises
 
 
 def _add_entity(samples: Samples, status: EntityStatus, labels: str) -> None:

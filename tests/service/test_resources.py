@@ -9,14 +9,14 @@ import pytest
 THREADS = """
 import numpy, torch
 from threadpoolctl import threadpool_info
-from clearwatt.service.learner.resources import limit_threads
+from clearwatt.service.resources import limit_threads
 limit_threads()
 print(torch.get_num_threads(), *(each["num_threads"] for each in threadpool_info()))
 """
 MEMORY = """
 from pathlib import Path
 import numpy as np
-from clearwatt.service.learner.resources import release_memory
+from clearwatt.service.resources import release_memory
 def resident():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1000
