@@ -12,6 +12,9 @@ import pytest
 from clearwatt.data import simulate_grid
 from clearwatt.data.inputs import interpolate_weather
 from clearwatt.data.suspicion import Lie, MeterWatch, explain
+from clearwatt.data.suspicion.reference import features
+from clearwatt.data.suspicion.statistics import Statistic
+from clearwatt.data.suspicion.watch import DAYS as DAYS_HELD
 from clearwatt.packing import pack, unpack
 
 STEP, DAY = 3600, 24
@@ -139,6 +142,81 @@ def test_nothing_wrong_is_trusted_after_a_repair(grid, lie):
     assert last.lie is Lie.NONE
     hours = (last.time - grid.times[BEGIN * DAY]) // 3600 - 1 - np.flatnonzero(changed)[-1]
     assert 0 <= hours <= 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lie", ["replay", "hundredth", "thousandth", "sign"])
+def test_a_reading_that_the_lie_excludes_ends_its_suspicion_on_the_same_day(grid, lie, kind):
+    place, repaired = grid.places[kind], 5 * DAY + 8
+    power = lying(grid, lie, place)
+    power[repaired:, place] = grid.power[BEGIN * DAY + repaired :, place]
+    watch, cut, found = copy.deepcopy(grid.watch), BEGIN * DAY, []
+    for day in range(7):  # the day of the repair, and the day on which it is told
+        rows = slice(cut + day * DAY, cut + (day + 1) * DAY)
+        found += watch.observe(grid.times[rows], grid.x[rows], power[day * DAY : (day + 1) * DAY])
+    assert found[-1].lie is Lie.NONE
+    assert watch.lie[place] == Lie.NONE
+
+
+def test_a_calm_day_does_not_end_the_suspicion_of_a_wrong_unit(grid):
+    place = grid.places["wind"]
+    power = lying(grid, "hundredth", place)
+    power[5 * DAY :, place] *= 0.5
+    assert all(verdict.lie is Lie.UNIT for verdict in judge(grid, power))
+
+
+def test_a_wind_farm_that_stays_at_one_level_is_stuck_even_if_some_day_was_like_it(grid):
+    place, watch, cut = grid.places["wind"], copy.deepcopy(grid.watch), BEGIN * DAY
+    power = grid.power[cut:].copy()
+    level = 0.3 * np.nanmax(grid.power[:cut, place])
+    noise = np.random.default_rng(2).standard_normal(len(power) - DAY)
+    power[DAY:, place] = level * (1 + 0.01 * noise)
+    like, calm = (watch.trusted[place] - 1 - np.arange(2)) % DAYS_HELD
+    variance = 0.05 * np.median(watch.past_statistics[:, place, Statistic.VARIANCE])
+    varied = level + np.sqrt(variance) * np.where(np.arange(DAY) % 2, 1, -1)
+    watch.past_power[like, :, place] = varied
+    watch.past_statistics[like, place, [Statistic.LEVEL, Statistic.VARIANCE]] = level, variance
+    watch.past_statistics[calm, place, Statistic.VARIANCE] = 0
+    found = watch.observe(grid.times[cut:], grid.x[cut:], power)
+    assert {(each.column, each.lie) for each in found} == {(place, Lie.FROZEN)}
+
+
+def test_a_wrong_unit_does_not_end_with_readings_that_fit_nothing(grid):
+    place = grid.places["consumer"]
+    power = lying(grid, "hundredth", place)
+    power[5 * DAY :, place] = lying(grid, "random", place)[5 * DAY :, place]
+    assert all(verdict.lie is Lie.UNIT for verdict in judge(grid, power))
+
+
+def test_after_days_a_lie_is_not_taken_for_another_one(grid):
+    place = grid.places["consumer"]
+    power = lying(grid, "mirror", place)
+    power[5 * DAY :, place] = lying(grid, "hundredth", place)[5 * DAY :, place]
+    assert Lie.UNIT not in {verdict.lie for verdict in judge(grid, power)}
+
+
+def test_some_days_without_relation_do_not_make_it_usual(grid):
+    place, watch, cut = grid.places["consumer"], copy.deepcopy(grid.watch), BEGIN * DAY
+    newest = (watch.trusted[place] - 1 - np.arange(5)) % DAYS_HELD
+    watch.past_statistics[newest, place, Statistic.COVARIANCE] = 0
+    power = grid.power[cut:].copy()
+    wind = power[10:, grid.places["wind"]]
+    power[10:, place] = wind / wind.max() * np.nanmax(power[:, place])
+    found = watch.observe(grid.times[cut:], grid.x[cut:], power)
+    assert {verdict.column for verdict in found} == {place}
+
+
+def test_calm_days_of_a_wind_farm_do_not_prolong_its_suspicion(grid):
+    place, cut = grid.places["wind"], BEGIN * DAY
+    power = lying(grid, "random", place)
+    expected = grid.watch.reference.expect(
+        features(grid.x[cut:][:, list(grid.watch.weather)], grid.times[cut:])
+    )[:, place]
+    power[4 * DAY :, place] = expected[4 * DAY :]
+    for calm in (5, 7):
+        day = slice(calm * DAY, (calm + 1) * DAY)
+        power[day, place] = 0.05 * (expected[day].max() - expected[day])
+    assert judge(grid, power)[-1].lie is Lie.NONE
 
 
 def test_power_at_the_hours_of_rest_is_no_rest(grid):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
-from clearwatt.arrays import Float64Array
+from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.suspicion.lies import Lie
 from clearwatt.data.suspicion.statistics import SAME
@@ -22,6 +23,33 @@ _BEYOND = 2.0
 """Readings above the largest trusted one times this, in some unit, are in a larger one."""
 _NEGATIVE = 0.02
 """Negative readings beyond this share of the largest trusted one have the wrong sign."""
+_POSITIVE = 0.05
+"""Readings beyond this share of the largest trusted one have the right sign."""
+_EXCEEDS = 1.01
+"""A reading above a cut times this is not cut off."""
+_SOME = 0.1
+"""Share of a day's readings that prove that a lie has ended."""
+_RUNS = 0.2
+"""Least share of a day's readings other than zero, to tell whether they are copies."""
+_COPIED = 0.75
+"""Share of these that are copies on a day that repeats another, the last one maybe in part."""
+
+
+class Past(NamedTuple):
+    """Readings of a meter on trusted days (h x n) and on the last ones (k x n); NaN: none."""
+
+    trusted: Float64Array
+    last: Float64Array
+
+    @property
+    def days(self) -> Float64Array:
+        """All of these days, `h + k x n`."""
+        return np.concatenate([self.trusted, self.last])
+
+    @property
+    def peak(self) -> float:
+        """Largest trusted reading, of either sign."""
+        return float(np.nanmax(np.abs(self.trusted), initial=0))
 
 
 def onset(first: int, *, step: int, power: Float64Array, expected: Float64Array, end: int) -> int:
@@ -91,12 +119,13 @@ def repeated_since(
     return first - _copied(power[stop - day : stop][::-1], others) * step
 
 
-def _copied(own: Float64Array, others: Sequence[Float64Array]) -> int:
+def _copied(own: Float64Array, others: Iterable[Float64Array]) -> int:
     """Number of readings, from the first, that equal those of one other day and are not zero."""
+    others = list(others)
     tells = np.abs(own) > _NOTHING * np.nanmax(np.abs([own, *others]))
     most = 0
     for other in others:
-        differs = np.flatnonzero(tells & ~(np.abs(own - other) <= SAME * np.abs(own)))
+        differs = np.flatnonzero(tells & ~_is_copy(own, other))
         copies = np.flatnonzero(tells[: differs[0]] if len(differs) else tells)
         most = max(most, int(copies[-1]) + 1 if len(copies) else 0)
     return most
@@ -141,31 +170,63 @@ def repair(
     return max(earliest, end - SECONDS_PER_DAY - right * step)
 
 
-def shown_rows(
-    lie: Lie, size: float, *, power: Float64Array, before: Float64Array, trusted: Float64Array
-) -> int:
-    """How many of the last readings, from the first, are still wrong by the kind of the lie alone.
+def shows_its_end(lie: Lie, size: float) -> bool:
+    """Whether a single reading may prove that a lie of this kind has ended; see `has_ended`."""
+    return lie in (Lie.SIGN, Lie.CLIPPED, Lie.REPLAY) or (lie is Lie.UNIT and size < 0)
 
-    On a calm day errors are small, whether it is repaired or not.
+
+def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool:
+    """Whether readings of a day cannot be of a lie, whatever is expected of them.
+
+    A meter in too small a unit does not read half of its peak, one that repeats a day does not
+    read anything new.
+
+    Args:
+        lie: A kind that `shows_its_end`.
+        size: Power of ten of a unit, or value that is never exceeded.
+        power: Readings of the day, `n`; NaN: none.
+        past: Readings of earlier days.
+    """
+    if lie is Lie.CLIPPED:
+        return bool((power > _EXCEEDS * size).any())
+    if lie is Lie.REPLAY:
+        told = np.abs(power) > _NOTHING * past.peak
+        copies = [(told & _is_copy(power, other)).sum() for other in past.days]
+        return bool(told.sum() >= _RUNS * len(power) and max(copies) < _COPIED * told.sum())
+    positive = power > _POSITIVE * past.peak
+    right = positive if lie is Lie.SIGN else _is_beyond(power, size, past.peak)
+    return bool(right.mean() >= _SOME)
+
+
+def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -> int:
+    """Row from which on readings are right, by the kind of a lie alone; their number: none are.
 
     Args:
         lie: The kind.
         size: Power of ten of a unit, or value that is never exceeded.
-        power: Readings since the first day that may be right, `n`; NaN: none.
-        before: Readings of the days before, `m`.
-        trusted: Readings of trusted days, `h x steps of a day`.
+        power: Readings, the first of which are wrong, `n`; NaN: none.
+        past: Readings of earlier days.
     """
-    day, peak = trusted.shape[1], np.nanmax(np.abs(trusted), initial=0)
     if lie is Lie.REPLAY:
-        return _copied(power[:day], [*before.reshape(-1, day), *trusted])
-    if lie is Lie.UNIT and size < 0:  # right from the first reading that is too high for it
-        right = np.flatnonzero(np.abs(power) > _BEYOND * 10**size * peak)
+        return _copied(power[: past.trusted.shape[1]], past.days)
+    if lie is Lie.UNIT and size < 0:
+        right = np.flatnonzero(_is_beyond(power, size, past.peak))
         return int(right[0]) if len(right) else len(power)
     wrong = np.zeros(len(power), np.bool_)
     if lie is Lie.UNIT:
-        wrong = np.abs(power) > _BEYOND * peak
+        wrong = _is_beyond(power, 0, past.peak)
     if lie is Lie.SIGN:
-        wrong = power < -_NEGATIVE * peak
+        wrong = power < -_NEGATIVE * past.peak
     if lie is Lie.CLIPPED:
         wrong = np.abs(power - size) <= SAME * abs(size)
     return int(np.flatnonzero(wrong)[-1]) + 1 if wrong.any() else 0
+
+
+def _is_beyond(power: Float64Array, size: float, peak: float) -> BoolArray:
+    """Which readings are too large for a unit, given as a power of ten of the right one."""
+    return np.asarray(np.abs(power) > _BEYOND * 10.0**size * peak, np.bool_)
+
+
+def _is_copy(power: Float64Array, other: Float64Array) -> BoolArray:
+    """Which readings equal those of another day."""
+    return np.asarray(np.abs(power - other) <= SAME * np.abs(power), np.bool_)

@@ -23,6 +23,8 @@ _SIGNAL = 0.3
 _CLOSE = 0.5
 """Daily correlation with the expectation that nine of ten trusted days have; else the loss of it
 tells nothing. Weather forecasts of single wind farms are often wrong by hours."""
+_REGULAR = 0.8
+"""The same of meters that follow hour and weather closely, as most consumers do."""
 _ODD = 0.2
 """Correlation below which a day does not follow the expectation."""
 _LONGEST = 5
@@ -42,6 +44,7 @@ class Evidence(NamedTuple):
         last: Those of the last days, the newest last, `k x e x w`; NaN: none.
         ages: How many days ago these were, `k`.
         past: Those of trusted days, `h x e x w`; NaN: none.
+        settled: Whether these days are long ago, `h x e`: none of a lie that was not told at once.
         power: Readings of the day, `n x e`.
         trusted: Readings of trusted days, `h x n x e`.
         earlier: Readings of the last days, `k x n x e`.
@@ -51,6 +54,7 @@ class Evidence(NamedTuple):
     last: Float64Array
     ages: Int64Array
     past: Float64Array
+    settled: BoolArray
     power: Float32Array
     trusted: Float32Array
     earlier: Float32Array
@@ -60,7 +64,8 @@ class Judgement(NamedTuple):
     """Of one day, per entity (e): the lie, its size, days it began before this one, and health.
 
     ``well`` marks entities whose readings are as expected; others are undecided or lie.
-    ``odd`` marks those that do not follow the expectation at all, whatever the reason.
+    ``odd`` marks those that do not follow the expectation at all, whatever the reason, but for
+    calms of a wind farm.
     """
 
     lie: Int64Array
@@ -76,7 +81,7 @@ class _Usual(NamedTuple):
     relation: Float64Array
     """Median of the daily correlations with the expectation."""
     least: Float64Array
-    """Low quantile of these, of days on which the expectation varies."""
+    """Low quantile of these, of settled days on which the expectation varies."""
     signal: Float64Array
     """Median of the variance of the expectation within a day."""
     level: Float64Array
@@ -98,7 +103,7 @@ class _Case(NamedTuple):
 
     @classmethod
     def of(cls, evidence: Evidence) -> _Case:
-        usual = _usual(evidence.past)
+        usual = _usual(evidence.past, evidence.settled)
         eve = np.full_like(evidence.day, np.nan)
         before = np.zeros(len(eve), np.int64)
         for statistics, age in zip(evidence.last, evidence.ages, strict=True):
@@ -149,6 +154,7 @@ def judge(evidence: Evidence) -> Judgement:
         comparable = judged & _has_signal(case.day, case.usual)
         well = comparable & (lie == Lie.NONE) & _as_expected(case)
         odd = comparable & (correlation(case.day[None]) < _ODD)
+        odd &= ~(_at_rest(evidence) & (case.usual.least < _REGULAR))
     return Judgement(lie, size, before, well, odd)
 
 
@@ -170,10 +176,10 @@ def _found(
     )
 
 
-def _usual(past: Float64Array) -> _Usual:
+def _usual(past: Float64Array, settled: BoolArray) -> _Usual:
     signal = _quantile(past[..., Statistic.EXPECTED_VARIANCE], 0.5)
     daily = correlation(past[None])
-    varies = past[..., Statistic.EXPECTED_VARIANCE] >= _SIGNAL * signal
+    varies = settled & (past[..., Statistic.EXPECTED_VARIANCE] >= _SIGNAL * signal)
     return _Usual(
         relation=_quantile(daily, 0.5),
         least=_quantile(np.where(varies, daily, np.nan), 0.1),
@@ -342,7 +348,7 @@ def _clipped(case: _Case) -> _Finding:
 def _frozen(case: _Case) -> _Finding:
     """For two days, the readings vary far less than on any trusted day, and not around zero.
 
-    Where some days are calm anyway (wind), hardly at all, and between rest and full power.
+    Where some days are calm anyway (wind), hardly at all, at one level between rest and full power.
     """
     both = case.both
     variance = _quantile(case.evidence.past[..., Statistic.VARIANCE], 0.5)
@@ -352,7 +358,12 @@ def _frozen(case: _Case) -> _Finding:
     still = (both[..., Statistic.VARIANCE] < 0.25 * calmest).all(axis=0)
     lost = (_daily(case) < 0.5).all(axis=0) & (case.usual.relation >= 0.5)
     shows = still & lost & (_level(both) > 0.2).all(axis=0) & case.varies
-    shows |= stuck.all(axis=0) & case.varies & ~_is_familiar(case.evidence, 0.4)
+    same = np.abs(share[1] - share[0]) < 0.05 * share[1]
+    past = case.evidence.past
+    flat = past[..., Statistic.VARIANCE] < 0.04 * variance
+    flat &= np.abs(past[..., Statistic.LEVEL] / case.usual.peak - share[1]) < 0.1
+    unusual = ~_is_familiar(case.evidence, 0.4) | (same & ~flat.any(axis=0))
+    shows |= stuck.all(axis=0) & case.varies & unusual
     return _found(shows, before=case.before)
 
 

@@ -13,11 +13,14 @@ from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.suspicion.lies import Lie
 from clearwatt.data.suspicion.onset import (
+    Past,
     cut_since,
+    first_right_row,
+    has_ended,
     onset,
     repair,
     repeated_since,
-    shown_rows,
+    shows_its_end,
     unit_since,
 )
 from clearwatt.data.suspicion.reference import Reference, features, weather_places
@@ -40,15 +43,12 @@ MOST_DAYS = 60
 """Days after which a suspicion ends that a change of the world could have caused, too."""
 LENIENT_DAYS = 14
 """Days after a suspicion that was longer than this, in which only lies of one's own are told."""
+UNSETTLED_DAYS = 7
+"""Newest trusted days that do not say yet how loose the relation to the expectation may be."""
 HISTORY_DAYS = 90
 """Days of a history that are used."""
 _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
 """Lies that no event of the world looks like; they explain more than others."""
-_WHOLE_DAYS = (Lie.REPLAY, Lie.CLIPPED)
-"""Lies whose end errors do not show: what they read is right, but of another day, or in part."""
-_SHOWN = (*_OWN, Lie.CLIPPED)
-"""Lies whose last reading shows by its kind. Errors would tell it by those of the last day, which
-may be calm: windy days before it then look wrong."""
 
 
 class Verdict(NamedTuple):
@@ -200,11 +200,17 @@ class MeterWatch:
                 last=self.last_statistics,
                 ages=self.day - self.last_days,
                 past=self.past_statistics,
+                settled=self._settled(),
                 power=self.power,
                 trusted=self.past_power,
                 earlier=self.last_power,
             )
         )
+
+    def _settled(self) -> BoolArray:
+        """Which of the trusted days are not among the newest of an entity, `h x e`."""
+        ages = (self.trusted - 1 - np.arange(DAYS)[:, None]) % DAYS
+        return np.asarray((ages >= UNSETTLED_DAYS) | (self.trusted < DAYS), np.bool_)
 
     def confirm(self, column: int) -> None:
         """What a suspected meter reads is real: end the suspicion, and learn what is usual anew."""
@@ -255,17 +261,20 @@ class MeterWatch:
             time = self._onset(int(column), lie, size, first=first, expected=expected)
             self._suspect(int(column), lie, time, size)
             verdicts.append(_verdict(self, int(column)))
-        for column in np.flatnonzero(own & ~np.isin(self.lie, (Lie.NONE, *_OWN))):
+        recent = start - self.since < LAG * SECONDS_PER_DAY  # later it would be another lie
+        for column in np.flatnonzero(own & recent & ~np.isin(self.lie, (Lie.NONE, *_OWN))):
             self.lie[column], self.size[column] = found.lie[column], found.size[column]
             verdicts.append(_verdict(self, int(column)))
         self.well_since[(found.lie > 0) | found.odd] = -1
-        for column in np.flatnonzero(found.well & (self.lie > 0) & ~self._is_below_cut()):
-            if self.well_since[column] < 0:  # one good day may be chance
-                self.well_since[column] = self.day
+        for column in np.flatnonzero((self.lie > 0) & ~own):
+            well, odd = bool(found.well[column]), bool(found.odd[column])
+            if not self._is_well_again(int(column), well=well, odd=odd):
                 continue
             time = self._repair(int(column), expected)
             verdicts.append(Verdict(int(column), Lie.NONE, time))
             self._end(int(column))
+            if time > start:  # a day that was wrong in part is not learned as usual
+                self.power[:, column] = np.nan
         for column in np.flatnonzero((self.lie > 0) & ~np.isin(self.lie, _OWN)):
             if start - self.since[column] >= MOST_DAYS * SECONDS_PER_DAY:
                 verdicts.append(Verdict(int(column), Lie.NONE, start + SECONDS_PER_DAY))
@@ -288,23 +297,32 @@ class MeterWatch:
             return unit_since(size, step=self.step, power=power, expected=expected, end=end)
         return onset(first, step=self.step, power=power, expected=expected, end=end)
 
+    def _is_well_again(self, column: int, *, well: bool, odd: bool) -> bool:
+        """Whether a suspicion ends: by what the lie excludes, else by two days as expected."""
+        lie, size = Lie(int(self.lie[column])), float(self.size[column])
+        if shows_its_end(lie, size):
+            if odd and lie is Lie.UNIT:  # little power may have been of another meter
+                return False
+            power = self.power[:, column].astype(np.float64)
+            return has_ended(lie, size, power=power, past=self._past_of(column))
+        first = self.well_since[column] < 0  # one good day may be chance
+        if well and first:
+            self.well_since[column] = self.day
+        return well and not first
+
     def _repair(self, column: int, expected: Float64Array) -> int:
-        """Time of the first right reading of a meter, by two days that are as expected."""
-        lie, well = Lie(int(self.lie[column])), int(self.well_since[column])
-        first = well - int(lie not in _WHOLE_DAYS)
+        """Time of the first right reading of a meter that is well again."""
+        lie, size = Lie(int(self.lie[column])), float(self.size[column])
         power = self._last_days_of(self.last_power, self.power, column)
-        rows = SECONDS_PER_DAY // self.step
-        start = max(0, len(power) - (self.day + 1 - first) * rows)
-        shown = shown_rows(
-            lie,
-            float(self.size[column]),
-            power=power[start:-rows],
-            before=power[:start],
-            trusted=self.past_power[..., column].astype(np.float64),
-        )
-        end = (self.day + 1) * SECONDS_PER_DAY
-        earliest = max(end - (len(power) - start - shown) * self.step, int(self.since[column]))
-        if lie in _SHOWN:
+        rows, end = len(self.power), (self.day + 1) * SECONDS_PER_DAY
+        shows = shows_its_end(lie, size)
+        days = 1 if lie is Lie.REPLAY else LAG + 1
+        if not shows:  # and of the day before the first one that was as expected
+            days = min(days, self.day + 2 - int(self.well_since[column]))
+        recent = power[-days * rows :] if shows else power[-days * rows : -rows]
+        right = first_right_row(lie, size, power=recent, past=self._past_of(column))
+        earliest = max(end - (days * rows - right) * self.step, int(self.since[column]))
+        if shows or lie is Lie.UNIT:
             return earliest
         return repair(
             earliest,
@@ -313,6 +331,11 @@ class MeterWatch:
             end=end,
             step=self.step,
         )
+
+    def _past_of(self, column: int) -> Past:
+        """Earlier readings of an entity."""
+        trusted, last = self.past_power[..., column], self.last_power[..., column]
+        return Past(trusted.astype(np.float64), last.astype(np.float64))
 
     def _last_days_of(
         self,
@@ -327,12 +350,6 @@ class MeterWatch:
         found[LAG - ages[held]] = last[held, :, column]
         found[LAG] = today[:, column]
         return found.ravel()
-
-    def _is_below_cut(self) -> BoolArray:
-        """Which meters were cut off at a value that is not exceeded today either."""
-        with np.errstate(invalid="ignore"):
-            highest = np.fmax.reduce(self.power, axis=0)
-        return np.asarray((self.lie == Lie.CLIPPED) & ~(highest > 1.01 * self.size), np.bool_)
 
     def _suspect(self, column: int, lie: Lie, time: int, size: float) -> None:
         self.lie[column], self.since[column], self.size[column] = lie, time, size
