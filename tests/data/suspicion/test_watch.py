@@ -207,6 +207,18 @@ def test_some_days_without_relation_do_not_make_it_usual(grid):
     assert {verdict.column for verdict in found} == {place}
 
 
+@pytest.mark.parametrize("kind", ["pv", "consumer", "residual"])
+def test_one_day_as_close_as_usual_ends_a_suspicion(grid, kind):
+    place, cut, watch = grid.places[kind], BEGIN * DAY, copy.deepcopy(grid.watch)
+    power = lying(grid, "random", place)
+    power[4 * DAY :, place] = grid.watch.reference.expect(
+        features(grid.x[cut:][:, list(grid.watch.weather)], grid.times[cut:])
+    )[4 * DAY :, place]
+    until = 5 * DAY + 1
+    found = watch.observe(grid.times[cut:][:until], grid.x[cut:][:until], power[:until])
+    assert found[-1].lie is Lie.NONE
+
+
 def test_calm_days_of_a_wind_farm_do_not_prolong_its_suspicion(grid):
     place, cut = grid.places["wind"], BEGIN * DAY
     power = lying(grid, "random", place)

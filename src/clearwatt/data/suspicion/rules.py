@@ -64,6 +64,7 @@ class Judgement(NamedTuple):
     """Of one day, per entity (e): the lie, its size, days it began before this one, and health.
 
     ``well`` marks entities whose readings are as expected; others are undecided or lie.
+    ``sure`` marks those of them that follow as closely as on most days, which no chance does.
     ``odd`` marks those that do not follow the expectation at all, whatever the reason, but for
     calms of a wind farm.
     """
@@ -72,6 +73,7 @@ class Judgement(NamedTuple):
     size: Float64Array
     before: Int64Array
     well: BoolArray
+    sure: BoolArray
     odd: BoolArray
 
 
@@ -153,9 +155,10 @@ def judge(evidence: Evidence) -> Judgement:
             lie[mine], size[mine], before[mine] = kind, amount[mine], since[mine]
         comparable = judged & _has_signal(case.day, case.usual)
         well = comparable & (lie == Lie.NONE) & _as_expected(case)
+        sure = well & _as_closely_as_usual(case)
         odd = comparable & (correlation(case.day[None]) < _ODD)
         odd &= ~(_at_rest(evidence) & (case.usual.least < _REGULAR))
-    return Judgement(lie, size, before, well, odd)
+    return Judgement(lie, size, before, well, sure, odd)
 
 
 class _Finding(NamedTuple):
@@ -438,6 +441,15 @@ def _as_expected(case: _Case) -> BoolArray:
     near = (level > 0.05) & (level < 20)
     follows = found >= np.minimum(0.6, case.usual.relation - 0.2)
     return np.asarray(near & follows, np.bool_)
+
+
+def _as_closely_as_usual(case: _Case) -> BoolArray:
+    """Whether the day follows the expectation like most days, of a meter that always does."""
+    found, level = correlation(case.day[None]), _level(case.day)
+    near = (level > 0.5) & (level < 2)
+    return np.asarray(
+        near & (found >= case.usual.relation - 0.03) & (case.usual.least >= _REGULAR), np.bool_
+    )
 
 
 _RULES: dict[Lie, Callable[[_Case], _Finding]] = {

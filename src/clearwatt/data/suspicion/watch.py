@@ -267,8 +267,7 @@ class MeterWatch:
             verdicts.append(_verdict(self, int(column)))
         self.well_since[(found.lie > 0) | found.odd] = -1
         for column in np.flatnonzero((self.lie > 0) & ~own):
-            well, odd = bool(found.well[column]), bool(found.odd[column])
-            if not self._is_well_again(int(column), well=well, odd=odd):
+            if not self._is_well_again(int(column), found):
                 continue
             time = self._repair(int(column), expected)
             verdicts.append(Verdict(int(column), Lie.NONE, time))
@@ -297,18 +296,18 @@ class MeterWatch:
             return unit_since(size, step=self.step, power=power, expected=expected, end=end)
         return onset(first, step=self.step, power=power, expected=expected, end=end)
 
-    def _is_well_again(self, column: int, *, well: bool, odd: bool) -> bool:
-        """Whether a suspicion ends: by what the lie excludes, else by two days as expected."""
+    def _is_well_again(self, column: int, found: Judgement) -> bool:
+        """Whether a suspicion ends: by what the lie excludes, else by days as expected."""
         lie, size = Lie(int(self.lie[column])), float(self.size[column])
         if shows_its_end(lie, size):
-            if odd and lie is Lie.UNIT:  # little power may have been of another meter
+            if found.odd[column] and lie is Lie.UNIT:  # little power may have been of another meter
                 return False
             power = self.power[:, column].astype(np.float64)
             return has_ended(lie, size, power=power, past=self._past_of(column))
-        first = self.well_since[column] < 0  # one good day may be chance
+        well, first = bool(found.well[column]), self.well_since[column] < 0
         if well and first:
             self.well_since[column] = self.day
-        return well and not first
+        return well and (not first or bool(found.sure[column]))  # one good day may be chance
 
     def _repair(self, column: int, expected: Float64Array) -> int:
         """Time of the first right reading of a meter that is well again."""
