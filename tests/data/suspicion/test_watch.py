@@ -12,6 +12,7 @@ import pytest
 from clearwatt.data import simulate_grid
 from clearwatt.data.inputs import interpolate_weather
 from clearwatt.data.suspicion import Lie, MeterWatch, explain
+from clearwatt.data.suspicion.onset import Past, has_ended
 from clearwatt.data.suspicion.reference import features
 from clearwatt.data.suspicion.statistics import Statistic
 from clearwatt.data.suspicion.watch import DAYS as DAYS_HELD
@@ -132,16 +133,21 @@ def test_what_is_repeated_or_cut_off_is_suspected_from_its_first_reading(grid, l
     assert since_of(grid, power, place) == first
 
 
-@pytest.mark.parametrize("lie", ["replay", "clipped", "hundredth", "thousand", "sign"])
-def test_nothing_wrong_is_trusted_after_a_repair(grid, lie):
-    place, repaired = grid.places["consumer"], 5 * DAY + 15
-    power = lying(grid, lie, place)
-    power[repaired:, place] = grid.power[BEGIN * DAY + repaired :, place]
-    last = judge(grid, power)[-1]
-    changed = power[:, place] != grid.power[BEGIN * DAY :, place]
+@pytest.mark.parametrize("day", [3, 4, 5])
+@pytest.mark.parametrize(
+    "case",
+    ["replay", "clipped", "hundredth", "thousandth", "thousand", "sign", "thousand pv"],
+)
+def test_nothing_wrong_is_trusted_after_a_repair(grid, case, day):
+    lie, _, kind = case.partition(" ")
+    place, repaired = grid.places[kind or "consumer"], day * DAY + 15
+    power, truth = lying(grid, lie, place), grid.power[BEGIN * DAY :, place]
+    power[repaired:, place] = truth[repaired:]
+    *_, last = judge(grid, power)
+    wrong = np.abs(power[:, place] - truth) > 0.02 * truth.max()
     assert last.lie is Lie.NONE
-    hours = (last.time - grid.times[BEGIN * DAY]) // 3600 - 1 - np.flatnonzero(changed)[-1]
-    assert 0 <= hours <= 12
+    hours = (last.time - grid.times[BEGIN * DAY]) // 3600 - 1 - np.flatnonzero(wrong)[-1]
+    assert 0 <= hours <= 24
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -217,6 +223,32 @@ def test_one_day_as_close_as_usual_ends_a_suspicion(grid, kind):
     until = 5 * DAY + 1
     found = watch.observe(grid.times[cut:][:until], grid.x[cut:][:until], power[:until])
     assert found[-1].lie is Lie.NONE
+
+
+def test_what_looked_like_a_thousandth_on_calm_days_is_not_ended_by_a_hundredth(grid):
+    place, power = grid.places["wind"], grid.power[:, grid.places["wind"]].astype(np.float64)
+    days = power[: BEGIN * DAY].reshape(-1, DAY)
+    past = Past(days[-28:], days[-4:])
+    windiest = days[np.nanargmax(days.max(axis=1))]
+    assert grid.watch.lie[place] == Lie.NONE
+    assert not has_ended(Lie.UNIT, -3, power=windiest / 100, past=past)
+    assert has_ended(Lie.UNIT, -3, power=windiest, past=past)
+
+
+def test_two_hours_of_power_a_day_end_a_wrong_sign(grid):
+    day = np.where(np.isin(np.arange(DAY), (7, 18)), 4.0, 0.0)
+    past = Past(np.tile(day, (28, 1)), np.tile(-day, (4, 1)))
+    assert has_ended(Lie.SIGN, 0, power=day, past=past)
+    assert not has_ended(Lie.SIGN, 0, power=-day, past=past)
+
+
+def test_what_has_lasted_for_long_is_not_made_usual_on_a_day_of_another_lie(grid):
+    place, cut, watch = grid.places["consumer"], BEGIN * DAY, copy.deepcopy(grid.watch)
+    watch.end_days_before(10**6)
+    watch.lie[place], watch.since[place] = Lie.FROZEN, grid.times[cut] - 70 * 86400
+    power, until = lying(grid, "sign", place), 2 * DAY + 1
+    watch.observe(grid.times[cut:][DAY:until], grid.x[cut:][DAY:until], power[DAY:until])
+    assert watch.lie[place] != Lie.NONE
 
 
 def test_calm_days_of_a_wind_farm_do_not_prolong_its_suspicion(grid):

@@ -27,8 +27,11 @@ _POSITIVE = 0.05
 """Readings beyond this share of the largest trusted one have the right sign."""
 _EXCEEDS = 1.01
 """A reading above a cut times this is not cut off."""
-_SOME = 0.1
-"""Share of a day's readings that prove that a lie has ended."""
+_FEWEST = 2
+"""Readings that prove that a lie has ended; one may be wrong for itself."""
+_SMALL_UNIT = -2
+"""Power of ten of the largest of the units that are too small. On calm days a hundredth may look
+like a thousandth, so both end by readings that are too large for a hundredth."""
 _RUNS = 0.2
 """Least share of a day's readings other than zero, to tell whether they are copies."""
 _COPIED = 0.75
@@ -179,7 +182,7 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
     """Whether readings of a day cannot be of a lie, whatever is expected of them.
 
     A meter in too small a unit does not read half of its peak, one that repeats a day does not
-    read anything new.
+    read anything new. An hour of such readings is needed, two at least.
 
     Args:
         lie: A kind that `shows_its_end`.
@@ -187,15 +190,17 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
         power: Readings of the day, `n`; NaN: none.
         past: Readings of earlier days.
     """
-    if lie is Lie.CLIPPED:
-        return bool((power > _EXCEEDS * size).any())
     if lie is Lie.REPLAY:
         told = np.abs(power) > _NOTHING * past.peak
         copies = [(told & _is_copy(power, other)).sum() for other in past.days]
         return bool(told.sum() >= _RUNS * len(power) and max(copies) < _COPIED * told.sum())
-    positive = power > _POSITIVE * past.peak
-    right = positive if lie is Lie.SIGN else _is_beyond(power, size, past.peak)
-    return bool(right.mean() >= _SOME)
+    if lie is Lie.CLIPPED:
+        right = power > _EXCEEDS * size
+    elif lie is Lie.SIGN:
+        right = power > _POSITIVE * past.peak
+    else:
+        right = _is_beyond(power, size, past.peak)
+    return bool(right.sum() >= max(_FEWEST, len(power) // 24))
 
 
 def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -> int:
@@ -224,7 +229,7 @@ def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -
 
 def _is_beyond(power: Float64Array, size: float, peak: float) -> BoolArray:
     """Which readings are too large for a unit, given as a power of ten of the right one."""
-    return np.asarray(np.abs(power) > _BEYOND * 10.0**size * peak, np.bool_)
+    return np.asarray(np.abs(power) > _BEYOND * 10.0 ** max(size, _SMALL_UNIT) * peak, np.bool_)
 
 
 def _is_copy(power: Float64Array, other: Float64Array) -> BoolArray:

@@ -247,7 +247,7 @@ class MeterWatch:
 
     def _conclude(self, found: Judgement, expected: Float64Array) -> list[Verdict]:
         """Begin and end suspicions by the judgement of a day."""
-        verdicts = []
+        verdicts, begun = [], set()
         own = np.isin(found.lie, _OWN)
         known = np.isfinite(self.past_statistics[..., 0]).any(axis=0)
         crowd = (found.lie > 0) & ~own & (self.lie == 0)
@@ -260,6 +260,7 @@ class MeterWatch:
             lie, size = Lie(int(found.lie[column])), float(found.size[column])
             time = self._onset(int(column), lie, size, first=first, expected=expected)
             self._suspect(int(column), lie, time, size)
+            begun.add(column)
             verdicts.append(_verdict(self, int(column)))
         recent = start - self.since < LAG * SECONDS_PER_DAY  # later it would be another lie
         for column in np.flatnonzero(own & recent & ~np.isin(self.lie, (Lie.NONE, *_OWN))):
@@ -267,14 +268,14 @@ class MeterWatch:
             verdicts.append(_verdict(self, int(column)))
         self.well_since[(found.lie > 0) | found.odd] = -1
         for column in np.flatnonzero((self.lie > 0) & ~own):
-            if not self._is_well_again(int(column), found):
+            if column in begun or not self._is_well_again(int(column), found):
                 continue
             time = self._repair(int(column), expected)
             verdicts.append(Verdict(int(column), Lie.NONE, time))
             self._end(int(column))
             if time > start:  # a day that was wrong in part is not learned as usual
                 self.power[:, column] = np.nan
-        for column in np.flatnonzero((self.lie > 0) & ~np.isin(self.lie, _OWN)):
+        for column in np.flatnonzero((self.lie > 0) & ~own & ~np.isin(self.lie, _OWN)):
             if start - self.since[column] >= MOST_DAYS * SECONDS_PER_DAY:
                 verdicts.append(Verdict(int(column), Lie.NONE, start + SECONDS_PER_DAY))
                 self.confirm(int(column))
@@ -303,7 +304,10 @@ class MeterWatch:
             if found.odd[column] and lie is Lie.UNIT:  # little power may have been of another meter
                 return False
             power = self.power[:, column].astype(np.float64)
-            return has_ended(lie, size, power=power, past=self._past_of(column))
+            if has_ended(lie, size, power=power, past=self._past_of(column)):
+                return True
+            if lie is not Lie.SIGN:  # what is read in calms, or is another day's, looks well
+                return False
         well, first = bool(found.well[column]), self.well_since[column] < 0
         if well and first:
             self.well_since[column] = self.day
@@ -318,10 +322,11 @@ class MeterWatch:
         days = 1 if lie is Lie.REPLAY else LAG + 1
         if not shows:  # and of the day before the first one that was as expected
             days = min(days, self.day + 2 - int(self.well_since[column]))
+        power[: max(0, len(power) - (end - int(self.since[column])) // self.step)] = np.nan
         recent = power[-days * rows :] if shows else power[-days * rows : -rows]
         right = first_right_row(lie, size, power=recent, past=self._past_of(column))
         earliest = max(end - (days * rows - right) * self.step, int(self.since[column]))
-        if shows or lie is Lie.UNIT:
+        if shows:
             return earliest
         return repair(
             earliest,
