@@ -185,7 +185,7 @@ class AdaptiveForecaster(AdaptiveEntities):
         steps = np.asarray(at, np.int64).reshape(-1)
         places = self._places(self.names if entities is None else entities)
         state, count = forget_measurements(self.state, steps, places)
-        self.state = forget_standstills(state, steps, places)
+        self.state = forget_standstills(state, self.state)
         return count
 
     def retrain(

@@ -6,8 +6,6 @@ the readings of the standstill are forgotten, and the model from before it serve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from clearwatt.adaptive.change_events import Standstill
@@ -17,7 +15,6 @@ from clearwatt.adaptive.levels import power_of
 from clearwatt.adaptive.settings import ChangeSettings
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
-from clearwatt.clock import Steps
 
 NEAR_ZERO = 0.005
 """Power that counts as none, as a share of the largest that the entity has had."""
@@ -116,24 +113,28 @@ def end_standstills(state: LearnerState) -> tuple[LearnerState, list[Standstill]
     return state, events
 
 
-def forget_standstills(state: LearnerState, at: Steps, places: Sequence[int]) -> LearnerState:
+def forget_standstills(state: LearnerState, before: LearnerState) -> LearnerState:
     """The state in which entities run whose standstill only readings have shown that are forgotten.
 
     Args:
         state: Without these readings.
-        at: Steps of the readings.
-        places: Entities whose readings they were.
+        before: With them.
     """
-    settings, recent, watch = state.frame.settings.changes, state.recent, state.watch
-    if settings is None or not len(at):
+    settings, watch = state.frame.settings.changes, state.watch
+    if settings is None:
         return state
     least = settings.still_days * state.frame.schedule.clock.day / 2
-    for place in places:
-        since = int(watch.standing[place])
-        held = np.isfinite(recent.measured[recent.at >= since, place])
-        if since != RUNS and at.max() >= since and held.sum() < least:
+    for place in np.flatnonzero(watch.standing != RUNS).tolist():
+        held, had = (_readings_since(each, place) for each in (state, before))
+        if held < had and held < least:
             watch = watch.stand(place, RUNS)
     return state._replace(watch=watch)
+
+
+def _readings_since(state: LearnerState, place: int) -> int:
+    """Readings held since the standstill of an entity began."""
+    recent = state.recent
+    return int(np.isfinite(recent.measured[recent.at >= state.watch.standing[place], place]).sum())
 
 
 def _first_power(state: LearnerState, place: int) -> int | None:
