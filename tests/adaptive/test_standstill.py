@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearwatt.adaptive import AdaptiveForecaster, PastRescaled, Standstill, standstill
+from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.testing.changes import (
     CHANGE,
@@ -63,6 +64,22 @@ def test_nothing_of_a_standstill_is_learned():
     recent = forecaster.state.recent
     gone = (recent.at >= CHANGE) & (recent.at < BACK)
     assert np.isnan(recent.measured[gone, 0]).all()
+
+
+def test_a_standstill_is_forgotten_with_the_readings_that_showed_it():
+    """As if the meter had been silent: what it reads next is learned."""
+    forecaster, events = followed(off(), stop=CHANGE + 4 * DAY)
+    assert of_kind(events, Standstill)
+    forecaster.forget(np.arange(CHANGE, CHANGE + DAY), [0])
+    assert forecaster.state.watch.standing[0] == CHANGE, "three days of readings are left"
+    forecaster.forget(np.arange(CHANGE, CHANGE + 4 * DAY), [1])
+    assert forecaster.state.watch.standing[0] == CHANGE, "readings of another entity"
+    forecaster.forget(np.arange(CHANGE, CHANGE + 4 * DAY), [0])
+    assert forecaster.state.watch.standing[0] == RUNS
+    stream = steady_stream()
+    forecaster.observe(*stream.part(CHANGE + 4 * DAY, CHANGE + 5 * DAY))
+    recent = forecaster.state.recent
+    assert np.isfinite(recent.measured[recent.at >= CHANGE + 4 * DAY, 0]).all()
 
 
 def test_a_standstill_survives_saving_and_any_cut():

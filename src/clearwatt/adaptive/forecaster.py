@@ -35,6 +35,7 @@ from clearwatt.adaptive.samples import (
     with_rows,
 )
 from clearwatt.adaptive.settings import NoveltySettings
+from clearwatt.adaptive.standstill import forget_standstills
 from clearwatt.adaptive.state import LearnerState, pack_state, unpack_state
 from clearwatt.adaptive.steps import checked_steps
 from clearwatt.arrays import (
@@ -183,7 +184,8 @@ class AdaptiveForecaster(AdaptiveEntities):
         """Delete measurements; see `Forecaster.forget`."""
         steps = np.asarray(at, np.int64).reshape(-1)
         places = self._places(self.names if entities is None else entities)
-        self.state, count = forget_measurements(self.state, steps, places)
+        state, count = forget_measurements(self.state, steps, places)
+        self.state = forget_standstills(state, self.state)
         return count
 
     def retrain(

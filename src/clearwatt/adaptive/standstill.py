@@ -113,6 +113,30 @@ def end_standstills(state: LearnerState) -> tuple[LearnerState, list[Standstill]
     return state, events
 
 
+def forget_standstills(state: LearnerState, before: LearnerState) -> LearnerState:
+    """The state in which entities run whose standstill only readings have shown that are forgotten.
+
+    Args:
+        state: Without these readings.
+        before: With them.
+    """
+    settings, watch = state.frame.settings.changes, state.watch
+    if settings is None:
+        return state
+    least = settings.still_days * state.frame.schedule.clock.day / 2
+    for place in np.flatnonzero(watch.standing != RUNS).tolist():
+        held, had = (_readings_since(each, place) for each in (state, before))
+        if held < had and held < least:
+            watch = watch.stand(place, RUNS)
+    return state._replace(watch=watch)
+
+
+def _readings_since(state: LearnerState, place: int) -> int:
+    """Readings held since the standstill of an entity began."""
+    recent = state.recent
+    return int(np.isfinite(recent.measured[recent.at >= state.watch.standing[place], place]).sum())
+
+
 def _first_power(state: LearnerState, place: int) -> int | None:
     """First step of the period that has ended from which on there is power; None: there is none."""
     refresh, recent = state.frame.schedule.refresh, state.recent

@@ -23,12 +23,17 @@ _SIGNAL = 0.3
 _CLOSE = 0.5
 """Daily correlation with the expectation that nine of ten trusted days have; else the loss of it
 tells nothing. Weather forecasts of single wind farms are often wrong by hours."""
+_REGULAR = 0.8
+"""The same of meters that follow hour and weather closely, as most consumers do."""
 _ODD = 0.2
 """Correlation below which a day does not follow the expectation."""
 _LONGEST = 5
 """Days within which two days are judged together."""
 _POWERS = ((-3, 0.45), (-2, 0.15), (2, 0.2), (3, 0.35))
 """Powers of ten of wrong units, and their tolerance in powers of ten."""
+_TRACE = (-3.45, -1.85)
+"""The same of a level that still follows weather and hour on two days: too low for any change, and
+no standstill. On calm days, wind forecasts are too high by a multiple."""
 
 
 class Evidence(NamedTuple):
@@ -39,6 +44,7 @@ class Evidence(NamedTuple):
         last: Those of the last days, the newest last, `k x e x w`; NaN: none.
         ages: How many days ago these were, `k`.
         past: Those of trusted days, `h x e x w`; NaN: none.
+        settled: Whether these days are long ago, `h x e`: none of a lie that was not told at once.
         power: Readings of the day, `n x e`.
         trusted: Readings of trusted days, `h x n x e`.
         earlier: Readings of the last days, `k x n x e`.
@@ -48,6 +54,7 @@ class Evidence(NamedTuple):
     last: Float64Array
     ages: Int64Array
     past: Float64Array
+    settled: BoolArray
     power: Float32Array
     trusted: Float32Array
     earlier: Float32Array
@@ -57,13 +64,16 @@ class Judgement(NamedTuple):
     """Of one day, per entity (e): the lie, its size, days it began before this one, and health.
 
     ``well`` marks entities whose readings are as expected; others are undecided or lie.
-    ``odd`` marks those that do not follow the expectation at all, whatever the reason.
+    ``sure`` marks those of them that follow as closely as on most days, which no chance does.
+    ``odd`` marks those that do not follow the expectation at all, whatever the reason, but for
+    calms of a wind farm.
     """
 
     lie: Int64Array
     size: Float64Array
     before: Int64Array
     well: BoolArray
+    sure: BoolArray
     odd: BoolArray
 
 
@@ -73,7 +83,7 @@ class _Usual(NamedTuple):
     relation: Float64Array
     """Median of the daily correlations with the expectation."""
     least: Float64Array
-    """Low quantile of these, of days on which the expectation varies."""
+    """Low quantile of these, of settled days on which the expectation varies."""
     signal: Float64Array
     """Median of the variance of the expectation within a day."""
     level: Float64Array
@@ -95,7 +105,7 @@ class _Case(NamedTuple):
 
     @classmethod
     def of(cls, evidence: Evidence) -> _Case:
-        usual = _usual(evidence.past)
+        usual = _usual(evidence.past, evidence.settled)
         eve = np.full_like(evidence.day, np.nan)
         before = np.zeros(len(eve), np.int64)
         for statistics, age in zip(evidence.last, evidence.ages, strict=True):
@@ -145,8 +155,10 @@ def judge(evidence: Evidence) -> Judgement:
             lie[mine], size[mine], before[mine] = kind, amount[mine], since[mine]
         comparable = judged & _has_signal(case.day, case.usual)
         well = comparable & (lie == Lie.NONE) & _as_expected(case)
+        sure = well & _as_closely_as_usual(case)
         odd = comparable & (correlation(case.day[None]) < _ODD)
-    return Judgement(lie, size, before, well, odd)
+        odd &= ~(_at_rest(evidence) & (case.usual.least < _REGULAR))
+    return Judgement(lie, size, before, well, sure, odd)
 
 
 class _Finding(NamedTuple):
@@ -167,10 +179,10 @@ def _found(
     )
 
 
-def _usual(past: Float64Array) -> _Usual:
+def _usual(past: Float64Array, settled: BoolArray) -> _Usual:
     signal = _quantile(past[..., Statistic.EXPECTED_VARIANCE], 0.5)
     daily = correlation(past[None])
-    varies = past[..., Statistic.EXPECTED_VARIANCE] >= _SIGNAL * signal
+    varies = settled & (past[..., Statistic.EXPECTED_VARIANCE] >= _SIGNAL * signal)
     return _Usual(
         relation=_quantile(daily, 0.5),
         least=_quantile(np.where(varies, daily, np.nan), 0.1),
@@ -226,10 +238,16 @@ def _unit(case: _Case) -> _Finding:
     for power, tolerance in _POWERS:
         fits = np.abs(exponents - power) <= tolerance
         size[fits[1]], last[fits[0]] = power, power
+    trace = ((exponents > _TRACE[0]) & (exponents < _TRACE[1])).all(axis=0)
+    trace &= (_daily(case) >= _CLOSE).all(axis=0)
+    pooled = case.both[..., [Statistic.LEVEL, Statistic.EXPECTED_LEVEL]].sum(axis=0)
+    nearest = np.clip(np.rint(np.log10(pooled[:, 0] / pooled[:, 1])), -3, -2)
+    size = np.where(trace, nearest, size)
     varies = case.day[:, Statistic.VARIANCE] > 0
     enough = case.day[:, Statistic.EXPECTED_LEVEL] >= 0.3 * case.usual.level
     few = size < 0
-    shows = (size != 0) & varies & enough & (~few | ((last == size) & case.varies))
+    lasts = ((last == size) | trace) & case.varies
+    shows = (size != 0) & varies & enough & (~few | lasts)
     return _found(shows, size=size, before=np.where(few, case.before, 0))
 
 
@@ -333,7 +351,7 @@ def _clipped(case: _Case) -> _Finding:
 def _frozen(case: _Case) -> _Finding:
     """For two days, the readings vary far less than on any trusted day, and not around zero.
 
-    Where some days are calm anyway (wind), hardly at all, and between rest and full power.
+    Where some days are calm anyway (wind), hardly at all, at one level between rest and full power.
     """
     both = case.both
     variance = _quantile(case.evidence.past[..., Statistic.VARIANCE], 0.5)
@@ -343,7 +361,12 @@ def _frozen(case: _Case) -> _Finding:
     still = (both[..., Statistic.VARIANCE] < 0.25 * calmest).all(axis=0)
     lost = (_daily(case) < 0.5).all(axis=0) & (case.usual.relation >= 0.5)
     shows = still & lost & (_level(both) > 0.2).all(axis=0) & case.varies
-    shows |= stuck.all(axis=0) & case.varies & ~_is_familiar(case.evidence, 0.4)
+    same = np.abs(share[1] - share[0]) < 0.05 * share[1]
+    past = case.evidence.past
+    flat = past[..., Statistic.VARIANCE] < 0.04 * variance
+    flat &= np.abs(past[..., Statistic.LEVEL] / case.usual.peak - share[1]) < 0.1
+    unusual = ~_is_familiar(case.evidence, 0.4) | (same & ~flat.any(axis=0))
+    shows |= stuck.all(axis=0) & case.varies & unusual
     return _found(shows, before=case.before)
 
 
@@ -360,7 +383,7 @@ def _unrelated(case: _Case) -> _Finding:
     return _found(
         (soon | slowly)
         & (usual.least >= _CLOSE)
-        & ~_at_rest(case.evidence)
+        & ~(_at_rest(case.evidence) & ~_runs_otherwise(case))
         & ~_is_familiar(case.evidence),
         before=np.where(soon, case.before, _first_age(case)),
     )
@@ -377,6 +400,17 @@ def _at_rest(evidence: Evidence) -> BoolArray:
     )
     busy = evidence.power > low + 0.2 * (high - low)
     return np.asarray(busy.sum(axis=0) < 0.2 * np.isfinite(evidence.power).sum(axis=0), np.bool_)
+
+
+def _runs_otherwise(case: _Case) -> BoolArray:
+    """Whether the day varies at other hours than expected, after one with about the usual power.
+
+    A rest does not vary; the days on which an outage begins and ends do.
+    """
+    variance = _quantile(case.evidence.past[..., Statistic.VARIANCE], 0.5)
+    varies = case.day[:, Statistic.VARIANCE] >= 0.25 * variance
+    ran = _level(case.eve) > 0.7
+    return np.asarray(varies & ran & (_daily(case)[1] <= -0.4), np.bool_)
 
 
 def _is_familiar(evidence: Evidence, share: float = 0.6) -> BoolArray:
@@ -407,6 +441,15 @@ def _as_expected(case: _Case) -> BoolArray:
     near = (level > 0.05) & (level < 20)
     follows = found >= np.minimum(0.6, case.usual.relation - 0.2)
     return np.asarray(near & follows, np.bool_)
+
+
+def _as_closely_as_usual(case: _Case) -> BoolArray:
+    """Whether the day follows the expectation like most days, of a meter that always does."""
+    found, level = correlation(case.day[None]), _level(case.day)
+    near = (level > 0.5) & (level < 2)
+    return np.asarray(
+        near & (found >= case.usual.relation - 0.03) & (case.usual.least >= _REGULAR), np.bool_
+    )
 
 
 _RULES: dict[Lie, Callable[[_Case], _Finding]] = {

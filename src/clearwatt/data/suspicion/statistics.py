@@ -12,7 +12,7 @@ SHIFTS = (-6, -5, -4, -3, -2, 2, 3, 4, 5, 6)
 """Hours by which a clock may be wrong; one hour happens with daylight saving time."""
 LEAST_SHARE = 0.7
 """Least share of a day's readings for its statistics to count."""
-_SAME = 1e-5
+SAME = 1e-5
 """Readings closer than this share of the day's largest are equal."""
 
 
@@ -56,7 +56,7 @@ def day_statistics(power: Float32Array, expected: Float64Array) -> Float64Array:
     baseline = np.where(known, expected - mean(expected), 0)
     largest = np.abs(np.where(known, y, 0)).max(axis=0)
     top = np.where(known, y, -np.inf).max(axis=0)
-    at_top = known & (y >= top - _SAME * largest)
+    at_top = known & (y >= top - SAME * largest)
     jumps = np.abs(np.diff(y, axis=0))
     found[:, Statistic.COVARIANCE] = mean(centred * baseline)
     found[:, Statistic.VARIANCE] = mean(np.square(centred))

@@ -12,7 +12,17 @@ import numpy.typing as npt
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.suspicion.lies import Lie
-from clearwatt.data.suspicion.onset import onset, repair
+from clearwatt.data.suspicion.onset import (
+    Past,
+    cut_since,
+    first_right_row,
+    has_ended,
+    onset,
+    repair,
+    repeated_since,
+    shows_its_end,
+    unit_since,
+)
 from clearwatt.data.suspicion.reference import Reference, features, weather_places
 from clearwatt.data.suspicion.rules import Evidence, Judgement, judge
 from clearwatt.data.suspicion.statistics import WIDTH, day_statistics
@@ -33,12 +43,12 @@ MOST_DAYS = 60
 """Days after which a suspicion ends that a change of the world could have caused, too."""
 LENIENT_DAYS = 14
 """Days after a suspicion that was longer than this, in which only lies of one's own are told."""
+UNSETTLED_DAYS = 7
+"""Newest trusted days that do not say yet how loose the relation to the expectation may be."""
 HISTORY_DAYS = 90
 """Days of a history that are used."""
 _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
 """Lies that no event of the world looks like; they explain more than others."""
-_WHOLE_DAYS = (Lie.REPLAY, Lie.CLIPPED)
-"""Lies whose beginning within a day the errors do not show."""
 
 
 class Verdict(NamedTuple):
@@ -190,11 +200,17 @@ class MeterWatch:
                 last=self.last_statistics,
                 ages=self.day - self.last_days,
                 past=self.past_statistics,
+                settled=self._settled(),
                 power=self.power,
                 trusted=self.past_power,
                 earlier=self.last_power,
             )
         )
+
+    def _settled(self) -> BoolArray:
+        """Which of the trusted days are not among the newest of an entity, `h x e`."""
+        ages = (self.trusted - 1 - np.arange(DAYS)[:, None]) % DAYS
+        return np.asarray((ages >= UNSETTLED_DAYS) | (self.trusted < DAYS), np.bool_)
 
     def confirm(self, column: int) -> None:
         """What a suspected meter reads is real: end the suspicion, and learn what is usual anew."""
@@ -231,7 +247,7 @@ class MeterWatch:
 
     def _conclude(self, found: Judgement, expected: Float64Array) -> list[Verdict]:
         """Begin and end suspicions by the judgement of a day."""
-        verdicts = []
+        verdicts, begun = [], set()
         own = np.isin(found.lie, _OWN)
         known = np.isfinite(self.past_statistics[..., 0]).any(axis=0)
         crowd = (found.lie > 0) & ~own & (self.lie == 0)
@@ -241,51 +257,103 @@ class MeterWatch:
             if not own[column] and (world or self.day < self.lenient[column]):
                 continue
             first = start - int(found.before[column]) * SECONDS_PER_DAY
-            exact = found.lie[column] not in _WHOLE_DAYS
-            time = (
-                first
-                if not exact
-                else onset(
-                    first,
-                    step=self.step,
-                    power=_joined(self.last_power, self.power, int(column)),
-                    expected=_joined(self.last_expected, expected, int(column)),
-                    end=start + SECONDS_PER_DAY,
-                )
-            )
-            self._suspect(int(column), Lie(int(found.lie[column])), time, found.size[column])
+            lie, size = Lie(int(found.lie[column])), float(found.size[column])
+            time = self._onset(int(column), lie, size, first=first, expected=expected)
+            self._suspect(int(column), lie, time, size)
+            begun.add(column)
             verdicts.append(_verdict(self, int(column)))
-        for column in np.flatnonzero(own & ~np.isin(self.lie, (Lie.NONE, *_OWN))):
+        recent = start - self.since < LAG * SECONDS_PER_DAY  # later it would be another lie
+        for column in np.flatnonzero(own & recent & ~np.isin(self.lie, (Lie.NONE, *_OWN))):
             self.lie[column], self.size[column] = found.lie[column], found.size[column]
             verdicts.append(_verdict(self, int(column)))
         self.well_since[(found.lie > 0) | found.odd] = -1
-        for column in np.flatnonzero(found.well & (self.lie > 0) & ~self._is_below_cut()):
-            if self.well_since[column] < 0:  # one good day may be chance
-                self.well_since[column] = self.day
+        for column in np.flatnonzero((self.lie > 0) & ~own):
+            if column in begun or not self._is_well_again(int(column), found):
                 continue
-            # Errors do not show where a day ends that was right but another one.
-            partly = int(self.lie[column] not in _WHOLE_DAYS)
-            earliest = (int(self.well_since[column]) - partly) * SECONDS_PER_DAY
-            time = repair(
-                max(earliest, int(self.since[column])),
-                power=_joined(self.last_power, self.power, int(column)),
-                expected=_joined(self.last_expected, expected, int(column)),
-                end=start + SECONDS_PER_DAY,
-                step=self.step,
-            )
+            time = self._repair(int(column), expected)
             verdicts.append(Verdict(int(column), Lie.NONE, time))
             self._end(int(column))
-        for column in np.flatnonzero((self.lie > 0) & ~np.isin(self.lie, _OWN)):
+            if time > start:  # a day that was wrong in part is not learned as usual
+                self.power[:, column] = np.nan
+        for column in np.flatnonzero((self.lie > 0) & ~own & ~np.isin(self.lie, _OWN)):
             if start - self.since[column] >= MOST_DAYS * SECONDS_PER_DAY:
                 verdicts.append(Verdict(int(column), Lie.NONE, start + SECONDS_PER_DAY))
                 self.confirm(int(column))
         return verdicts
 
-    def _is_below_cut(self) -> BoolArray:
-        """Which meters were cut off at a value that is not exceeded today either."""
-        with np.errstate(invalid="ignore"):
-            highest = np.fmax.reduce(self.power, axis=0)
-        return np.asarray((self.lie == Lie.CLIPPED) & ~(highest > 1.01 * self.size), np.bool_)
+    def _onset(
+        self, column: int, lie: Lie, size: float, *, first: int, expected: Float64Array
+    ) -> int:
+        """Time of the first wrong reading of a meter, by the first day that is wrong."""
+        power = self._last_days_of(self.last_power, self.power, column)
+        end = (self.day + 1) * SECONDS_PER_DAY
+        if lie is Lie.CLIPPED:
+            return cut_since(first, size, step=self.step, power=power, end=end)
+        if lie is Lie.REPLAY:
+            trusted = self.past_power[..., column].astype(np.float64)
+            return repeated_since(first, step=self.step, power=power, trusted=trusted, end=end)
+        expected = self._last_days_of(self.last_expected, expected, column)
+        if lie is Lie.UNIT:
+            return unit_since(size, step=self.step, power=power, expected=expected, end=end)
+        return onset(first, step=self.step, power=power, expected=expected, end=end)
+
+    def _is_well_again(self, column: int, found: Judgement) -> bool:
+        """Whether a suspicion ends: by what the lie excludes, else by days as expected."""
+        lie, size = Lie(int(self.lie[column])), float(self.size[column])
+        if shows_its_end(lie, size):
+            if found.odd[column] and lie is Lie.UNIT:  # little power may have been of another meter
+                return False
+            power = self.power[:, column].astype(np.float64)
+            if has_ended(lie, size, power=power, past=self._past_of(column)):
+                return True
+            if lie is not Lie.SIGN:  # what is read in calms, or is another day's, looks well
+                return False
+        well, first = bool(found.well[column]), self.well_since[column] < 0
+        if well and first:
+            self.well_since[column] = self.day
+        return well and (not first or bool(found.sure[column]))  # one good day may be chance
+
+    def _repair(self, column: int, expected: Float64Array) -> int:
+        """Time of the first right reading of a meter that is well again."""
+        lie, size = Lie(int(self.lie[column])), float(self.size[column])
+        power = self._last_days_of(self.last_power, self.power, column)
+        rows, end = len(self.power), (self.day + 1) * SECONDS_PER_DAY
+        shows = shows_its_end(lie, size)
+        days = 1 if lie is Lie.REPLAY else LAG + 1
+        if not shows:  # and of the day before the first one that was as expected
+            days = min(days, self.day + 2 - int(self.well_since[column]))
+        power[: max(0, len(power) - (end - int(self.since[column])) // self.step)] = np.nan
+        recent = power[-days * rows :] if shows else power[-days * rows : -rows]
+        right = first_right_row(lie, size, power=recent, past=self._past_of(column))
+        earliest = max(end - (days * rows - right) * self.step, int(self.since[column]))
+        if shows:
+            return earliest
+        return repair(
+            earliest,
+            power=power,
+            expected=self._last_days_of(self.last_expected, expected, column),
+            end=end,
+            step=self.step,
+        )
+
+    def _past_of(self, column: int) -> Past:
+        """Earlier readings of an entity."""
+        trusted, last = self.past_power[..., column], self.last_power[..., column]
+        return Past(trusted.astype(np.float64), last.astype(np.float64))
+
+    def _last_days_of(
+        self,
+        last: npt.NDArray[np.floating[Any]],
+        today: npt.NDArray[np.floating[Any]],
+        column: int,
+    ) -> Float64Array:
+        """Values of an entity on the last days and today, in order; NaN on days without rows."""
+        found = np.full((LAG + 1, len(today)), np.nan)
+        ages = self.day - self.last_days
+        held = (ages <= LAG) & (self.last_days >= 0)
+        found[LAG - ages[held]] = last[held, :, column]
+        found[LAG] = today[:, column]
+        return found.ravel()
 
     def _suspect(self, column: int, lie: Lie, time: int, size: float) -> None:
         self.lie[column], self.since[column], self.size[column] = lie, time, size
@@ -348,13 +416,6 @@ _ENTITY_AXES = {
     "lenient": 0,
 }
 """Fields with a place for each entity, and the axis of these."""
-
-
-def _joined(
-    last: npt.NDArray[np.floating[Any]], today: npt.NDArray[np.floating[Any]], column: int
-) -> Float64Array:
-    """Values of the last days and of today, one after the other."""
-    return np.concatenate([last[:, :, column].ravel(), today[:, column]]).astype(np.float64)
 
 
 def _push(values: npt.NDArray[S], newest: npt.NDArray[S]) -> npt.NDArray[S]:
