@@ -1,6 +1,6 @@
-"""Generative Replay from the models of every update, as a row of an experiment.
+r"""Generative Replay from the models of every update, as a row of an experiment.
 
-    clearwatt experiment run --preset small --data simulated --out archived \\
+    clearwatt experiment run --preset small --data simulated --out archived \
         --instances Ra G examples.archived_replay:archived_replay
 
 Labels are not copied from copy to copy, and what is generated weighs about as much as it stands
