@@ -32,6 +32,13 @@ _FEWEST = 2
 _SMALL_UNIT = -2
 """Power of ten of the largest of the units that are too small. On calm days a hundredth may look
 like a thousandth, so both end by readings that are too large for a hundredth."""
+_MOVES = 0.25
+"""Variance of a day, in shares of the usual one, of a meter that is not stuck."""
+_AWAY = 6.0
+"""Readings that differ from those of a stuck meter by more than so many of its deviations are not
+of it."""
+_RARE_JUMP = 0.99
+"""Quantile of the jumps on trusted days that a jump of noise exceeds."""
 _RUNS = 0.2
 """Least share of a day's readings other than zero, to tell whether they are copies."""
 _COPIED = 0.75
@@ -175,7 +182,8 @@ def repair(
 
 def shows_its_end(lie: Lie, size: float) -> bool:
     """Whether a single reading may prove that a lie of this kind has ended; see `has_ended`."""
-    return lie in (Lie.SIGN, Lie.CLIPPED, Lie.REPLAY) or (lie is Lie.UNIT and size < 0)
+    kinds = (Lie.SIGN, Lie.CLIPPED, Lie.REPLAY, Lie.FROZEN)
+    return lie in kinds or (lie is Lie.UNIT and size < 0)
 
 
 def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool:
@@ -194,6 +202,9 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
         told = np.abs(power) > _NOTHING * past.peak
         copies = [(told & _is_copy(power, other)).sum() for other in past.days]
         return bool(told.sum() >= _RUNS * len(power) and max(copies) < _COPIED * told.sum())
+    if lie is Lie.FROZEN:
+        usual = np.nanmedian(np.nanvar(past.trusted[_has_readings(past.trusted)], axis=1))
+        return bool(np.nanvar(power) > _MOVES * usual)
     if lie is Lie.CLIPPED:
         right = power > _EXCEEDS * size
     elif lie is Lie.SIGN:
@@ -201,6 +212,15 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
     else:
         right = _is_beyond(power, size, past.peak)
     return bool(right.sum() >= max(_FEWEST, len(power) // 24))
+
+
+def is_smooth_again(power: Float64Array, past: Past) -> bool:
+    """Whether readings of a day jump no more than on the roughest of trusted days."""
+    trusted = past.trusted[_has_readings(past.trusted)]
+    usual = np.nanmean(np.abs(np.diff(trusted, axis=1)), axis=1)
+    jumps = np.abs(np.diff(power))
+    known = np.isfinite(jumps)
+    return bool(known.any() and len(usual) and jumps[known].mean() <= usual.max())
 
 
 def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -> int:
@@ -214,6 +234,11 @@ def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -
     """
     if lie is Lie.REPLAY:
         return _copied(power[: past.trusted.shape[1]], past.days)
+    if lie is Lie.FROZEN:
+        stuck = min(past.last[_has_readings(past.last)], key=np.nanstd, default=power)
+        spread = _AWAY * np.nanstd(stuck) + _NOTHING * past.peak
+        away = np.flatnonzero(np.abs(power - np.nanmedian(stuck)) > spread)
+        return int(away[0]) if len(away) else len(power)
     if lie is Lie.UNIT and size < 0:
         right = np.flatnonzero(_is_beyond(power, size, past.peak))
         return int(right[0]) if len(right) else len(power)
@@ -222,9 +247,18 @@ def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -
         wrong = _is_beyond(power, 0, past.peak)
     if lie is Lie.SIGN:
         wrong = power < -_NEGATIVE * past.peak
+    if lie is Lie.NOISE:
+        usual = np.abs(np.diff(past.trusted, axis=1))
+        limit = np.quantile(usual[np.isfinite(usual)], _RARE_JUMP)
+        wrong[1:] = np.abs(np.diff(power)) > limit
     if lie is Lie.CLIPPED:
         wrong = np.abs(power - size) <= SAME * abs(size)
     return int(np.flatnonzero(wrong)[-1]) + 1 if wrong.any() else 0
+
+
+def _has_readings(days: Float64Array) -> BoolArray:
+    """Which days (h x n) have two readings in a row."""
+    return np.asarray(np.isfinite(np.diff(days, axis=1)).any(axis=1), np.bool_)
 
 
 def _is_beyond(power: Float64Array, size: float, peak: float) -> BoolArray:

@@ -17,6 +17,7 @@ from clearwatt.data.suspicion.onset import (
     cut_since,
     first_right_row,
     has_ended,
+    is_smooth_again,
     onset,
     repair,
     repeated_since,
@@ -309,9 +310,13 @@ class MeterWatch:
             if lie is not Lie.SIGN:  # what is read in calms, or is another day's, looks well
                 return False
         well, first = bool(found.well[column]), self.well_since[column] < 0
+        sure = bool(found.sure[column])
+        if lie is Lie.NOISE and found.lie[column] == Lie.NONE:
+            sure = is_smooth_again(self.power[:, column].astype(np.float64), self._past_of(column))
+            well = well or sure
         if well and first:
             self.well_since[column] = self.day
-        return well and (not first or bool(found.sure[column]))  # one good day may be chance
+        return well and (sure or not first)  # one good day may be chance
 
     def _repair(self, column: int, expected: Float64Array) -> int:
         """Time of the first right reading of a meter that is well again."""
@@ -319,11 +324,12 @@ class MeterWatch:
         power = self._last_days_of(self.last_power, self.power, column)
         rows, end = len(self.power), (self.day + 1) * SECONDS_PER_DAY
         shows = shows_its_end(lie, size)
-        days = 1 if lie is Lie.REPLAY else LAG + 1
+        days = {Lie.REPLAY: 1, Lie.FROZEN: 2}.get(lie, LAG + 1)
         if not shows:  # and of the day before the first one that was as expected
             days = min(days, self.day + 2 - int(self.well_since[column]))
         power[: max(0, len(power) - (end - int(self.since[column])) // self.step)] = np.nan
-        recent = power[-days * rows :] if shows else power[-days * rows : -rows]
+        whole = shows or lie is Lie.NOISE  # the last day may be wrong in part
+        recent = power[-days * rows :] if whole else power[-days * rows : -rows]
         right = first_right_row(lie, size, power=recent, past=self._past_of(column))
         earliest = max(end - (days * rows - right) * self.step, int(self.since[column]))
         if shows:
