@@ -63,7 +63,8 @@ def test_changes_and_events_arrive_as_they_happen(web):
         assert next(told) == ("beat", {}, None)
         feed_of(web).announce("north")
         record(web, "a")
-        both = {name: (data, number) for name, data, number in (next(told), next(told))}
+        news = (each for each in told if each[0] != "beat")  # one comes where nothing is quick
+        both = {name: (data, number) for name, data, number in (next(news), next(news))}
     (event,) = web.get("/v1/events")["events"]
     assert both == {"change": ({"zone": "north"}, None), "log": (event, str(event["seq"]))}
 
