@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -129,9 +129,8 @@ def repeated_since(
     return first - _copied(power[stop - day : stop][::-1], others) * step
 
 
-def _copied(own: Float64Array, others: Iterable[Float64Array]) -> int:
+def _copied(own: Float64Array, others: Sequence[Float64Array] | Float64Array) -> int:
     """Number of readings, from the first, that equal those of one other day and are not zero."""
-    others = list(others)
     tells = np.abs(own) > _NOTHING * np.nanmax(np.abs([own, *others]))
     most = 0
     for other in others:

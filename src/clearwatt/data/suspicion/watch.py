@@ -291,7 +291,7 @@ class MeterWatch:
         if lie is Lie.CLIPPED:
             return cut_since(first, size, step=self.step, power=power, end=end)
         if lie is Lie.REPLAY:
-            trusted = self.past_power[..., column].astype(np.float64)
+            trusted = self._past_of(column).trusted
             return repeated_since(first, step=self.step, power=power, trusted=trusted, end=end)
         expected = self._last_days_of(self.last_expected, expected, column)
         if lie is Lie.UNIT:
