@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tests.service.archives import (
     register,
     whole_journal,
 )
+from tests.service.cluster.nodes import cluster
 from tests.service.journals import Service, World
 from tests.service.processes import until
 from tests.service.running import PATIENCE, running
@@ -31,10 +33,12 @@ from clearwatt.service import journal_retention
 from clearwatt.service.backup import back_up, restore
 from clearwatt.service.client import Client, Series
 from clearwatt.service.files import Checkpoints, ModelFiles
+from clearwatt.service.folders import StoredFolders
 from clearwatt.service.journal_retention import JournalRetention
 from clearwatt.service.learner.removal import remove_leftovers
 from clearwatt.service.records import READING
-from clearwatt.service.store.journal_archive import JournalArchive
+from clearwatt.service.store import open_store
+from clearwatt.service.store.journal_archive import ArchiveFile, ArchiveRow, JournalArchive
 
 OLD, NEW = 60, 30
 """Entries accepted two days ago, and an hour ago."""
@@ -138,6 +142,64 @@ def test_a_damaged_file_with_the_only_copy_stops_the_zone_and_no_other(store, da
     assert "copy it from the last backup" in record.reason
 
 
+def test_a_folder_without_the_archived_entries_gets_no_further_ones(store, data_dir, caplog):
+    """As if a shared folder were not mounted on this node."""
+    rows = store.oldest_entries("north", before=NOW - DAY, until=OLD, limit=40)
+    store.archive.write("north", rows)
+    store.drop_entries("north", rows)
+    before = in_table(store)
+    elsewhere = JournalArchive(data_dir / "elsewhere")
+    checkpoints = Checkpoints(data_dir)
+    JournalRetention(
+        store, elsewhere, checkpoints, kept=DAY, clock=lambda: NOW, moved=int
+    ).run_round()
+    assert in_table(store) == before
+    assert not elsewhere.folder.exists()
+    (record,) = [each for each in caplog.records if each.message == "journal not archived"]
+    assert "entry 40 of zone north" in record.reason
+    assert "--archive" in record.reason
+
+
+def test_two_nodes_that_archive_at_once_lose_and_double_nothing(store, data_dir, caplog):
+    """One has read the oldest entries and hangs; the other moves them, and more, meanwhile."""
+    before, counted = whole_journal(store), []
+    checkpoints = Checkpoints(data_dir)
+    late = HangingArchive(
+        store.archive.folder, meanwhile=lambda: retention(store, data_dir).run_round()
+    )
+    JournalRetention(
+        store, late, checkpoints, kept=DAY + 1, clock=lambda: NOW, moved=counted.append
+    ).run_round()
+    assert late.hung, "it must have hung between reading and writing"
+    assert sum(counted) == 0, "the other node has moved them"
+    assert in_table(store) == list(range(OLD + 1, OLD + NEW + 1))
+    assert whole_journal(store) == before
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+
+
+def test_entries_that_another_node_has_moved_are_left_out(store):
+    rows = store.oldest_entries("north", before=NOW - DAY, until=OLD, limit=40)
+    store.archive.write("north", rows)
+    assert store.drop_entries("north", rows[:15]) == 15
+    assert store.drop_entries("north", rows[:15]) == 0
+    assert store.drop_entries("north", rows[:40]) == 25
+    assert in_table(store)[0] == 41
+
+
+class HangingArchive(JournalArchive):
+    """An archive in which something happens before a node writes its first file."""
+
+    def __init__(self, folder: Path, *, meanwhile: Callable[[], None]) -> None:
+        super().__init__(folder)
+        self._meanwhile, self.hung = meanwhile, False
+
+    def write(self, zone: str, rows: Sequence[ArchiveRow]) -> ArchiveFile:
+        if not self.hung:
+            self.hung = True
+            self._meanwhile()
+        return super().write(zone, rows[:-10])
+
+
 def test_readings_are_stored_between_two_portions(store, data_dir):
     """Another connection writes after each portion: no transaction is open then."""
     (entity,) = store.entities("north")
@@ -239,6 +301,30 @@ def test_a_backup_has_the_archive_and_a_restored_store_reads_it(store, data_dir,
         assert whole_journal(copy) == before
 
 
+def test_an_archive_outside_of_the_data_directory_is_backed_up_and_restored(
+    store, data_dir, tmp_path, capsys
+):
+    store.archive = JournalArchive(tmp_path / "shared")
+    retention(store, data_dir).run_round()
+    before = whole_journal(store)
+    shared = ["--archive", str(tmp_path / "shared")]
+    words = ["--data-dir", str(data_dir), *shared]
+    assert main(["backup", *words, "--to", str(tmp_path / "backup")]) == 0
+    capsys.readouterr()
+    main(["doctor", *words])
+    assert "archived journal" not in capsys.readouterr().out
+    main(["doctor", "--data-dir", str(data_dir)])
+    assert "archived journal" in capsys.readouterr().out, "the default folder has nothing"
+    restored, elsewhere = tmp_path / "restored", tmp_path / "elsewhere"
+    words = ["--data-dir", str(restored), "--archive", str(elsewhere)]
+    assert main(["restore", str(tmp_path / "backup"), "--data-dir", str(restored), *shared]) == 2
+    assert "not empty" in capsys.readouterr().err
+    assert main(["restore", str(tmp_path / "backup"), *words]) == 0
+    assert not (restored / "archive").exists()
+    with closing(open_store(restored / "clearwatt.db", archive=elsewhere)) as again:
+        assert whole_journal(again) == before
+
+
 def test_a_damaged_archive_is_not_backed_up(store, data_dir, tmp_path):
     retention(store, data_dir).run_round()
     (file,) = store.archive.files("north")
@@ -297,6 +383,38 @@ def test_a_service_archives_and_learns_again_from_the_archive(data_dir, postgres
             send_and_settle(service.url, 2)
             assert service.stop() == 0
         newest, *_ = Checkpoints(data_dir).newest("north")
+        assert newest.position == len(before) + 1
+        assert store.status("north").error is None
+
+
+@pytest.mark.slow
+def test_nodes_of_a_cluster_share_an_archive_and_learn_again_from_it(tmp_path, postgres):
+    shared = ("--archive", str(tmp_path / "shared"))
+    with closing(open_store(postgres)) as store, cluster(tmp_path, postgres) as nodes:
+        append(store, "north", register(store), 40, at=NOW - 2 * DAY)  # in 2024
+        url = nodes.web("web-1", *shared, "--keep-journal", "1h")
+        for value in range(2):  # each stop writes a checkpoint
+            learner = nodes.add("learner-1", "learner", *shared)
+            send_and_settle(url, value)
+            assert learner.stop() == 0
+        before = whole_journal(store)
+        assert store.archive_end("north") == 0, "the round at the start found no checkpoint"
+        url = nodes.web("web-2", *shared, "--keep-journal", "1h")
+        nodes.nodes["web-1"].kill()
+        until(lambda: store.archive_end("north") == 40, PATIENCE)
+        store.archive = JournalArchive(tmp_path / "shared")
+        assert whole_journal(store) == before
+
+        checkpoints = Checkpoints(StoredFolders(store))
+        checkpoints.remove("north")
+        nodes.add("learner-2", "learner")
+        with Client(url) as client:
+            until(lambda: "--archive" in (client.zone("north").error or ""), PATIENCE)
+        assert nodes.nodes["learner-2"].stop() == 0
+        learner = nodes.add("learner-3", "learner", *shared)
+        send_and_settle(url, 2)
+        assert learner.stop() == 0
+        newest, *_ = checkpoints.newest("north")
         assert newest.position == len(before) + 1
         assert store.status("north").error is None
 

@@ -13,7 +13,14 @@ from clearwatt.cli.printing import (
     print_tables,
     progress,
 )
-from clearwatt.cli.service import add_store_options, database_of, require_service, use_store
+from clearwatt.cli.service import (
+    add_archive_option,
+    add_store_options,
+    archive_of,
+    database_of,
+    require_service,
+    use_store,
+)
 
 if TYPE_CHECKING:
     from clearwatt.service.backup import Backup
@@ -36,6 +43,7 @@ def register(commands: Commands) -> None:
     add_store_options(load)
     load.set_defaults(run=restore)
     for command in (save, load):
+        add_archive_option(command)
         add_json_option(command)
 
 
@@ -54,7 +62,9 @@ def restore(options: argparse.Namespace) -> None:
     from clearwatt.service.backup import restore as load
 
     with progress(f"restoring {options.folder}"):
-        backup = load(options.folder, options.data_dir, database_of(options))
+        backup = load(
+            options.folder, options.data_dir, database_of(options), archive=archive_of(options)
+        )
     _print(backup, f"{options.folder} is restored to {options.data_dir}", options)
 
 

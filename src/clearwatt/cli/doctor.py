@@ -7,7 +7,13 @@ from dataclasses import asdict
 
 from clearwatt.cli.options import Commands, add_json_option
 from clearwatt.cli.printing import print_json, print_lines, print_tables, progress, rows_table
-from clearwatt.cli.service import add_store_options, database_of, require_service
+from clearwatt.cli.service import (
+    add_archive_option,
+    add_store_options,
+    archive_of,
+    database_of,
+    require_service,
+)
 from clearwatt.errors import ConfigurationError, StateError
 
 
@@ -17,6 +23,7 @@ def register(commands: Commands) -> None:
         "doctor", help="find damage in the data of a service", allow_abbrev=False
     )
     add_store_options(parser)
+    add_archive_option(parser)
     parser.add_argument(
         "--mend", action="store_true", help="mend what can be mended; stop the service before"
     )
@@ -36,7 +43,8 @@ def run(options: argparse.Namespace) -> None:
             f"{options.data_dir} does not exist; give the --data-dir of a service"
         )
     with progress(f"examining {options.data_dir}"), create_private_files():
-        found = examine(options.data_dir, database, mend=options.mend)
+        archive = archive_of(options)
+        found = examine(options.data_dir, database, archive=archive, mend=options.mend)
     if options.json:
         print_json([asdict(damage) for damage in found])
     elif found:

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 from clearwatt.cli.ages import OFF, parse_age
 from clearwatt.cli.options import Commands
 from clearwatt.cli.printing import print_lines, progress
-from clearwatt.cli.service import add_store_options, database_of, require_service
+from clearwatt.cli.service import (
+    add_archive_option,
+    add_store_options,
+    database_of,
+    require_service,
+)
 from clearwatt.cli.sizes import parse_size
 from clearwatt.errors import ConfigurationError
 
@@ -142,6 +147,7 @@ def _add_retention_options(parser: argparse.ArgumentParser) -> None:
         help="how long entries of the journal stay in the database before they are archived in "
         "DIR/archive: 90d, 12h, 2w or 'off' for ever (default off)",
     )
+    add_archive_option(parser)
 
 
 def _add_import_options(parser: argparse.ArgumentParser) -> None:
@@ -195,6 +201,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         ray_address=options.ray_address,
         log_level=options.log_level,
         memory=options.learner_memory,
+        archive=options.archive,
     )
     if not (math.isfinite(options.prior_days) and options.prior_days >= 0):
         raise ConfigurationError(f"--prior-days is {options.prior_days}; give days, 0 or more")
@@ -230,10 +237,15 @@ def _check_cluster_options(options: argparse.Namespace) -> None:
             "--from starts a whole service; start one with it, then move its models with "
             "'clearwatt cluster import' and give --role"
         )
-    if options.keep_journal is not None:
+    if options.keep_journal is not None and options.role == "learner":
         raise ConfigurationError(
-            "--keep-journal archives to the disk of one machine, which other nodes cannot read; "
-            "leave it out with --role web or --role learner"
+            "--keep-journal is for the nodes with --role web, one of which archives for all; give "
+            "a node with --role learner only --archive"
+        )
+    if options.keep_journal is not None and options.archive is None:
+        raise ConfigurationError(
+            "--keep-journal archives to the disk of this node, which other nodes cannot read; give "
+            "all nodes --archive with a folder that they share"
         )
     if options.node is not None and not NODE_NAME.fullmatch(options.node):
         raise ConfigurationError(

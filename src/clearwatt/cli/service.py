@@ -77,6 +77,25 @@ def add_store_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_archive_option(parser: argparse.ArgumentParser) -> None:
+    """Add --archive."""
+    parser.add_argument(
+        "--archive",
+        type=Path,
+        metavar="FOLDER",
+        help="where archived entries of the journal are (default: DIR/archive); in a cluster, a "
+        "folder that all nodes share",
+    )
+
+
+def archive_of(options: argparse.Namespace) -> Path:
+    """The folder of archived entries: from the options, or the one of the data directory."""
+    from clearwatt.service.store.journal_archive import ARCHIVE
+
+    given: Path | None = getattr(options, "archive", None)
+    return given or options.data_dir / ARCHIVE
+
+
 def database_of(options: argparse.Namespace) -> str:
     """The address of the database: from the options, the environment, or SQLite in DIR."""
     given = options.database or os.environ.get(DATABASE_VARIABLE)
@@ -94,13 +113,12 @@ def use_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[
     """The store of a data directory, closed with the block.
 
     Args:
-        options: has ``data_dir`` and ``database``.
+        options: has ``data_dir`` and ``database``, and may have ``archive``.
         create: create a missing directory; otherwise it is an error.
     """
     require_service()
     from clearwatt.service.permissions import create_private_files
     from clearwatt.service.store import open_store
-    from clearwatt.service.store.journal_archive import ARCHIVE
 
     if not create and not options.data_dir.is_dir():
         raise ConfigurationError(
@@ -108,6 +126,5 @@ def use_store(options: argparse.Namespace, *, create: bool = False) -> Iterator[
         )
     with create_private_files():
         options.data_dir.mkdir(parents=True, exist_ok=True)
-        archive = options.data_dir / ARCHIVE
-        with closing(open_store(database_of(options), archive=archive)) as store:
+        with closing(open_store(database_of(options), archive=archive_of(options))) as store:
             yield store

@@ -51,7 +51,7 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
     """Copy all data of a service, which may be running, into a new folder.
 
     Args:
-        store: the service's store.
+        store: the service's store; its archive may be outside of the data directory.
         data_dir: its data directory.
         target: a folder that does not exist or is empty; it appears when it is complete.
     """
@@ -63,8 +63,10 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
         _copy_checkpoints(data_dir / ZONES, unfinished / FILES / ZONES)
         (unfinished / STORE).mkdir()
         store.backup(unfinished / STORE)
-        for name in (MODELS, IMPORTED, ARCHIVE):
+        for name in (MODELS, IMPORTED):
             _copy_folders(data_dir / name, unfinished / FILES / name)
+        archive = data_dir / ARCHIVE if store.archive is None else store.archive.folder
+        _copy_folders(archive, unfinished / FILES / ARCHIVE)
         _check_archive(store, unfinished / FILES / ARCHIVE)
         _write_manifest(unfinished)
         make_private(unfinished)
@@ -77,27 +79,33 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
 
 
 @create_private_files()
-def restore(folder: Path, data_dir: Path, database: str) -> Backup:
+def restore(folder: Path, data_dir: Path, database: str, *, archive: Path | None = None) -> Backup:
     """Restore a backup to an empty data directory and database, after a check of every file.
 
     Args:
         folder: what `back_up` wrote.
         data_dir: where the service will be started.
         database: its database: a path of SQLite below ``data_dir``, or the URL of PostgreSQL.
+        archive: folder of archived entries; by default the one of ``data_dir``.
     """
     backup = read_backup(folder)
-    _require_empty(data_dir, "restore to")
+    archive = archive or data_dir / ARCHIVE
+    targets = {ARCHIVE: archive} | {name: data_dir / name for name in (ZONES, MODELS, IMPORTED)}
+    for target in (data_dir, archive):
+        _require_empty(target, "restore to")
     _verify(backup)
     data_dir.mkdir(parents=True, exist_ok=True)
     make_private(data_dir)
     try:
-        for name in (ZONES, MODELS, IMPORTED, ARCHIVE):
+        for name, target in targets.items():
             if (folder / FILES / name).is_dir():
-                shutil.copytree(folder / FILES / name, data_dir / name)
+                shutil.copytree(folder / FILES / name, target, dirs_exist_ok=True)
+                make_private(target)
         make_private(data_dir)
         restore_store(folder / STORE, database)
     except BaseException:
-        _empty(data_dir)
+        for target in (data_dir, archive):
+            _empty(target)
         raise
     return backup
 
@@ -133,7 +141,7 @@ def _require_empty(folder: Path, purpose: str) -> None:
 
 def _empty(folder: Path) -> None:
     """Empty a folder again, so that the same command can be repeated."""
-    for path in folder.iterdir():
+    for path in folder.iterdir() if folder.is_dir() else ():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:

@@ -36,17 +36,20 @@ class Damage:
     mended: bool = False
 
 
-def examine(data_dir: Path, database: str, *, mend: bool = False) -> list[Damage]:
+def examine(
+    data_dir: Path, database: str, *, archive: Path | None = None, mend: bool = False
+) -> list[Damage]:
     """Read everything that a service would load.
 
     Args:
         data_dir: The service's data directory.
         database: Its database: a path of SQLite, or the URL of PostgreSQL.
+        archive: The folder of archived entries; by default the one of the data directory.
         mend: Mend what can be mended; the service must be stopped.
     """
     found = list(_check_permissions(data_dir, mend=mend))
     try:
-        store = open_store(database, archive=data_dir / ARCHIVE)
+        store = open_store(database, archive=archive or data_dir / ARCHIVE)
     except (StoreDamagedError, StateError) as error:
         return [*found, _database_damage(str(error))]
     try:
@@ -67,7 +70,8 @@ def _examine(store: Store, data_dir: Path, *, mend: bool) -> Iterator[Damage]:
             return
     folders = _find_folders(store, data_dir)
     checkpoints, files = Checkpoints(folders), ModelFiles(folders)
-    yield from _check_archive(store, JournalArchive(data_dir / ARCHIVE))
+    if store.archive is not None:
+        yield from _check_archive(store, store.archive)
     for zone in sorted(zone.id for zone in store.zones()):
         yield from _check_checkpoints(checkpoints, zone, mend=mend)
         yield from _check_models(store, files, checkpoints, zone, mend=mend)

@@ -30,7 +30,8 @@ class JournalRetention(RegularWork):
     """Archives entries accepted more than ``kept`` seconds ago that no checkpoint needs.
 
     A file is on disk before its entries are deleted, and a portion is deleted in one transaction.
-    So a killed process loses nothing: the next round finds the file, compares, and goes on.
+    So a killed process loses nothing: the next round finds the file, compares, and goes on. If two
+    nodes of a cluster do this at once, because one hung meanwhile, both write the same entries.
 
     Args:
         store: The store of the service.
@@ -64,8 +65,12 @@ class JournalRetention(RegularWork):
         """Archive what is old enough of all zones; a zone whose archive is damaged is left out."""
         before = self._clock() - self._kept
         self._left_before = self._store.journal_limit(before)
+        archived = self._store.archive_spans()
         for zone in self._store.zones():
             try:
+                if zone.id in archived:
+                    # Or a folder that is not mounted, or not shared, would get the next entries.
+                    self._archive.require_file(zone.id, archived[zone.id][1])
                 self._run_zone(zone.id, before)
             except StateError as error:
                 _LOG.error(self.complaint, extra={"zone": zone.id, "reason": str(error)})
@@ -116,8 +121,8 @@ class JournalRetention(RegularWork):
         for start in range(0, len(left), PORTION):
             began = time.perf_counter()
             portion = left[start : start + PORTION]
-            self._store.drop_entries(file.zone, portion, leave_before=self._left_before)
-            self._moved(len(portion))
+            moved = self._store.drop_entries(file.zone, portion, leave_before=self._left_before)
+            self._moved(moved)
             if self._stopped.wait(PAUSE * (time.perf_counter() - began)):
                 return start + len(portion)
         return len(left)

@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from clearwatt import __version__
-from clearwatt.errors import ClearwattError, ConfigurationError
+from clearwatt.errors import ClearwattError, ConfigurationError, StateError
 from clearwatt.files import lock_file
 from clearwatt.service.api.feed import Feed
 from clearwatt.service.api.security.auth import check_bind
@@ -31,7 +31,6 @@ from clearwatt.service.connections import (
     connection_limit,
 )
 from clearwatt.service.dashboard.preparation import prepare
-from clearwatt.service.files import Checkpoints
 from clearwatt.service.fleet_starts import FleetStarts
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.integrity import IntegrityCheck
@@ -107,6 +106,11 @@ class ServeOptions:
         return self.learner.data_dir
 
     @property
+    def archive(self) -> Path:
+        """Directory of archived entries of the journals."""
+        return self.learner.archive or self.data_dir / ARCHIVE
+
+    @property
     def database(self) -> str:
         """Address of the database."""
         return self.learner.database or str(self.data_dir / "clearwatt.db")
@@ -130,11 +134,12 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(create_private_files())
         stack.enter_context(_lock_directory(options.data_dir))
-        store = open_store(options.database, archive=options.data_dir / ARCHIVE)
+        store = open_store(options.database, archive=options.archive)
         stack.callback(store.close)
         stack.enter_context(store.exclusive() if options.role == "all" else store.shared())
         if options.role == "learner":
             configure_logging(options.log_level)
+            _check_archive(store)
             _run_learner(options, store, ready)
             return
         check_bind(options.web.host, store.tokens())
@@ -144,6 +149,7 @@ def serve(
         configure_logging(options.log_level)
         if is_open_to_others(options.data_dir):
             _LOG.warning(OPEN_DIRECTORY)
+        _check_archive(store)
         _run(options, store, listener, ready)
 
 
@@ -209,7 +215,7 @@ def _run(
             deleted = metrics.count_deleted_vintages
             works.append(VintageRetention(store, kept=kept, deleted=deleted))
         if (kept := options.keep_journal) is not None and (archive := store.archive) is not None:
-            moved, checkpoints = metrics.count_archived_entries, Checkpoints(options.data_dir)
+            moved, checkpoints = metrics.count_archived_entries, learners.checkpoints
             works.append(JournalRetention(store, archive, checkpoints, kept=kept, moved=moved))
         if options.prior_days > 0:
             works.append(FleetTraining(store, options.database, days=options.prior_days))
@@ -220,6 +226,18 @@ def _run(
         pages.start()
         stack.callback(pages.join)  # it reads the store, which is closed at the end
         server.run(sockets=[listener])
+
+
+def _check_archive(store: Store) -> None:
+    """Log it if the archive lacks entries; they are needed only if checkpoints are lost, too."""
+    if store.archive is None:
+        return
+    for zone, (_, last) in sorted(store.archive_spans().items()):
+        try:
+            store.archive.require_file(zone, last)
+        except StateError as error:
+            _LOG.error("archive incomplete", extra={"zone": zone, "reason": str(error)})
+            return  # one line says enough: the folder is another one, or 'doctor' lists the rest
 
 
 def _run_learner(options: ServeOptions, store: Store, ready: Callable[[str], None] | None) -> None:

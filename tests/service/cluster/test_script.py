@@ -128,7 +128,8 @@ def test_a_service_on_one_machine_says_so(tmp_path, capsys):
         (["--role", "learner", "--node", "a b/c"], "'a b/c'"),
         (["--node", "web-1"], "is no node"),
         (["--role", "web", "--from", "run"], "cluster import"),
-        (["--role", "web", "--keep-journal", "90d"], "other nodes cannot read"),
+        (["--role", "web", "--keep-journal", "90d"], "a folder that they share"),
+        (["--role", "learner", "--keep-journal", "90d", "--archive", "a"], "--role web"),
     ],
 )
 def test_options_that_do_not_fit_are_explained(words, said, tmp_path, capsys, monkeypatch):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from clearwatt.service.cluster.monitor import ClusterMonitor
 from clearwatt.service.cluster.news import NewsReceiver, NewsSender
 from clearwatt.service.cluster.web_node import RegistryCheck, RemoteChanges, WebNode
-from clearwatt.service.files import ModelFiles
+from clearwatt.service.files import Checkpoints, ModelFiles
 from clearwatt.service.folders import StoredFolders
 from clearwatt.service.forecasting.forecasts import ForecastService
 from clearwatt.service.learner.process import LearnerConfig
@@ -52,7 +52,7 @@ class LocalLearner:
 
     def __init__(self, store: Store, config: LearnerConfig) -> None:
         self._store, self._config = store, config
-        self.files = ModelFiles(config.data_dir)
+        self.files, self.checkpoints = ModelFiles(config.data_dir), Checkpoints(config.data_dir)
         self._supervisor: Supervisor | None = None
 
     def announce_weather(self, zone: str) -> None:
@@ -105,7 +105,8 @@ class ClusterLearners:
 
     def __init__(self, store: PostgresStore, name: str) -> None:
         self._store = store
-        self.files = ModelFiles(StoredFolders(store))
+        folders = StoredFolders(store)
+        self.files, self.checkpoints = ModelFiles(folders), Checkpoints(folders)
         self._sender = NewsSender(store.send)
         self._node = WebNode(store, store.register_node(name, "web"))
         self._parts: list[AbstractContextManager[object]] = [self._sender, self._node]

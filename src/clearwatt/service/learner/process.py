@@ -59,6 +59,7 @@ class LearnerConfig:
             checkpoints are in the database. None: it is the only learner.
         memory: Bytes that the learner process may have, without its trainings; zones beyond that
             rest on disk. None: all zones stay in memory.
+        archive: Where archived entries of the journals are; by default in the data directory.
     """
 
     data_dir: Path
@@ -70,6 +71,7 @@ class LearnerConfig:
     learning: LearningFactory | None = None
     node: str | None = None
     memory: int | None = None
+    archive: Path | None = None
 
     def __post_init__(self) -> None:
         check_updater(self.updater, self.workers, self.ray_address)
@@ -199,7 +201,7 @@ def _open_store(config: LearnerConfig, inbox: Inbox) -> Store | None:
     while not inbox.stopped:
         try:
             address = config.database or config.data_dir / "clearwatt.db"
-            return open_store(address, archive=config.data_dir / ARCHIVE)
+            return open_store(address, archive=config.archive or config.data_dir / ARCHIVE)
         except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
             _LOG.error("store not opened", extra={"retry_s": wait}, exc_info=error)
             inbox.wait(wait)

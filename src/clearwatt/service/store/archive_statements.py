@@ -79,15 +79,19 @@ def oldest(
     return list(takewhile(lambda row: row.at < before, map(_row, rows)))
 
 
-def drop(session: Session, zone: str, rows: Sequence[ArchiveRow], *, leave_before: float) -> None:
+def drop(session: Session, zone: str, rows: Sequence[ArchiveRow], *, leave_before: float) -> int:
     """Advance the archive's end over rows, if they are the oldest after it, and delete them.
 
-    Rows accepted before ``leave_before`` stay in the table until their partition is dropped.
+    Rows accepted before ``leave_before`` stay in the table until their partition is dropped. Rows
+    before the end were moved meanwhile by another node of a cluster. Returns the number of others.
     """
-    first, last = rows[0].seq, rows[-1].seq
     end = journal.lock_journals(session, [zone])[zone].archive_end
+    left = [row for row in rows if row.seq > end]
+    if not left:
+        return 0
+    first, last = left[0].seq, left[-1].seq
     stored = session.rows(f"{_ROWS} > ? AND seq <= ? ORDER BY seq", zone, end, last)
-    if [_row(each) for each in stored] != list(rows):
+    if [_row(each) for each in stored] != left:
         raise StateError(
             f"the entries {first} to {last} of zone {zone} are not those of the archive; nothing "
             "was deleted: move the file away, and a new one is written"
@@ -96,6 +100,7 @@ def drop(session: Session, zone: str, rows: Sequence[ArchiveRow], *, leave_befor
         "DELETE FROM journal WHERE zone = ? AND seq <= ? AND at >= ?", zone, last, leave_before
     )
     session.run("UPDATE journals SET archive_end = ? WHERE zone = ?", last, zone)
+    return len(left)
 
 
 def _row(row: Row) -> ArchiveRow:

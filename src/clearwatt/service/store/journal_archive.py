@@ -1,4 +1,4 @@
-"""The archive of the journals: old entries in Parquet files below the data directory.
+"""The archive of the journals: old entries in Parquet files of a folder.
 
 A file does not change once written. It has a digest over its rows, which every reader checks.
 """
@@ -21,9 +21,9 @@ from clearwatt.errors import StateError
 from clearwatt.files import write_atomically
 
 ARCHIVE = "archive"
-"""The folder below the data directory."""
+"""The folder below the data directory, unless another is given."""
 FORMAT, VERSION = "clearwatt-journal", 1
-REMEDY = "copy it from the last backup (files/archive) to the archive of the data directory"
+REMEDY = "copy it from the last backup (files/archive) to the archive"
 _NAME = re.compile(r"(\d+)-(\d+)\.parquet")
 _LONGEST_NAME = 200
 _KEY = b"clearwatt"
@@ -72,6 +72,17 @@ class JournalArchive:
         """The file that has an entry; None: there is none."""
         return next((file for file in self.files(zone) if file.first <= seq <= file.last), None)
 
+    def require_file(self, zone: str, seq: int) -> ArchiveFile:
+        """The file that has an archived entry; StateError if there is none."""
+        file = self.find_file(zone, seq)
+        if file is None:
+            raise StateError(
+                f"entry {seq} of zone {zone} is archived, but no file in "
+                f"{self._zone_folder(zone)} has it: is the folder mounted, and the --archive of "
+                f"this service? If the file is lost, {REMEDY}"
+            )
+        return file
+
     def write(self, zone: str, rows: Sequence[ArchiveRow]) -> ArchiveFile:
         """Write consecutive entries to a new file; it is on disk when this returns."""
         folder, first, last = self._zone_folder(zone), rows[0].seq, rows[-1].seq
@@ -88,12 +99,7 @@ class JournalArchive:
 
     def rows(self, zone: str, *, first: int, until: int, limit: float) -> list[ArchiveRow]:
         """Entries from ``first`` to at most ``until``, of one file; StateError if it is damaged."""
-        file = self.find_file(zone, first)
-        if file is None:
-            raise StateError(
-                f"entry {first} of zone {zone} is archived, but no file in "
-                f"{self._zone_folder(zone)} has it; {REMEDY}"
-            )
+        file = self.require_file(zone, first)
         current = self._current
         if current is None or current[0] != file:
             current = file, _load(file)

@@ -65,13 +65,14 @@ class JournalStore(RegistryStore):
 
     def drop_entries(
         self, zone: str, rows: Sequence[ArchiveRow], *, leave_before: float = -math.inf
-    ) -> None:
+    ) -> int:
         """Delete the oldest entries, which are archived; StateError if they are others.
 
-        Those accepted before ``leave_before`` are left to `drop_archived`.
+        Those accepted before ``leave_before`` are left to `drop_archived`. Returns how many became
+        archived; those that were before are left out.
         """
         with self.write_session() as session:
-            archive_statements.drop(session, zone, rows, leave_before=leave_before)
+            return archive_statements.drop(session, zone, rows, leave_before=leave_before)
 
     def journal_limit(self, before: float) -> float:
         """The time before which `drop_archived` deletes entries at once; -infinity: it does not."""
