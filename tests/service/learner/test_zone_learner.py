@@ -189,6 +189,42 @@ def test_a_checkpoint_of_a_deleted_zone_is_not_used_by_one_with_its_id(station):
     assert station.status.steps == 2, "it continues where the deleted zone was"
 
 
+def test_a_zone_deleted_while_it_is_learned_is_dropped_without_an_error(station, caplog):
+    station.send(1)
+    station.learner.run_step(station.head)  # loads
+    head = station.head
+    apply = station.learner._learning.apply
+
+    def delete_meanwhile(*arguments):
+        station.store.remove_zone(station.zone, actor="Ada", at=1.0)
+        return apply(*arguments)
+
+    station.learner._learning.apply = delete_meanwhile
+    station.learner.run_step(head)
+    assert station.learner.is_lost
+    assert station.learner.next_due(head + 1) == math.inf
+    assert [each.message for each in caplog.records] == ["zone deleted while it was learned"]
+
+
+def test_a_zone_that_is_registered_again_reports_an_error_of_its_first_entries(station):
+    station.send(1)
+    station.catch_up()
+    station.store.remove_zone(station.zone, actor="Ada", at=1.0)
+    station.store.add_zone(station.zone)
+    (station.entity,) = station.store.add_entities([RegisteredEntity("pv", "town", "generator")])
+
+    class Failing(Tally):
+        def apply(self, *arguments):
+            raise ValueError("no forecasts today")
+
+    station.restart(Failing)
+    station.send(2, start=5)
+    for _ in range(2):  # loads, and fails
+        station.learner.run_step(station.head)
+    assert station.status.error == "ValueError: no forecasts today"
+    assert not station.learner.is_lost
+
+
 def test_a_zone_that_another_node_has_taken_is_dropped_and_nothing_is_written(station):
     node = station.store.register_node("a", "learner")
     fence = station.store.take_zones(node, limit=1)["town"]

@@ -29,6 +29,7 @@ from clearwatt.service.store import (
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
+    UnregisteredZoneError,
 )
 from clearwatt.training.fleet import Job, Trained
 from clearwatt.training.streams import Stream, TrainingResults
@@ -132,7 +133,9 @@ class ZoneLearner:
             self._pace.fail()
             self.context.outages.record(error)
         except LeaseLostError:
-            self._lose()
+            self._lose("zone lost to another node")
+        except UnregisteredZoneError:
+            self._lose("zone deleted while it was learned")
         except Exception as error:
             self._degrade(error)
 
@@ -282,9 +285,9 @@ class ZoneLearner:
         """Drop the state, which is undefined after an error."""
         self._learning = self._stream = self._training = self._outcome = None
 
-    def _lose(self) -> None:
-        """Drop the zone, which another node has taken over; nothing of it was written here."""
-        _LOG.warning("zone lost to another node", extra={"zone": self.zone.id})
+    def _lose(self, reason: str) -> None:
+        """Drop the zone, which is not this node's any more; nothing of it was written here."""
+        _LOG.warning(reason, extra={"zone": self.zone.id})
         self._forget()
         self.is_lost = True
 
@@ -314,7 +317,9 @@ class ZoneLearner:
         try:
             self.context.store.commit(outcome, fence=self.fence)
         except LeaseLostError:
-            self._lose()
+            self._lose("zone lost to another node")
+        except UnregisteredZoneError:
+            self._lose("zone deleted while it was learned")
         except (StoreFullError, StoreUnavailableError, StoreDamagedError) as trouble:
             self.context.outages.record(trouble)
         except Exception as trouble:

@@ -8,6 +8,7 @@ from clearwatt.service.store.errors import (
     StoreFullError,
     StoreUnavailableError,
     UnregisteredEntityError,
+    UnregisteredZoneError,
 )
 from clearwatt.service.store.opening import open_store
 
@@ -19,5 +20,6 @@ __all__ = [
     "StoreFullError",
     "StoreUnavailableError",
     "UnregisteredEntityError",
+    "UnregisteredZoneError",
     "open_store",
 ]

@@ -29,5 +29,9 @@ class UnregisteredEntityError(DataError):
     """Readings name an entity that is not registered, or no longer; nothing was written."""
 
 
+class UnregisteredZoneError(DataError):
+    """A zone is not registered, or no longer; nothing was written."""
+
+
 class LeaseLostError(ClearwattError):
     """Another node has taken the zone over; nothing was written."""

@@ -21,6 +21,7 @@ from clearwatt.service.store.content import (
     load_readings,
     load_weather,
 )
+from clearwatt.service.store.errors import UnregisteredZoneError
 from clearwatt.service.store.session import Insert, Row, Session, upsert
 
 ADVANCE = upsert("journals", "zone")
@@ -60,7 +61,7 @@ def lock_journals(session: Session, zones: Collection[str]) -> dict[str, Journal
     journals = {row[0]: Journal(*row) for row in found}
     for zone in zones:
         if zone not in journals:
-            raise DataError(f"there is no zone {zone!r}; register it first")
+            raise UnregisteredZoneError(f"there is no zone {zone!r}; register it first")
     return journals
 
 

@@ -20,6 +20,7 @@ from clearwatt.service.records import (
 from clearwatt.service.status import ZoneStatus
 from clearwatt.service.store import events, journal, leases, readings, removal, signal_days
 from clearwatt.service.store.content import dump_json
+from clearwatt.service.store.errors import UnregisteredZoneError
 from clearwatt.service.store.session import Session, upsert
 
 PUT_STATUS = upsert("statuses", "zone")
@@ -47,7 +48,9 @@ def commit(session: Session, outcome: Outcome, *, content: str, fence: int | Non
     if fence is not None:
         leases.check_fence(session, status.zone, fence)
     if status.position < removal.journal_bases(session).get(status.zone, 0):
-        raise DataError(f"zone {status.zone!r} was deleted, and registered again, meanwhile")
+        raise UnregisteredZoneError(
+            f"zone {status.zone!r} was deleted, and registered again, meanwhile"
+        )
     for entity in outcome.removed:
         removal.finish_entity(session, status.zone, entity)
     removal.note_files(session, outcome.unused)
