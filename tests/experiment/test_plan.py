@@ -8,6 +8,7 @@ from clearwatt.errors import DataError
 from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.models import Place, TrainedNetwork
 from clearwatt.experiment.plan import (
+    SHARED_STREAMS,
     STACK,
     adaptive_tasks,
     choose_entities,
@@ -57,8 +58,30 @@ def test_a_task_has_configurations_of_one_family(context):
 
 def test_the_updates_of_a_shared_autoencoder_are_computed_once_for_each_configuration(context):
     for task in updating_tasks(context):
-        if not task.configurations[0].strategy.synchronous:
+        if task.configurations[0].approach.family == "penalty":
             assert (len(task.places), len(task.configurations)) == (95, 1)
+
+
+def test_configurations_whose_first_updates_are_the_same_are_in_one_task(context):
+    tasks = [
+        task
+        for task in updating_tasks(context)
+        if task.configurations[0].approach.family == "replay"
+    ]
+    for task in tasks:
+        assert len({each.beginning for each in task.configurations}) == 1
+        assert sorted(each.instance for each in task.configurations) == [
+            *("Ra", "Re", "Re", "Re", "ReD", "ReD", "ReD")
+        ]
+        assert len(task.trials) <= SHARED_STREAMS
+    assert len(tasks) == 12 * 2  # capacity, alpha and replay weight; two halves of the entities
+
+
+def test_one_configuration_of_each_replay_is_one_task_for_the_whole_zone(context):
+    own = replace(context, experiment=preset("small"))
+    tasks = [task for task in updating_tasks(own) if "Re" in [c.instance for c, _ in task.trials]]
+    (task,) = tasks
+    assert (len(task.places), len(task.configurations)) == (95, 3)
 
 
 def test_entities_with_autoencoders_of_their_own_are_grouped_by_the_shape_of_their_predictors(

@@ -8,9 +8,11 @@ from tests.experiment.running import finished
 
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.warm_up import WarmUp
+from clearwatt.experiment import updating
 from clearwatt.experiment.architectures import Networks
 from clearwatt.experiment.protocol import divide
-from clearwatt.training.fleet import Training
+from clearwatt.training import streams
+from clearwatt.training.fleet import Training, train
 from clearwatt.training.streams import drive
 
 
@@ -27,6 +29,42 @@ def test_learning_fits_the_inputs_better_than_a_frozen_model(done, instance):
     for trial in own:
         assert trial["autoencoder"]["updates"] > 0
         assert trial["autoencoder"]["fitting_error"] < frozen[trial["entity"]]
+
+
+def test_replay_of_any_kind_shares_the_updates_that_are_the_same(
+    grid, one_point, tmp_path, monkeypatch
+):
+    """The results are those of training every update of every configuration."""
+    counts: list[int] = []
+
+    def counted(jobs, *, stack=None):
+        counts.append(len(jobs))
+        return train(jobs, stack=stack)
+
+    experiment = replace(
+        one_point,
+        instances=("Ra", "Re", "ReD"),
+        grid=replace(one_point.grid, recent_updates=(2, 3)),
+    )
+    monkeypatch.setattr(streams, "train", counted)
+    shared, _ = finished(experiment, grid, tmp_path / "shared")
+    trained_shared = sum(counts)
+    counts.clear()
+    monkeypatch.setattr(updating, "drive", lambda stream, reuse: drive(stream))
+    every, _ = finished(experiment, grid, tmp_path / "every")
+    updates = sum(len(trial["events"] or ()) for trial in every["trials"] if trial["chosen"])
+    assert updates > 0
+    assert trained_shared < 0.8 * sum(counts)
+    for one, other in zip(shared["trials"], every["trials"], strict=True):
+        assert (one["instance"], one["configuration"]) == (
+            other["instance"],
+            other["configuration"],
+        )
+        for part in ("autoencoder", "predictor"):
+            assert one[part]["updates"] == other[part]["updates"]
+            for figure in ("fitting_error", "forgetting_ratio"):
+                assert one[part][figure] == pytest.approx(other[part][figure], rel=1e-3)
+        assert one["live"] == pytest.approx(other["live"], rel=1e-3)
 
 
 def test_the_figures_of_a_trial_are_those_of_its_instance_streamed_by_hand(grid, tiny, tmp_path):

@@ -15,6 +15,7 @@ from clearwatt.experiment.records import ADAPTIVE
 from clearwatt.own_code import is_own, short_name
 from clearwatt.strategies import Strategy, strategy_by_name
 from clearwatt.strategies.own import own_parameters, own_strategy
+from clearwatt.strategies.replay import RealReplay
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,18 @@ class Configuration:
         if is_own(self.instance):
             return own_strategy(self.instance, values)
         return strategy_by_name(self.approach.strategy, values)
+
+    @property
+    def beginning(self) -> tuple[object, ...]:
+        """Equal for configurations whose first updates are the same.
+
+        All real replay draws the same samples at the first update. That of the last updates is the
+        same whatever their number until there are as many.
+        """
+        if not isinstance(self.strategy, RealReplay):
+            return (self,)
+        others = tuple(pair for pair in self.parameters if pair[0] != "recent_updates")
+        return (self.approach.family, self.novelty_capacity, self.alpha, others)
 
     def to_dict(self) -> dict[str, float]:
         """The hyperparameters by name."""

@@ -14,6 +14,7 @@ from clearwatt.data import Dataset
 from clearwatt.errors import DataError
 from clearwatt.experiment.adaptive_trials import AdaptiveTask
 from clearwatt.experiment.config import Experiment
+from clearwatt.experiment.grid import Configuration
 from clearwatt.experiment.models import Place
 from clearwatt.experiment.presets import PRESETS
 from clearwatt.experiment.protocol import ZonePhases
@@ -27,6 +28,8 @@ STREAMS = 64
 """Approximate number of streams of a task; an interruption loses the tasks under way."""
 SHARING = 96
 """Most entities of a task that share an autoencoder; each task computes its updates again."""
+SHARED_STREAMS = 336
+"""Most streams of a task whose configurations begin alike: equal updates train once."""
 
 T = TypeVar("T")
 
@@ -139,9 +142,23 @@ def updating_tasks(context: Context) -> list[UpdatingTask]:
         streams = STREAMS // 2 if own else STREAMS
         places = _places_by_shape(context, role_of(members[0]))
         for some in chunks(places, STACK) if own else _group_by_zone(places):
-            size = max(1, streams // len(some))
-            tasks += [UpdatingTask(each, some) for each in chunks(members, size)]
+            for each in _keep_together(members, most=max(1, streams // len(some))):
+                parts = chunks(some, max(1, SHARED_STREAMS // len(each)))
+                tasks += [UpdatingTask(each, part) for part in parts]
     return tasks
+
+
+def _keep_together(
+    members: Sequence[Configuration], *, most: int
+) -> list[tuple[Configuration, ...]]:
+    """Configurations in parts of about ``most``; those that begin alike are in one part."""
+    groups: dict[object, list[Configuration]] = {}
+    for each in members:
+        groups.setdefault(each.beginning, []).append(each)
+    alike = list(groups.values())
+    largest = max(len(group) for group in alike)
+    parts = chunks(alike, max(1, most // largest))
+    return [tuple(each for group in part for each in group) for part in parts]
 
 
 def adaptive_tasks(context: Context) -> list[AdaptiveTask]:

@@ -50,7 +50,7 @@ class UpdatingTask(Task[list[TrialResult]]):
             for configuration in self.configurations
             for zone, columns in columns_by_zone(self.places)
         ]
-        deployed = drive(run_together([part.stream() for part in parts]))
+        deployed = drive(run_together([part.stream() for part in parts]), reuse=True)
         results = [
             result
             for part, own in zip(parts, deployed, strict=True)

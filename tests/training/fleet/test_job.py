@@ -7,7 +7,7 @@ import torch
 
 from clearwatt.errors import ConfigurationError, DataError
 from clearwatt.training.fleet import Job, Penalty, Training, train
-from clearwatt.training.networks import Predictor
+from clearwatt.training.networks import Predictor, VariationalAutoencoder
 
 NETWORK = Predictor(inputs=3, width=8, layers=1)
 GOOD = Job(
@@ -85,3 +85,43 @@ def test_a_job_stops_after_the_epochs_its_work_allows():
     weights = sum(tensor.numel() for tensor in GOOD.params.values())
     (trained,) = train([replace(GOOD, training=Training(epochs=30, work=6 * weights))])
     assert trained.epochs == 6
+
+
+PENALISED = replace(GOOD, penalty=Penalty(GOOD.params, NETWORK.initialise([1]), strength=2.0))
+VALIDATED = replace(GOOD, validation=(torch.rand(4, 3), torch.rand(4, 1)))
+
+
+@pytest.mark.parametrize("job", [GOOD, PENALISED, VALIDATED])
+def test_a_copy_of_a_job_has_its_identity(job):
+    copies = {name: tensor.clone() for name, tensor in job.params.items()}
+    copy = replace(job, params=copies, inputs=job.inputs.clone(), targets=job.targets.clone())
+    assert copy.identity == job.identity
+
+
+@pytest.mark.parametrize(
+    ("job", "change"),
+    [
+        (GOOD, {"seed": 1}),
+        (GOOD, {"training": Training(epochs=3)}),
+        (GOOD, {"params": NETWORK.initialise([1])}),
+        (GOOD, {"inputs": GOOD.inputs + 1e-3}),
+        (GOOD, {"targets": GOOD.targets + 1e-3}),
+        (GOOD, {"weights": torch.ones(10)}),
+        (replace(GOOD, weights=torch.ones(10)), {"weights": torch.full((10,), 1.5)}),
+        (GOOD, {"penalty": PENALISED.penalty}),
+        (PENALISED, {"penalty": replace(PENALISED.penalty, strength=3.0)}),
+        (PENALISED, {"penalty": replace(PENALISED.penalty, anchor=NETWORK.initialise([2]))}),
+        (PENALISED, {"penalty": replace(PENALISED.penalty, importance=NETWORK.initialise([2]))}),
+        (GOOD, {"validation": VALIDATED.validation}),
+        (VALIDATED, {"validation": (torch.rand(4, 3), VALIDATED.validation[1])}),
+        (VALIDATED, {"validation": (VALIDATED.validation[0], torch.rand(4, 1))}),
+    ],
+)
+def test_a_job_that_differs_in_anything_has_another_identity(job, change):
+    assert replace(job, **change).identity != job.identity
+
+
+def test_jobs_of_networks_that_differ_in_their_loss_have_different_identities():
+    shapes = [VariationalAutoencoder(3, 8, 1, 2, kl_weight=weight) for weight in (1e-5, 1e-6)]
+    jobs = [replace(GOOD, network=n, params=n.initialise([0]), targets=None) for n in shapes]
+    assert jobs[0].identity != jobs[1].identity

@@ -1,7 +1,9 @@
 """Jobs: what to train and how, and the result."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import NamedTuple
 
 import torch
@@ -139,6 +141,31 @@ class Job:
         """The dtype of the weights, and so of the training."""
         return next(iter(self.params.values())).dtype
 
+    @property
+    def identity(self) -> "JobIdentity":
+        """Network, training, seed and a checksum of all tensors; equal jobs train to equal weights.
+
+        Two jobs with the same tensors under other names have different networks.
+        """
+        found = sha256()
+        for tensor in self._tensors():
+            found.update(b"" if tensor is None else repr((tensor.shape, tensor.dtype)).encode())
+            found.update(b"," if tensor is None else tensor.contiguous().numpy().data)
+        return self.network, self.training, self.seed, found.digest()
+
+    def _tensors(self) -> Iterator[Tensor | None]:
+        """All tensors in a fixed order; None for what the job does without."""
+        yield from (self.inputs, self.targets, self.weights)
+        yield from self.params.values()
+        penalty, validation = self.penalty, self.validation
+        yield None if penalty is None else torch.tensor(penalty.strength, dtype=torch.float64)
+        if penalty is not None:
+            yield from (part[name] for name in self.params for part in _parts(penalty))
+        yield from (None,) if validation is None else validation
+
+
+JobIdentity = tuple[Network, Training, int, bytes]
+
 
 class Trained(NamedTuple):
     """The result of a job.
@@ -160,6 +187,10 @@ def all_finite(tensor: Tensor) -> bool:
     """Whether no value is NaN or infinite."""
     # A sum is finite only if all its terms are, and takes a tenth of the time. It may overflow.
     return math.isfinite(float(tensor.sum())) or bool(tensor.isfinite().all())
+
+
+def _parts(penalty: Penalty) -> tuple[Params, Params]:
+    return penalty.anchor, penalty.importance
 
 
 def _check_weights(weights: Tensor, samples: int) -> None:
