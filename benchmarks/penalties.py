@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -35,11 +34,10 @@ from clearwatt.strategies import (
     Frozen,
     OnlineEWC,
     RandomReplay,
+    RecentReplay,
     Strategy,
 )
-from clearwatt.strategies.base import Batch, State, Update, WarmUpResult
 from clearwatt.training.fleet import one_thread
-from clearwatt.training.networks import Params
 from clearwatt.training.streams import drive
 
 ENTITIES = ("pv_01", "household_block_01", "residential_01")
@@ -49,55 +47,13 @@ MONTH = 3_000
 MONTHS = 3
 ENDS = (0.4, 0.6, 0.8)
 """Shares of the updating phase after which the next months are forecast."""
-BATCH = 64
-
-
-class BatchEWC(OnlineEWC):
-    """Online EWC whose importance is the squared gradient of batches, not of samples."""
-
-    def initial_state(self, warmup: WarmUpResult) -> State:
-        """The importance of the weights for the warm-up data."""
-        return squared_batch_gradients(warmup, warmup.params, warmup.data)
-
-    def consolidate(self, update: Update, params: Params) -> State:
-        """F* <- γF* + F_new."""
-        new = squared_batch_gradients(update, params, update.novelty + update.familiarity)
-        return {name: self.gamma * update.state[name] + new[name] for name in new}
-
-
-class BatchFamiliarity(FamiliarityReplay):
-    """Familiarity-based Replay whose importance is the squared gradient of batches."""
-
-    def initial_state(self, warmup: WarmUpResult) -> State:
-        """The importance of the weights for the warm-up data."""
-        return squared_batch_gradients(warmup, warmup.params, warmup.data)
-
-    def consolidate(self, update: Update, params: Params) -> State:
-        """F* <- γF* + F_new."""
-        new = squared_batch_gradients(update, params, update.novelty)
-        return {name: self.gamma * update.state[name] + new[name] for name in new}
-
-
-def squared_batch_gradients(seen: WarmUpResult | Update, params: Params, data: Batch) -> State:
-    """The mean over batches of the squared gradient of the mean loss of a batch."""
-    targets = data.inputs if data.targets is None else data.targets
-    sums = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
-    starts = range(0, data.size - BATCH + 1, BATCH)
-    for start in starts:
-        rows = slice(start, start + BATCH)
-        coefficients = torch.full((1, BATCH), 1 / BATCH)
-        _, gradients = seen.network.gradients(
-            params, data.inputs[None, rows], targets[None, rows], coefficients=coefficients
-        )
-        for name, gradient in gradients.items():
-            sums[name] += gradient.square()
-    return {name: total / len(starts) for name, total in sums.items()}
 
 
 VARIANTS: Mapping[str, Strategy] = {
     "frozen": Frozen(),
     "fine tuning": FineTune(),
     "Random Replay": RandomReplay(),
+    "Recent Replay": RecentReplay(),
     "EWC, 5e1": OnlineEWC(5e1),
     "EWC, 5e2": OnlineEWC(5e2),
     "EWC, 5e3": OnlineEWC(5e3),
@@ -105,12 +61,12 @@ VARIANTS: Mapping[str, Strategy] = {
     "EWC, 5e5": OnlineEWC(5e5),
     "EWC, 5e4, gamma .5": OnlineEWC(5e4, gamma=0.5),
     "EWC, 5e4, gamma 1": OnlineEWC(5e4, gamma=1.0),
-    "EWC, 5e4, batches": BatchEWC(5e4),
-    "EWC, 5e5, batches": BatchEWC(5e5),
+    "EWC, 5e4, batches": OnlineEWC(5e4, importance="batches"),
+    "EWC, 5e5, batches": OnlineEWC(5e5, importance="batches"),
     "Familiarity, 5e2": FamiliarityReplay(5e2),
     "Familiarity, 5e4": FamiliarityReplay(5e4),
     "Familiarity, 5e4, gamma .5": FamiliarityReplay(5e4, gamma=0.5),
-    "Familiarity, 5e4, batches": BatchFamiliarity(5e4),
+    "Familiarity, 5e4, batches": FamiliarityReplay(5e4, importance="batches"),
 }
 
 
