@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clearwatt.errors import ConfigurationError
-from clearwatt.strategies import Batch, OnlineEWC, WarmUpResult
+from clearwatt.strategies import Batch, FamiliarityReplay, OnlineEWC, WarmUpResult, online_ewc
 from clearwatt.strategies.online_ewc import fisher_information
 from clearwatt.training.networks import Autoencoder, Predictor, VariationalAutoencoder
 
@@ -49,6 +49,47 @@ def test_importance_fades_and_grows_exactly(update):
     after = OnlineEWC(gamma=0.7).consolidate(seen, new)
     fresh = fisher_by_loop(seen.network, new, seen.novelty + seen.familiarity)
     assert close(after, {name: 0.7 * before[name] + fresh[name] for name in fresh})
+
+
+@pytest.mark.parametrize(
+    "network",
+    [Predictor(3, 5, 2), Autoencoder(3, 6, 2, 2), VariationalAutoencoder(3, 6, 2, 2, 0.1)],
+    ids=lambda network: type(network).__name__,
+)
+def test_importance_of_batches_squares_their_mean_gradient(network, update, monkeypatch):
+    monkeypatch.setattr(online_ewc, "BATCH", 4)
+    seen = update().familiarity.at(torch.arange(11))  # two batches; the rest is left out
+    data = seen if isinstance(network, Predictor) else Batch(seen.inputs, None)
+    name = "predictor" if isinstance(network, Predictor) else "autoencoder"
+    params = network.initialise([4])
+    warmup = WarmUpResult(name, network, params, data, update().rng)
+    state = OnlineEWC(importance="batches").initial_state(warmup)
+    targets = data.inputs if data.targets is None else data.targets
+    expected = {name: torch.zeros_like(tensor) for name, tensor in params.items()}
+    for rows in (slice(0, 4), slice(4, 8)):
+        leaves = {name: tensor.clone().requires_grad_() for name, tensor in params.items()}
+        network.losses(leaves, data.inputs[None, rows], targets[None, rows]).mean().backward()
+        for name, leaf in leaves.items():
+            expected[name] += leaf.grad.square() / 2
+    assert close(state, expected)
+
+
+@pytest.mark.parametrize("strategy", [OnlineEWC, FamiliarityReplay])
+def test_importance_of_batches_is_used_in_updates(strategy, update):
+    """Fewer samples than a batch has: one batch, whose squared mean is below the mean square."""
+    zero = {name: torch.zeros_like(t) for name, t in update().params.items()}
+    seen = update(state=zero)
+    of = {
+        each: strategy(importance=each).consolidate(seen, seen.params)
+        for each in ("samples", "batches")
+    }
+    total = {each: sum(float(t.sum()) for t in state.values()) for each, state in of.items()}
+    assert 0 < total["batches"] < total["samples"]
+
+
+def test_an_unknown_importance_is_refused():
+    with pytest.raises(ConfigurationError, match="'rows'; choose one of samples, batches"):
+        OnlineEWC(importance="rows")
 
 
 def test_gamma_zero_forgets_and_one_accumulates(update):

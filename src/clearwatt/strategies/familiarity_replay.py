@@ -16,7 +16,13 @@ from clearwatt.strategies.base import (
     check_weighting,
     require,
 )
-from clearwatt.strategies.online_ewc import check_ewc, decay_fisher, ewc_penalty, fisher_information
+from clearwatt.strategies.online_ewc import (
+    Importance,
+    check_ewc,
+    decay_importance,
+    ewc_penalty,
+    find_importance,
+)
 from clearwatt.training.networks import Params
 
 
@@ -32,15 +38,17 @@ class FamiliarityReplay(Strategy):
         gamma: γ in [0, 1], how much of the accumulated importance survives an update.
         familiar_share: size of the subset relative to the number of novelty samples.
         weighting: "count": the subset weighs as much as all familiarity samples.
+        importance: whose gradients are squared, see `OnlineEWC`.
     """
 
     ewc_weight: float = 5e4
     gamma: float = 0.9
     familiar_share: float = 0.5
     weighting: Weighting = "equal"
+    importance: Importance = "samples"
 
     def __post_init__(self) -> None:
-        check_ewc(self.ewc_weight, self.gamma)
+        check_ewc(self.ewc_weight, self.gamma, self.importance)
         check_weighting(self.weighting)
         require(
             0 < self.familiar_share <= 1,
@@ -49,7 +57,7 @@ class FamiliarityReplay(Strategy):
 
     def initial_state(self, warmup: WarmUpResult) -> State:
         """The importance of the weights for the warm-up data."""
-        return fisher_information(warmup, warmup.params, warmup.data)
+        return find_importance(warmup, warmup.params, warmup.data, of=self.importance)
 
     def objective(self, update: Update) -> Objective:
         """Novelty and some familiarity samples, ewc_penalty at the deployed weights."""
@@ -68,4 +76,5 @@ class FamiliarityReplay(Strategy):
 
     def consolidate(self, update: Update, params: Params) -> State:
         """F* <- γF* + F_new, with F_new from the novelty samples."""
-        return decay_fisher(update, params, data=update.novelty, gamma=self.gamma)
+        new = find_importance(update, params, update.novelty, of=self.importance)
+        return decay_importance(update, new, gamma=self.gamma)
