@@ -1,16 +1,20 @@
-"""Live errors on the first days of a new entity: leave one out.
+"""Live errors on the first days of new entities: some entities of a data set are left out.
 
     python benchmarks/cold_start.py gefcom2012-wind gefcom2012-load
     python benchmarks/cold_start.py gefcom2012-wind --entities wp1 wp4 --json
+    python benchmarks/cold_start.py europe_wind_farm --folds 5 --out results   # can be resumed
     python benchmarks/cold_start.py gefcom2012-wind --quick      # one entity of each data set
 
 An entity joins at the end of the warm-up. Nothing of it is known but its kind and capacity (or the
-largest reading of the warm-up). The prior and "LightGBM, fleet" are trained on the other entities
-until then. Forecasts use measurements that are at least a day old; "LightGBM, own days" is trained
-again every day (after a month, every week) on what the entity has measured, and "full warm-up" is
-the adaptive forecaster with the history that the new entity does not have. The figure is the RMSE
-as a share of capacity, mean over entities; "inside" is the share of readings within the 90 %
-interval.
+largest reading of the warm-up). The prior and "LightGBM, fleet" are trained until then on the
+entities that are not left out: all others, or with folds, those outside its fold, once for the
+fold. Forecasts use measurements that are at least a day old; "LightGBM, own days" is trained again
+every day (after a month, every week) on what the entity has measured, and "full warm-up" is the
+adaptive forecaster with the history that the new entity does not have. The figure is the RMSE as a
+share of capacity, mean over entities; "inside" is the share of readings within the 90 % interval.
+
+With a folder, each result is stored when it is there, and one that is stored is not made again;
+--again makes those anew that depend on the prior, and keeps the peers.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clearwatt.adaptive import AdaptiveForecaster, FleetPrior, ZoneSamples, train_prior
+from clearwatt.adaptive.prior_dataset import kinds_of
 from clearwatt.adaptive.prior_intervals import calibrator_of_prior
 from clearwatt.benchmark.peers.lightgbm import predict_power, train_booster
 from clearwatt.clock import steps_per_day
@@ -35,12 +41,20 @@ from clearwatt.data import Dataset, load_dataset
 from clearwatt.data.features import CALENDAR_COLUMNS, calendar, interpolate_weather
 from clearwatt.experiment.adaptive_stream import clock_steps
 from clearwatt.experiment.protocol import MIN_SAMPLES, Phases
+from clearwatt.files import write_atomically
 
 SPANS = {"days 1-7": (0, 7), "days 8-30": (7, 30), "days 31-90": (30, 90)}
+SECOND_WEEK = {"days 8-14": (7, 14)}
+"""Reported for intervals, too: the widening of the first week has ended."""
 DAYS = 90
 MONTH, WEEK = 30, 7
 PERSISTENCE_DAYS = 14
+OWN, INSIDE = "from the fleet", "inside"
+FULL = "full warm-up"
 Power = np.ndarray
+Spans = dict[str, float]
+Result = dict[str, Spans]
+"""By way of forecasting and span."""
 
 
 class Series(NamedTuple):
@@ -48,7 +62,8 @@ class Series(NamedTuple):
 
     name: str
     zone: str
-    kind: str
+    kinds: tuple[str, ...]
+    """Its kind, and the kind and sort where that is known."""
     columns: tuple[str, ...]
     x: Power
     y: Power
@@ -60,14 +75,70 @@ class Series(NamedTuple):
         return self._replace(x=self.x[rows], y=self.y[rows], at=self.at[rows])
 
 
+class Fold:
+    """Entities that join at a step, and what is trained on the others."""
+
+    def __init__(
+        self, new: Sequence[Series], others: Sequence[Series], *, first: int, day: int, seed: int
+    ) -> None:
+        self.new, self.first, self.day, self.seed = new, first, day, seed
+        self.others = [other.between(0, first) for other in others]
+        self._boosters: dict[str, Callable[[Power], Power]] = {}
+
+    @cached_property
+    def prior(self) -> FleetPrior:
+        """Of the others."""
+        zones: dict[str, list[Series]] = {}
+        for other in self.others:
+            zones.setdefault(other.zone, []).append(other)
+        samples = [
+            ZoneSamples(
+                own[0].x,
+                np.stack([each.y for each in own], axis=1),
+                own[0].at,
+                own[0].columns,
+                tuple(each.kinds for each in own),
+            )
+            for own in zones.values()
+            if len(own[0].at)
+        ]
+        return train_prior(samples, day=self.day, seed=self.seed)
+
+    def samples(self, kind: str) -> tuple[Power, Power]:
+        """Inputs and power of the others of a kind."""
+        past = [each for each in self.others if kind in each.kinds]
+        x, y = np.concatenate([each.x for each in past]), np.concatenate([each.y for each in past])
+        known = np.isfinite(y)
+        return x[known].astype(np.float32), y[known].astype(np.float32)
+
+    def booster(self, kind: str) -> Callable[[Power], Power]:
+        """Forecasts of LightGBM that was trained on the others of a kind."""
+        if kind not in self._boosters:
+            model = train_booster(*self.samples(kind), seed=self.seed)
+            self._boosters[kind] = lambda x: predict_power(model, x.astype(np.float32))
+        return self._boosters[kind]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """One for each entity that joins."""
+        return [Trial(new, self) for new in self.new]
+
+
 class Trial(NamedTuple):
     """One entity that joins at a step."""
 
     new: Series
-    others: list[Series]
-    first: int
-    day: int
-    seed: int
+    fold: Fold
+
+    @property
+    def first(self) -> int:
+        """Step at which it joins."""
+        return self.fold.first
+
+    @property
+    def day(self) -> int:
+        """Steps per day."""
+        return self.fold.day
 
     @property
     def live(self) -> Series:
@@ -75,12 +146,17 @@ class Trial(NamedTuple):
         return self.new.between(self.first, self.first + DAYS * self.day)
 
     @property
-    def fleet(self) -> tuple[Power, Power]:
-        """Inputs and power of the others before."""
-        past = [other.between(0, self.first) for other in self.others]
-        x, y = np.concatenate([each.x for each in past]), np.concatenate([each.y for each in past])
-        known = np.isfinite(y)
-        return x[known].astype(np.float32), y[known].astype(np.float32)
+    def kind(self) -> str:
+        """The narrowest kind of which there are two others."""
+        for kind in reversed(self.new.kinds):
+            if sum(kind in other.kinds for other in self.fold.others) > 1:
+                return kind
+        raise SystemExit(f"{self.new.name}: no two other entities are of its kind; give more data")
+
+    @property
+    def fleet_mean(self) -> float:
+        """Mean power of the others of its kind."""
+        return float(self.fold.samples(self.kind)[1].mean())
 
 
 def read_series(dataset: Dataset, day: int, warm_up: int) -> Iterator[Series]:
@@ -92,6 +168,7 @@ def read_series(dataset: Dataset, day: int, warm_up: int) -> Iterator[Series]:
         x = np.concatenate([weather, calendar(dataset.times, timezone=dataset.timezone)], axis=1)
         rows = np.isfinite(x).all(axis=1)
         columns = (*map(str, frame.columns), *CALENDAR_COLUMNS)
+        inputs = x[rows].astype(np.float64)
         for entity in dataset.entities:
             if entity.zone != zone:
                 continue
@@ -101,35 +178,17 @@ def read_series(dataset: Dataset, day: int, warm_up: int) -> Iterator[Series]:
                 yield Series(
                     entity.name,
                     zone,
-                    str(entity.kind),
+                    kinds_of(entity),
                     columns,
-                    x[rows].astype(np.float64),
+                    inputs,
                     power[rows] / size,
                     at[rows],
                 )
 
 
-def train_on_others(trial: Trial) -> FleetPrior:
-    zones: dict[str, list[Series]] = {}
-    for other in trial.others:
-        zones.setdefault(other.zone, []).append(other.between(0, trial.first))
-    samples = [
-        ZoneSamples(
-            own[0].x,
-            np.stack([each.y for each in own], axis=1),
-            own[0].at,
-            own[0].columns,
-            tuple((each.kind,) for each in own),
-        )
-        for own in zones.values()
-        if len(own[0].at)
-    ]
-    return train_prior(samples, day=trial.day, seed=trial.seed)
-
-
 def from_prior(trial: Trial) -> tuple[Power, Power]:
     """Forecasts of an entity that starts from the prior, and its 90 % intervals."""
-    prior, live, kind = train_on_others(trial), trial.live, trial.new.kind
+    prior, live, kind = trial.fold.prior, trial.live, trial.kind
     forecaster = AdaptiveForecaster.from_prior(
         prior,
         kinds=[kind],
@@ -137,7 +196,7 @@ def from_prior(trial: Trial) -> tuple[Power, Power]:
         at=int(live.at[0]),
         day=trial.day,
         columns=live.columns,
-        seed=trial.seed,
+        seed=trial.fold.seed,
     )
     power = forecaster.live(live.x, live.y[:, None], live.at)
     calibrator = calibrator_of_prior([prior.kind(kind)], [1.0], day=trial.day)
@@ -151,7 +210,7 @@ def full_warm_up(trial: Trial) -> Power:
     past = trial.new.between(0, known)
     later = trial.new.between(known, trial.first + DAYS * trial.day)
     forecaster = AdaptiveForecaster.fit(
-        past.x, past.y[:, None], past.at, day=trial.day, columns=past.columns, seed=trial.seed
+        past.x, past.y[:, None], past.at, day=trial.day, columns=past.columns, seed=trial.fold.seed
     )
     power = forecaster.live(later.x, later.y[:, None], later.at)[:, 0]
     return power[later.at >= trial.first]
@@ -164,95 +223,176 @@ def persistence(trial: Trial) -> Power:
     for back in range(1, PERSISTENCE_DAYS + 1):
         open_rows = np.isnan(power)
         power[open_rows] = measured.reindex(live.at - back * trial.day).to_numpy()[open_rows]
-    return np.where(np.isnan(power), trial.fleet[1].mean(), power)
+    return np.where(np.isnan(power), trial.fleet_mean, power)
 
 
 def boosted_on_fleet(trial: Trial) -> Power:
-    model = train_booster(*trial.fleet, seed=trial.seed)
-    return predict_power(model, trial.live.x.astype(np.float32))
+    return trial.fold.booster(trial.kind)(trial.live.x)
 
 
 def boosted_on_own_days(trial: Trial) -> Power:
     """Before a day has been measured, the fleet's mean."""
     live, model = trial.live, None
     x, days = live.x.astype(np.float32), (live.at - trial.first) // trial.day
-    power = np.full(len(live.at), float(trial.fleet[1].mean()))
+    power = np.full(len(live.at), trial.fleet_mean)
     for day in range(DAYS):
         known, rows = (days < day) & np.isfinite(live.y), days == day
         if known.sum() >= trial.day and (model is None or day <= MONTH or day % WEEK == 0):
-            model = train_booster(x[known], live.y[known].astype(np.float32), seed=trial.seed)
+            model = train_booster(x[known], live.y[known].astype(np.float32), seed=trial.fold.seed)
         if model is not None and rows.any():
             power[rows] = predict_power(model, x[rows])
     return power
 
 
-def by_span(trial: Trial, values: Power) -> dict[str, float]:
+PEERS: dict[str, Callable[[Trial], Power]] = {
+    "persistence": persistence,
+    "LightGBM, fleet": boosted_on_fleet,
+    "LightGBM, own days": boosted_on_own_days,
+    FULL: full_warm_up,
+}
+
+
+def by_span(trial: Trial, values: Power, spans: Mapping[str, tuple[int, int]] = SPANS) -> Spans:
     """Mean of values (n) of the rows that were measured, in each span."""
     days = (trial.live.at - trial.first) // trial.day
     found = {}
-    for name, (start, end) in SPANS.items():
+    for name, (start, end) in spans.items():
         rows = (days >= start) & (days < end) & np.isfinite(trial.live.y)
         found[name] = float(values[rows].mean()) if rows.any() else float("nan")
     return found
 
 
-def score(trial: Trial) -> dict[str, dict[str, float]]:
-    """RMSE by way of forecasting and span, and the share of readings inside the intervals."""
-    own, interval = from_prior(trial)
-    found = {
-        "from the fleet": own,
-        "persistence": persistence(trial),
-        "LightGBM, fleet": boosted_on_fleet(trial),
-        "LightGBM, own days": boosted_on_own_days(trial),
-        "full warm-up": full_warm_up(trial),
-    }
-    y = trial.live.y
-    errors = {
-        name: {span: value**0.5 for span, value in by_span(trial, (power - y) ** 2).items()}
-        for name, power in found.items()
-    }
-    inside = (y >= interval[:, 0]) & (y <= interval[:, 1])
-    return errors | {"inside": by_span(trial, inside.astype(np.float64))}
+def errors_of(trial: Trial, power: Power) -> Spans:
+    squares = by_span(trial, (power - trial.live.y) ** 2)
+    return {span: value**0.5 for span, value in squares.items()}
 
 
-def trials_of(data: str | Path, wanted: Sequence[str], *, quick: bool, seed: int) -> list[Trial]:
+def score(trial: Trial, found: Result) -> Iterator[Result]:
+    """What is missing among the results of an entity, one after the other."""
+    if OWN not in found:
+        power, (low, high) = (each.T for each in from_prior(trial))
+        inside = (trial.live.y >= low) & (trial.live.y <= high)
+        yield {
+            OWN: errors_of(trial, power),
+            INSIDE: by_span(trial, inside.astype(np.float64), SPANS | SECOND_WEEK),
+        }
+    for name, forecast in PEERS.items():
+        if name not in found:
+            yield {name: errors_of(trial, forecast(trial))}
+
+
+def folds_of(
+    data: str | Path, wanted: Sequence[str], *, folds: int, quick: bool, seed: int
+) -> list[Fold]:
+    """Folds with the wanted entities; without a number of folds, one for each entity."""
     dataset = load_dataset(data)
     day, warm_up = steps_per_day(dataset.step), Phases.for_length(len(dataset.times)).warmup
     series = list(read_series(dataset, day, warm_up))
     first = int(clock_steps(dataset.times, day)[warm_up])
-    trials = [
-        Trial(new, [each for each in series if each.name != new.name], first, day, seed)
-        for new in series
-        if not wanted or new.name in wanted
-    ]
-    measured = [each for each in trials if np.isfinite(each.live.y).sum() >= DAYS * day / 2]
-    return measured[:1] if quick else measured
+    count = min(folds or len(series), len(series))
+    parts = [series[number::count] for number in range(count)]
+    found = []
+    for part in parts:
+        names = {each.name for each in part}
+        others = [each for each in series if each.name not in names]
+        fold = Fold(part, others, first=first, day=day, seed=seed)
+        fold.new = [
+            trial.new
+            for trial in fold.trials
+            if (not wanted or trial.new.name in wanted)
+            and np.isfinite(trial.live.y).sum() >= DAYS * day / 2
+        ]
+        if fold.new:
+            fold.new = fold.new[:1] if quick else fold.new
+            found.append(fold)
+    return found[:1] if quick else found
 
 
-def show(results: dict[str, dict[str, dict[str, dict[str, float]]]]) -> None:
+class Stored:
+    """Results of entities, in files if there is a folder.
+
+    Args:
+        folder: Of one data set, number of folds and seed; None: nothing is stored.
+        again: Whether stored results that depend on the prior are made again.
+    """
+
+    def __init__(self, folder: Path | None, *, again: bool) -> None:
+        self.folder, self.again = folder, again
+
+    def read(self, entity: str) -> Result:
+        """What is stored of an entity and need not be made again."""
+        path = None if self.folder is None else self.folder / f"{entity}.json"
+        if path is None or not path.is_file():
+            return {}
+        found: Result = json.loads(path.read_text())
+        stale = (OWN, INSIDE) if self.again else ()
+        return {name: spans for name, spans in found.items() if name not in stale}
+
+    def write(self, entity: str, found: Result) -> None:
+        """Store the results of an entity."""
+        if self.folder is not None:
+            text = json.dumps(found, indent=1) + "\n"
+            write_atomically(self.folder / f"{entity}.json", text.encode())
+
+
+def run(folds: Sequence[Fold], stored: Stored, console: Console) -> dict[str, Result]:
+    """The results of all entities of a data set."""
+    trials = [trial for fold in folds for trial in fold.trials]
+    results: dict[str, Result] = {}
+    for number, trial in enumerate(trials, start=1):
+        started, name = time.process_time(), trial.new.name
+        found = stored.read(name)
+        for more in score(trial, found):
+            found |= more
+            stored.write(name, found)
+        # The same order, whether a part was stored before or not.
+        results[name] = {key: found[key] for key in (OWN, *PEERS, INSIDE)}
+        own = ", ".join(f"{error:.3f}" for error in found[OWN].values())
+        seconds = time.process_time() - started
+        console.print(f"{name}, {number} of {len(trials)}: {own}, {seconds:.0f} s")
+    return results
+
+
+def show(results: dict[str, dict[str, Result]]) -> None:
     for data, entities in results.items():
-        table = Table(f"{data}, {len(entities)} entities", *SPANS)
+        covered = [each[INSIDE][week] for each in entities.values() for week in SECOND_WEEK]
+        table = Table(
+            f"{data}, {len(entities)} entities",
+            *SPANS,
+            caption=f"inside in days 8-14: {np.nanmean(covered):.4f}",
+        )
         for name in next(iter(entities.values())):
             means = [np.nanmean([each[name][span] for each in entities.values()]) for span in SPANS]
             table.add_row(name, *(f"{mean:.4f}" for mean in means))
+        for name in PEERS:
+            table.add_row(f"below {name}", *(_lower(entities, name, span) for span in SPANS))
         Console().print(table)
+
+
+def _lower(entities: dict[str, Result], peer: str, span: str) -> str:
+    """In how many entities the start from the fleet has a lower error than a peer."""
+    pairs = [(each[OWN][span], each[peer][span]) for each in entities.values()]
+    known = [own < other for own, other in pairs if np.isfinite(own + other)]
+    return f"{sum(known)} of {len(known)}"
 
 
 def main() -> None:
     arguments = parse_arguments()
     console = Console(stderr=True)
-    results: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    results: dict[str, dict[str, Result]] = {}
     for data in arguments.data:
-        trials = trials_of(
-            data, arguments.entities or (), quick=arguments.quick, seed=arguments.seed
+        folds = folds_of(
+            data,
+            arguments.entities or (),
+            folds=arguments.folds,
+            quick=arguments.quick,
+            seed=arguments.seed,
         )
-        for number, trial in enumerate(trials, start=1):
-            started = time.process_time()
-            found = score(trial)
-            results.setdefault(Path(data).name, {})[trial.new.name] = found
-            seconds, place = time.process_time() - started, f"{number} of {len(trials)}"
-            first = ", ".join(f"{error:.3f}" for error in found["from the fleet"].values())
-            console.print(f"{data}: {trial.new.name}, {place}, {first}, {seconds:.0f} s")
+        name = Path(data).name
+        folder = (
+            arguments.out and Path(arguments.out) / f"{name}-{arguments.folds}-{arguments.seed}"
+        )
+        results[name] = run(folds, Stored(folder, again=arguments.again), console)
     if arguments.json:
         print(json.dumps(results, indent=1))
     else:
@@ -263,6 +403,13 @@ def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Errors on the first days of new entities.")
     parser.add_argument("data", nargs="+", help="names of the catalogue, or folders")
     parser.add_argument("--entities", nargs="+", help="names (default: all)")
+    parser.add_argument(
+        "--folds", type=int, default=0, help="groups that are left out together (0: one by one)"
+    )
+    parser.add_argument("--out", help="folder for the result of each entity, to resume a run")
+    parser.add_argument(
+        "--again", action="store_true", help="make stored results again, except those of peers"
+    )
     parser.add_argument("--quick", action="store_true", help="one entity of each data set")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")

@@ -11,12 +11,17 @@ from clearwatt.adaptive import (
     FleetPrior,
     NetworkSettings,
     ZoneSamples,
+    prior_training,
     train_prior,
+    updates,
 )
+from clearwatt.adaptive.ensemble import stack_weights
+from clearwatt.adaptive.period import held_samples
 from clearwatt.adaptive.prior_intervals import calibrator_of_prior
+from clearwatt.adaptive.refit import refit_corrections
 from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.errors import ConfigurationError, DataError, StateError
-from clearwatt.packing import to_bytes
+from clearwatt.packing import Packed, to_bytes
 
 DAY = 24
 COLUMNS = ("wind", "cloud", *CALENDAR_COLUMNS)
@@ -78,6 +83,106 @@ def test_its_own_networks_take_over(prior):
     assert errors[1] < 0.7 * errors[0]
     assert forecaster.trainings[0] > 0
     assert not forecaster.versions[0].fleet
+
+
+def other_than_the_fleet(days):
+    """Inputs, power and steps of an entity that is not as the rest of the fleet."""
+    new = zone(7, 1, days=days)
+    return new.x, CAPACITY * np.where(new.y > 0.5, 1 - new.y, new.y), new.at
+
+
+def until_update(prior):
+    """A forecaster from a prior after its first update, and its networks before."""
+    forecaster = start(prior)
+    first = forecaster.versions[0]
+    x, y, at = other_than_the_fleet(60)
+    for row in range(0, len(at), 6):
+        forecaster.observe(x[row : row + 6], y[row : row + 6], at[row : row + 6])
+        if forecaster.trainings[0]:
+            return forecaster, first
+    raise AssertionError("no update within 60 days")
+
+
+def distance(params, others):
+    return sum(float((params[name] - others[name]).square().sum()) for name in params) ** 0.5
+
+
+def test_a_few_days_change_the_networks_of_a_fleet_a_little(prior, monkeypatch):
+    forecaster, first = until_update(prior)
+    change = forecaster.state.ensemble.versions[0]
+    held = np.isfinite(held_samples(forecaster.state).y).sum()
+    monkeypatch.setattr(updates, "MEMORY_DAYS", 1)  # as if memory were full
+    whole, _ = until_update(prior)
+    share = distance(change.params, first.params) / distance(whole.versions[0].params, first.params)
+    assert change.from_fleet
+    assert not change.fleet
+    assert not whole.versions[0].from_fleet
+    assert share == pytest.approx(held / SETTINGS.memory, rel=0.2)
+
+
+def test_what_networks_have_learned_is_not_corrected_again(prior):
+    forecaster, _ = until_update(prior)
+    state = forecaster.state
+    again = refit_corrections(state, 0, state.ensemble.versions[0], held_samples(state))
+    np.testing.assert_allclose(
+        state.past[-1].coefficients, again.corrections.solve(), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_corrections_of_the_same_networks_stay_as_they_were(prior):
+    x, y, at = other_than_the_fleet(6)
+    forecaster = start(prior)
+    forecaster.observe(x, y, at)
+    state = forecaster.state
+    again = refit_corrections(state, 0, forecaster.versions[0], held_samples(state))
+    assert forecaster.versions[0].fleet
+    assert abs(state.corrections.products).max() > 1
+    np.testing.assert_allclose(
+        again.corrections.products, state.corrections.products, rtol=1e-3, atol=1e-3
+    )
+    np.testing.assert_allclose(
+        again.corrections.moments, state.corrections.moments, rtol=1e-3, atol=1e-3
+    )
+
+
+def test_a_start_of_an_earlier_release_goes_on_as_one_of_today(prior):
+    x, y, at = other_than_the_fleet(40)
+    cut = 3 * DAY
+    forecaster = start(prior)
+    forecaster.observe(x[:cut], y[:cut], at[:cut])
+    packed = forecaster.pack()
+    past = packed.values["past"]
+    older = [
+        {name: value for name, value in each.items() if name != "from_fleet"}
+        for each in past["networks"]
+    ]
+    values = packed.values | {"past": past | {"networks": older}}
+    again = AdaptiveForecaster.unpack(Packed(values, packed.tensors))
+    expected = forecaster.live(x[cut:], y[cut:], at[cut:])
+    assert forecaster.trainings[0] > 0
+    np.testing.assert_array_equal(again.live(x[cut:], y[cut:], at[cut:]), expected)
+
+
+def test_a_warm_up_comes_from_no_fleet():
+    old = zone(3, 1)
+    forecaster = AdaptiveForecaster.fit(
+        old.x, old.y, old.at, day=DAY, columns=COLUMNS, settings=SETTINGS
+    )
+    assert not forecaster.versions[0].from_fleet
+
+
+@pytest.mark.parametrize(("many", "passes"), [(10**6, 3), (100, 2)])
+def test_fewer_passes_over_many_samples(monkeypatch, many, passes):
+    found = []
+
+    def record(trained):
+        found.extend(each.epochs for each in trained)
+        return stack_weights(trained)
+
+    monkeypatch.setattr(prior_training, "stack_weights", record)
+    monkeypatch.setattr(prior_training, "MANY_SAMPLES", many)
+    train_prior([zone(1), zone(2)], day=DAY, settings=SETTINGS)
+    assert set(found) == {passes}
 
 
 def test_hours_of_readings_are_learned_from(prior):

@@ -44,6 +44,8 @@ class NetworkVersion:
         error: Mean absolute error on what was held when they were trained, in deviations.
         fleet: Whether they are those of a fleet prior, not trained on the entity itself yet.
         breaks: Changes of the entity that they take into account, oldest first.
+        from_fleet: Whether they come from a fleet prior and memory was not full when they were
+            trained.
     """
 
     entity: int | str
@@ -52,6 +54,7 @@ class NetworkVersion:
     error: float
     fleet: bool = False
     breaks: Breaks = ()
+    from_fleet: bool = False
 
 
 class StackedLayers(NamedTuple):
@@ -324,6 +327,11 @@ def stack_weights(trained: Sequence[Trained]) -> Params | None:
     if any(each.diverged for each in trained):
         return None
     return stack([each.params for each in trained])
+
+
+def blend_weights(before: Params, after: Params, share: float) -> Params:
+    """Weights between those before and after an update, `m x ...`: this share of the way."""
+    return {name: before[name].lerp(tensor, share) for name, tensor in after.items()}
 
 
 def with_enough_epochs(training: Training, samples: int) -> Training:

@@ -18,6 +18,7 @@ from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.learning import recall, retire, solve
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.novelty import InputModel
+from clearwatt.adaptive.refit import refit_corrections
 from clearwatt.adaptive.shifts import shifts_of_trust
 from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.adaptive.start import draw_seeds
@@ -85,6 +86,7 @@ def update_networks(
             architecture=shape,
             settings=settings,
             day=state.frame.schedule.clock.day,
+            memory=state.frame.memory,
             seeds=draw_seeds(rng, shape.size),
         )
         for request in requests
@@ -93,7 +95,7 @@ def update_networks(
     changes: list[NetworkChange] = []
     for number, update in enumerate(updates):
         own = trained[number * shape.size : (number + 1) * shape.size]
-        state, found = deploy_trained(state, update, own, approvals=approvals)
+        state, found = deploy_trained(state, update, own, held=held, approvals=approvals)
         changes += found
     return state._replace(inputs=InputModel.fit(held.seen)), tuple(changes)
 
@@ -103,6 +105,7 @@ def deploy_trained(
     update: NetworkTraining,
     trained: Sequence[Trained],
     *,
+    held: HeldSamples,
     approvals: frozenset[Name],
 ) -> tuple[LearnerState, tuple[NetworkChange, ...]]:
     """Put trained networks into service, or let them wait, or refuse them."""
@@ -113,6 +116,8 @@ def deploy_trained(
         others = (each for each in state.candidates if each.entity != version.entity)
         state = state._replace(candidates=(*others, version))
     elif version is not None:
+        if version.from_fleet:
+            state = refit_corrections(state, place, version, held)
         state = _with_networks(state, place, version)
     return state, (NetworkChange(event, version),)
 

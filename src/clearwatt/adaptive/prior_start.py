@@ -166,7 +166,7 @@ def version_of_prior(
         columns=columns,
         ranges=ranges,
     )
-    return NetworkVersion(name, 0, params, kind.error, fleet=True)
+    return NetworkVersion(name, 0, params, kind.error, fleet=True, from_fleet=True)
 
 
 def power_range(kind: KindPrior) -> PowerRange:

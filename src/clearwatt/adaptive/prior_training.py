@@ -37,7 +37,9 @@ from clearwatt.training.streams import Stream, drive
 
 TRAINING = Training(epochs=3, patience=None, batch=128, learning_rate=1.4e-3)
 """Few passes: more of them fit the entities of the fleet better, and others worse."""
-MOST_SAMPLES = 30_000
+MANY_SAMPLES, PASSES_OF_MANY = 30_000, 2
+"""Samples from which on fewer passes are enough."""
+MOST_SAMPLES = 100_000
 """Samples of a kind that networks are trained on, equally many of each entity."""
 FOLDS = 4
 """Groups of entities that are left out in turn, to find the errors on new entities."""
@@ -139,7 +141,9 @@ def _train(
         parts.append((own.seen[rows], own.lagged[rows], own.y[rows]))
     seen, lagged, y = (np.concatenate(each) for each in zip(*parts, strict=True))
     lagged = np.where(rng.random((len(y), 1)) < WITHOUT_LAGS, np.float32(0), lagged)
-    jobs = replace(shape, settings=replace(shape.settings, warm_up=TRAINING)).jobs(
+    epochs = TRAINING.epochs if len(y) <= MANY_SAMPLES else PASSES_OF_MANY
+    training = replace(TRAINING, epochs=epochs)
+    jobs = replace(shape, settings=replace(shape.settings, warm_up=training)).jobs(
         shape.network.initialise(draw_seeds(rng, shape.size)),
         seen,
         lagged,

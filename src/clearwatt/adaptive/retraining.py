@@ -46,8 +46,9 @@ def retrain_networks(
         architecture=shape,
         settings=state.frame.settings,
         day=state.frame.schedule.clock.day,
+        memory=state.frame.memory,
         seeds=draw_seeds(rng, shape.size),
         fresh=fresh,
     )
     trained = yield tuple(update.jobs)
-    return deploy_trained(state, update, trained, approvals=approvals)
+    return deploy_trained(state, update, trained, held=held, approvals=approvals)

@@ -14,10 +14,11 @@ from clearwatt.adaptive.ensemble import (
     Architecture,
     Ensemble,
     NetworkVersion,
+    blend_weights,
     stack_weights,
 )
 from clearwatt.adaptive.events import NetworkUpdate, Trigger
-from clearwatt.adaptive.settings import AdaptiveSettings
+from clearwatt.adaptive.settings import MEMORY_DAYS, AdaptiveSettings
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
 from clearwatt.clear.gate import Comparison
 from clearwatt.clear.promotion import AWAITING, DIVERGED
@@ -82,11 +83,25 @@ class NetworkTraining:
         architecture: Architecture,
         settings: AdaptiveSettings,
         day: int,
+        memory: int,
         seeds: Sequence[int],
         fresh: Params | None = None,
     ) -> None:
-        """Prepare the jobs; with fresh weights, of networks that have learned nothing yet."""
+        """Prepare the jobs.
+
+        Args:
+            request: What is due.
+            held: Everything held of the past.
+            architecture: Shape of the networks.
+            settings: How they train.
+            day: Steps per day.
+            memory: Samples held at most.
+            seeds: One per network.
+            fresh: Weights of networks that have learned nothing yet; None: go on from those in
+                service.
+        """
         self.request, self.settings, self.architecture = request, settings, architecture
+        self._full = min(memory, MEMORY_DAYS * day)
         breaks = request.deployed.breaks
         known = np.isfinite(held.y[:, request.place]) & ~left_out(breaks, held.at, day)
         self._seen, self._y = held.seen[known], held.y[known, request.place]
@@ -102,6 +117,7 @@ class NetworkTraining:
         # With nothing but a few days, networks are trained as in a warm-up.
         few = usable_since(breaks) > 0 and int(used.sum()) < FEW_SAMPLES
         anew = few or fresh is not None
+        self._anew = anew
         params = request.deployed.params if fresh is None else fresh
         self.jobs: list[Job] = architecture.jobs(
             params if anew else architecture.decay_weights(params),
@@ -120,8 +136,14 @@ class NetworkTraining:
         params = stack_weights(trained)
         if params is None:
             return self._event(trained, request.deployed, DIVERGED, None), None
-        fresh = NetworkVersion(
-            request.deployed.entity, request.number, params, 0.0, breaks=request.deployed.breaks
+        if self._share < 1:
+            params = blend_weights(request.deployed.params, params, self._share)
+        fresh = replace(
+            request.deployed,
+            number=request.number,
+            params=params,
+            fleet=False,
+            from_fleet=self._share < 1,
         )
         errors = self._errors(fresh, slice(None))
         version = replace(fresh, error=float(errors.mean()))
@@ -131,6 +153,18 @@ class NetworkTraining:
             trained, version, reason or (AWAITING if approval else None), comparison, after=errors
         )
         return event, None if reason else version
+
+    @property
+    def _share(self) -> float:
+        """How far networks move towards the trained ones.
+
+        Those of a fleet have learned from many entities and months, so a few days of the entity
+        itself move them only a little.
+        """
+        deployed = self.request.deployed
+        if self._anew or not (deployed.fleet or deployed.from_fleet):
+            return 1.0
+        return min(1.0, len(self.jobs[0].inputs) / self._full)
 
     def _compare(self, after: Float64Array) -> Comparison | None:
         gate = self.settings.gate
