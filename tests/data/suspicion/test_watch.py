@@ -12,7 +12,7 @@ import pytest
 from clearwatt.data import simulate_grid
 from clearwatt.data.inputs import interpolate_weather
 from clearwatt.data.suspicion import Lie, MeterWatch, explain
-from clearwatt.data.suspicion.onset import Past, has_ended
+from clearwatt.data.suspicion.recovery import Past, has_ended
 from clearwatt.data.suspicion.reference import features
 from clearwatt.data.suspicion.statistics import Statistic
 from clearwatt.data.suspicion.watch import DAYS as DAYS_HELD

@@ -60,6 +60,15 @@ class Evidence(NamedTuple):
     earlier: Float32Array
 
 
+class Health(NamedTuple):
+    """How the readings of one entity look on one day; see `Judgement`."""
+
+    lie: Lie
+    well: bool
+    sure: bool
+    odd: bool
+
+
 class Judgement(NamedTuple):
     """Of one day, per entity (e): the lie, its size, days it began before this one, and health.
 
@@ -75,6 +84,15 @@ class Judgement(NamedTuple):
     well: BoolArray
     sure: BoolArray
     odd: BoolArray
+
+    def of_entity(self, column: int) -> Health:
+        """How one entity looks on the day."""
+        return Health(
+            Lie(int(self.lie[column])),
+            well=bool(self.well[column]),
+            sure=bool(self.sure[column]),
+            odd=bool(self.odd[column]),
+        )
 
 
 class _Usual(NamedTuple):
