@@ -36,6 +36,10 @@ _AWAY = 6.0
 of it."""
 _RARE_JUMP = 0.99
 """Quantile of the jumps on trusted days that a jump of noise exceeds."""
+_TURNED_DAYS = 0.5
+"""Days of readings that prove that a lie has ended which only the expectation excludes."""
+_NEARER = 0.25
+"""Their largest squared error, as a share of that if the lie still went on."""
 _RUNS = 0.2
 """Least share of a day's readings other than zero, to tell whether they are copies."""
 _COPIED = 0.75
@@ -54,6 +58,11 @@ class Past(NamedTuple):
         return np.concatenate([self.trusted, self.last])
 
     @property
+    def range(self) -> Float64Array:
+        """Lowest and highest trusted reading."""
+        return np.array([np.nanmin(self.trusted), np.nanmax(self.trusted)])
+
+    @property
     def peak(self) -> float:
         """Largest trusted reading, of either sign."""
         return float(np.nanmax(np.abs(self.trusted), initial=0))
@@ -69,6 +78,7 @@ class Suspect(NamedTuple):
         power: Readings of the last days and of this one, `k n`; NaN: none.
         expected: What was expected, `k n`.
         past: Readings of earlier days.
+        loose: Whether it does not follow weather and hour on most days anyway.
         end: End of the day.
         step: Seconds between readings.
     """
@@ -79,6 +89,7 @@ class Suspect(NamedTuple):
     power: Float64Array
     expected: Float64Array
     past: Past
+    loose: bool
     end: int
     step: int
 
@@ -92,20 +103,83 @@ class Suspect(NamedTuple):
         """Readings of the day, `n`."""
         return self.power[-self.rows :]
 
+    @property
+    def _is_too_large(self) -> bool:
+        """Whether readings are in a unit that makes them too large."""
+        return self.lie is Lie.UNIT and self.size > 0
+
+    @property
+    def undone(self) -> Float64Array | None:
+        """Readings as they would be if the lie still went on, `k n`; None: it cannot be undone.
+
+        Only of lies that nothing but the expectation excludes.
+        """
+        if self._is_too_large:
+            return np.asarray(self.power / 10.0**self.size, np.float64)
+        if self.lie is Lie.OPPOSITE and self.loose:
+            return np.asarray(self.past.range.sum() - self.power, np.float64)
+        if self.lie is Lie.SHIFT:
+            return _moved(self.power, -round(self.size * self.rows / 24))
+        return None
+
+    @property
+    def rows_since_turn(self) -> int:
+        """Number of newest readings that are nearer to the expectation than undone, all in all."""
+        if self.undone is None:
+            return 0
+        gains = np.square(self.undone - self.expected) - np.square(self.power - self.expected)
+        lying = (self.end - self.since) // self.step
+        total = np.cumsum(np.nan_to_num(gains[::-1][:lying]))
+        best = int(total.argmax())
+        return best + 1 if total[best] > 0 else 0
+
+    @property
+    def has_turned(self) -> bool:
+        """Whether half a day or more of readings is far nearer to the expectation than undone.
+
+        Before them it must have been the other way round: another lie looks different.
+        """
+        count = self.rows_since_turn
+        since = slice(-min(count, self.rows), None)
+        before = slice(max(0, len(self.power) - (self.end - self.since) // self.step), -count)
+        return (
+            count >= _TURNED_DAYS * self.rows
+            and self._undone_error(since) * _NEARER > 1
+            and self._undone_error(before) < _NEARER
+        )
+
+    def _undone_error(self, rows: slice) -> float:
+        """Squared error of undone readings, as a multiple of that of the readings as they are."""
+        assert self.undone is not None
+        wrong, right = (
+            np.square(values[rows] - self.expected[rows]) for values in (self.undone, self.power)
+        )
+        known = np.isfinite(wrong) & np.isfinite(right)
+        return float(wrong[known].sum() / max(float(right[known].sum()), 1e-12))
+
     def health(self, day: Health) -> Health:
         """How the day looks, by what the lie excludes and else by what was expected."""
         lie, well, sure = self.lie, day.well, day.sure
-        if shows_its_end(lie, self.size):
-            if day.odd and lie is Lie.UNIT:  # little power may have been of another meter
-                return day._replace(well=False, sure=False)
-            if has_ended(lie, self.size, power=self.today, past=self.past):
-                return day._replace(well=True, sure=True)
-            if lie is not Lie.SIGN:  # what is read in calms, or is another day's, looks well
-                return day._replace(well=False, sure=False)
+        if self._is_over(day):
+            return day._replace(well=True, sure=True)
+        if shows_its_end(lie, self.size) and lie is not Lie.SIGN:
+            well = sure = False  # what is read in calms, or is another day's, looks well
+        if lie is Lie.SHIFT and self.rows_since_turn < self.rows:
+            well = sure = False  # hours later, much is as expected
         if lie is Lie.NOISE and day.lie is Lie.NONE:
             sure = is_smooth_again(self.today, self.past)
             well = well or sure
         return day._replace(well=well, sure=sure)
+
+    def _is_over(self, day: Health) -> bool:
+        """Whether the readings cannot be of the lie, or look far more like right ones."""
+        if self._is_too_large:
+            return self.has_turned
+        if shows_its_end(self.lie, self.size):
+            if day.odd and self.lie is Lie.UNIT:  # little power may have been of another meter
+                return False
+            return has_ended(self.lie, self.size, power=self.today, past=self.past)
+        return not day.odd and day.lie is Lie.NONE and self.has_turned
 
     def right_since(self, well_days: int) -> int:
         """Time of the first right reading, once it is well.
@@ -114,6 +188,8 @@ class Suspect(NamedTuple):
             well_days: Days since the first one that was as expected, that one included.
         """
         lie, rows = self.lie, self.rows
+        if self._is_too_large or (lie is Lie.OPPOSITE and self.loose and self.has_turned):
+            return self._turned_at()
         shows = shows_its_end(lie, self.size)
         days = {Lie.REPLAY: 1, Lie.FROZEN: 2}.get(lie, len(self.power) // rows)
         if not shows:  # and of the day before the first one that was as expected
@@ -122,11 +198,18 @@ class Suspect(NamedTuple):
         power[: max(0, len(power) - (self.end - self.since) // self.step)] = np.nan
         whole = shows or lie is Lie.NOISE  # the last day may be wrong in part
         recent = power[-days * rows :] if whole else power[-days * rows : -rows]
-        right = first_right_row(lie, self.size, power=recent, past=self.past)
-        earliest = max(self.end - (days * rows - right) * self.step, self.since)
+        row = first_right_row(lie, self.size, power=recent, past=self.past)
+        earliest = max(self.end - (days * rows - row) * self.step, self.since)
         if shows:
             return earliest
-        return repair(earliest, power=power, expected=self.expected, end=self.end, step=self.step)
+        right = repair(earliest, power=power, expected=self.expected, end=self.end, step=self.step)
+        return max(right, self._turned_at()) if lie is Lie.SHIFT and self.has_turned else right
+
+    def _turned_at(self) -> int:
+        """Time of the first reading since the turn, and after the last that is out of range."""
+        last = first_right_row(self.lie, self.size, power=self.power, past=self.past)
+        count = min(self.rows_since_turn, len(self.power) - last)
+        return max(self.end - count * self.step, self.since)
 
 
 def shows_its_end(lie: Lie, size: float) -> bool:
@@ -226,6 +309,13 @@ def repair(
     best = int(gains.argmax()) if len(gains) else 0
     right = best + 1 if len(gains) and gains[best] > 0 else 0
     return max(earliest, end - SECONDS_PER_DAY - right * step)
+
+
+def _moved(values: Float64Array, rows: int) -> Float64Array:
+    """Values some rows later, or earlier if negative; NaN where there are none."""
+    found = np.roll(values, rows)
+    found[slice(0, rows) if rows > 0 else slice(rows, None)] = np.nan
+    return found
 
 
 def _has_readings(days: Float64Array) -> BoolArray:

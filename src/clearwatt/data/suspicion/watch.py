@@ -34,8 +34,6 @@ MOST_DAYS = 60
 """Days after which a suspicion ends that a change of the world could have caused, too."""
 LENIENT_DAYS = 14
 """Days after a suspicion that was longer than this, in which only lies of one's own are told."""
-UNSETTLED_DAYS = 7
-"""Newest trusted days that do not say yet how loose the relation to the expectation may be."""
 HISTORY_DAYS = 90
 """Days of a history that are used."""
 _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
@@ -191,17 +189,20 @@ class MeterWatch:
                 last=self.last_statistics,
                 ages=self.day - self.last_days,
                 past=self.past_statistics,
-                settled=self._settled(),
+                ranks=self._ranks(),
                 power=self.power,
                 trusted=self.past_power,
                 earlier=self.last_power,
             )
         )
 
-    def _settled(self) -> BoolArray:
-        """Which of the trusted days are not among the newest of an entity, `h x e`."""
-        ages = (self.trusted - 1 - np.arange(DAYS)[:, None]) % DAYS
-        return np.asarray((ages >= UNSETTLED_DAYS) | (self.trusted < DAYS), np.bool_)
+    def _ranks(self) -> Int64Array:
+        """How many of the trusted days of an entity are newer than each, `h x e`.
+
+        Before all places are taken, none is among the newest.
+        """
+        ranks = (self.trusted - 1 - np.arange(DAYS)[:, None]) % DAYS
+        return np.where(self.trusted < DAYS, DAYS, ranks)
 
     def confirm(self, column: int) -> None:
         """What a suspected meter reads is real: end the suspicion, and learn what is usual anew."""
@@ -258,8 +259,10 @@ class MeterWatch:
             self.lie[column], self.size[column] = found.lie[column], found.size[column]
             verdicts.append(_verdict(self, int(column)))
         self.well_since[(found.lie > 0) | found.odd] = -1
-        for column in np.flatnonzero((self.lie > 0) & ~own):
-            suspect = self._suspect_of(int(column), expected)
+        # The day on which a unit is set right is too large in part.
+        still = own & ~((found.lie == Lie.UNIT) & (self.lie == Lie.UNIT) & (self.size > 0))
+        for column in np.flatnonzero((self.lie > 0) & ~still):
+            suspect = self._suspect_of(int(column), expected, loose=bool(found.loose[column]))
             if column in begun or not self._is_well_again(int(column), suspect, found):
                 continue
             time = suspect.right_since(self.day + 1 - int(self.well_since[column]))
@@ -297,7 +300,7 @@ class MeterWatch:
             self.well_since[column] = self.day
         return day.well and (day.sure or not first)  # one good day may be chance
 
-    def _suspect_of(self, column: int, expected: Float64Array) -> Suspect:
+    def _suspect_of(self, column: int, expected: Float64Array, *, loose: bool) -> Suspect:
         """A suspected meter on the day that is judged."""
         return Suspect(
             lie=Lie(int(self.lie[column])),
@@ -306,6 +309,7 @@ class MeterWatch:
             power=self._last_days_of(self.last_power, self.power, column),
             expected=self._last_days_of(self.last_expected, expected, column),
             past=self._past_of(column),
+            loose=loose,
             end=(self.day + 1) * SECONDS_PER_DAY,
             step=self.step,
         )
@@ -332,6 +336,8 @@ class MeterWatch:
     def _begin(self, column: int, lie: Lie, time: int, size: float) -> None:
         self.lie[column], self.since[column], self.size[column] = lie, time, size
         self.doubted[self.last_days >= time // SECONDS_PER_DAY, column] = True
+        wrong = self._ranks()[:, column] < self.day - LAG - time // SECONDS_PER_DAY
+        self.past_power[wrong, :, column], self.past_statistics[wrong, column] = np.nan, np.nan
 
     def _end(self, column: int) -> None:
         """End a suspicion; after a long one, what was usual before it may be so no longer."""
