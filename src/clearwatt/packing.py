@@ -276,6 +276,8 @@ def _unpack_record(kind: type[T], values: Mapping[str, object], place: _TensorPa
     parts: Values = {}
     for name, hint, required in _fields(kind):
         own = place.below(name)
+        if not required and hint.kind in _ARRAYS and name not in values and not own.has_tensors:
+            continue
         if name in values or (place.tensors is not None and hint.only_tensors):
             parts[name] = _unpack(hint, values.get(name), own)
         elif required:

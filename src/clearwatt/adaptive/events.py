@@ -17,7 +17,7 @@ from clearwatt.clear.events import describe_change, scaled_values
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
 
-Trigger = Literal["novelty", "age", "change", "exclusion"]
+Trigger = Literal["novelty", "age", "change", "exclusion", "return"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class NetworkUpdate:
             "age": f"the networks were last updated at {since}",
             "change": f"{self.entity} has changed, and there are {self.samples} samples "
             f"since {since}",
+            "return": "there are readings again after a long silence",
             "exclusion": "samples that the networks were trained on were excluded",
         }[self.trigger]
         first = (

@@ -91,7 +91,7 @@ class Experts:
         """
         lags = lags_of(at, recent, self.limits, clock, known=known)
         shape = self.ensemble.architecture
-        lagged = lag_inputs(lags.persistences[..., : shape.lags])
+        lagged = lag_inputs(lags.estimates[..., : shape.lags])
         groups = self.ensemble.forecast(seen, lagged)
         slow = mean_of_groups(groups[..., shape.without_lags])
         terms = terms_of(slow, at, lags, clock)

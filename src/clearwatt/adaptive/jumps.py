@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from clearwatt.adaptive.change_watch import RUNS
+from clearwatt.adaptive.missing_lags import trust_in_available
 from clearwatt.adaptive.settings import SAME_HOUR
 from clearwatt.adaptive.state import LearnerState
 from clearwatt.arrays import BoolArray, Float64Array
@@ -62,8 +63,9 @@ def _measured_lately(state: LearnerState, boundary: int) -> BoolArray:
 def weights_in_force(state: LearnerState) -> Float64Array:
     """Trust in each expert, `e x k`; after a jump or at a standstill, all in the last day."""
     jumped = np.isfinite(state.jumps) | (state.watch.standing != RUNS)
+    weights = trust_in_available(state)
     if not jumped.any():
-        return state.trust.weights
-    only = np.zeros(state.trust.weights.shape[1])
+        return weights
+    only = np.zeros(weights.shape[1])
     only[state.frame.settings.experts.index(SAME_HOUR)] = 1.0
-    return np.where(jumped[:, None], only, state.trust.weights)
+    return np.where(jumped[:, None], only, weights)

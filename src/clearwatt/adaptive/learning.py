@@ -74,7 +74,7 @@ def _as_issued(
     earlier = rows._replace(measured=measured)
     found = experts.forecast(seen, at, earlier, clock, known=known)
     lags = lags_of(at, rows, state.limits, clock, known=known)
-    lagged = lag_inputs(lags.persistences[..., : found.lagged.shape[2]])
+    lagged = lag_inputs(lags.estimates[..., : found.lagged.shape[2]])
     for place in changed:
         for values in (found.power[:, place], *found.experts[:, place].T):
             values[:] = between_levels(

@@ -18,8 +18,10 @@ from clearwatt.adaptive.jumps import weights_in_force
 from clearwatt.adaptive.learning import recall, retire, solve
 from clearwatt.adaptive.levels import power_now
 from clearwatt.adaptive.novelty import InputModel
+from clearwatt.adaptive.reconstruction import reconstruct_readings
 from clearwatt.adaptive.refit import refit_corrections
 from clearwatt.adaptive.shifts import shifts_of_trust
+from clearwatt.adaptive.silences import due_after_return, note_readings
 from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
@@ -54,9 +56,8 @@ def end_period(
         approvals: Entities whose trained networks wait for approval.
     """
     before = state.boundary
-    found = search_changes(
-        solve(recall(state), boundary), before=before, since=since, approvals=approvals
-    )
+    state = reconstruct_readings(note_readings(recall(state)), boundary)
+    found = search_changes(solve(state, boundary), before=before, since=since, approvals=approvals)
     state, updates = yield from update_networks(
         found.state, rng=rng, approvals=approvals, changed=found.due
     )
@@ -123,29 +124,36 @@ def deploy_trained(
 
 
 def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[UpdateRequest]:
-    """The entities whose networks are due for an update: enough novelty, too old, or changed."""
+    """The entities whose networks are due for an update.
+
+    There is enough novelty, they are too old, or the entity has changed or returned.
+    """
     day, progress = state.frame.schedule.clock.day, state.progress
     novelty = state.frame.settings.novelty
     none = np.zeros(len(state.names), np.bool_)
     full = none if novelty.capacity is None else progress.novel >= novelty.capacity * day
+    back = none if novelty.capacity is None else due_after_return(state)
     changes = state.frame.settings.changes
-    if full.any() and changes is not None and novelty.capacity is not None:
+    if (full | back).any() and changes is not None and novelty.capacity is not None:
         # Networks that have learned the beginning of a change no longer know the time before it.
-        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state, full)
+        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state, full | back)
         full = full & ~(doubtful & (progress.novel < (novelty.capacity + WAIT) * day))
+        back = back & ~doubtful
     ages = state.boundary - progress.updated
     old = none if novelty.oldest is None else ages >= novelty.oldest * day
     new = np.isin(np.arange(len(state.names)), changed) | _young(state)
-    due = (full | (old & (progress.samples > 0)) | new) & (state.watch.standing == RUNS)
+    due = (full | back | (old & (progress.samples > 0)) | new) & (state.watch.standing == RUNS)
     if not due.any():
         return []
+    reasons: list[tuple[Trigger, BoolArray]] = [
+        ("change", new),
+        ("novelty", full),
+        ("return", back),
+        ("age", due),
+    ]
     return [
-        update_request(
-            state,
-            int(place),
-            trigger="change" if new[place] else "novelty" if full[place] else "age",
-        )
-        for place in np.flatnonzero(due)
+        update_request(state, place, trigger=next(name for name, own in reasons if own[place]))
+        for place in np.flatnonzero(due).tolist()
     ]
 
 

@@ -44,7 +44,11 @@ class Lags(NamedTuple):
     persistences: Float64Array
     """Measurements, `n x e x 2`; NaN where there is none."""
     errors: Float64Array
-    """Measured less forecast by the networks as issued, `n x e x 2`; NaN where there is none."""
+    """Measured less forecast by the networks as issued, `n x e x 2`. Where one is missing, the
+    other; NaN where there is none."""
+    estimates: Float64Array
+    """Measurements, `n x e x 2`. Where one is missing, the networks' forecast of it as issued with
+    the error of the other; NaN where there was no forecast."""
 
 
 def lags_of(
@@ -73,7 +77,15 @@ def lags_of(
     held = places[there]
     measured[there] = limits.limit_outliers(recent.measured[held])
     errors[there] = measured[there] - recent.slow[held]
-    return Lags(measured.transpose(1, 2, 0), errors.transpose(1, 2, 0))
+    missing = there[:, :, None] & np.isnan(errors)
+    estimates = measured
+    if missing.any():
+        issued = np.zeros_like(measured)
+        issued[there] = recent.slow[held]
+        others = errors[::-1]
+        errors = np.where(missing, others, errors)
+        estimates = np.where(missing, issued + np.nan_to_num(others), measured)
+    return Lags(*(each.transpose(1, 2, 0) for each in (measured, errors, estimates)))
 
 
 def lag_inputs(persistences: Float64Array) -> Float32Array:
@@ -94,7 +106,7 @@ def terms_of(slow: Float64Array, at: Steps, lags: Lags, clock: Clock) -> Float64
     terms[..., 1] = slow
     terms[..., _WAVES[0] : _WAVES[-1] + 1] = waves(clock)[at % (DAYS_PER_WEEK * clock.day), None]
     terms[..., _ERRORS[0] : _ERRORS[-1] + 1] = lags.errors
-    terms[..., _LAGS[0] :] = lags.persistences - slow[:, :, None]
+    terms[..., _LAGS[0] :] = lags.estimates - slow[:, :, None]
     tail = terms[..., _ERRORS[0] :]
     tail[np.isnan(tail)] = 0.0
     return terms

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 Counts = npt.NDArray[np.int64]
+
+
+def _none() -> Counts:
+    """In place of counts that were not saved."""
+    return np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +29,9 @@ class UpdateCounts:
         rows: Rows since then.
         novel_inputs: Rows with novel inputs among them.
         leader: Kind of expert that is trusted most.
+        measured: Step of the newest reading. Earlier releases did not save it: then the step of
+            the last update.
+        returned: Step of the first reading after the last long silence; 0: there was none.
     """
 
     updates: Counts
@@ -33,12 +41,20 @@ class UpdateCounts:
     rows: Counts
     novel_inputs: Counts
     leader: Counts
+    measured: Counts = field(default_factory=_none)
+    returned: Counts = field(default_factory=_none)
+
+    def __post_init__(self) -> None:
+        if len(self.measured) != len(self.updated):
+            object.__setattr__(self, "measured", self.updated.copy())
+        if len(self.returned) != len(self.updated):
+            object.__setattr__(self, "returned", np.zeros_like(self.updated))
 
     @classmethod
     def begin(cls, entities: int, step: int) -> Self:
         """After the warm-up, up to a step."""
         zero = np.zeros(entities, np.int64)
-        return cls(zero, zero + step, zero, zero, zero, zero, zero)
+        return cls(zero, zero + step, zero, zero, zero, zero, zero, zero + step, zero)
 
     def after_update(self, place: int, step: int) -> Self:
         """After an update of one entity."""

@@ -12,8 +12,9 @@ import pytest
 from clearwatt.data import simulate_grid
 from clearwatt.data.inputs import interpolate_weather
 from clearwatt.data.suspicion import Lie, MeterWatch, explain
-from clearwatt.data.suspicion.onset import Past, has_ended
+from clearwatt.data.suspicion.recovery import Past, Suspect, has_ended
 from clearwatt.data.suspicion.reference import features
+from clearwatt.data.suspicion.rules import Health
 from clearwatt.data.suspicion.statistics import Statistic
 from clearwatt.data.suspicion.watch import DAYS as DAYS_HELD
 from clearwatt.packing import pack, unpack
@@ -176,6 +177,32 @@ def test_a_reading_that_the_lie_excludes_ends_its_suspicion_on_the_same_day(grid
         found += watch.observe(grid.times[rows], grid.x[rows], power[day * DAY : (day + 1) * DAY])
     assert found[-1].lie is Lie.NONE
     assert watch.lie[place] == Lie.NONE
+
+
+@pytest.mark.parametrize("kind", ["consumer", "residual"])
+def test_a_unit_that_was_too_large_ends_on_the_day_of_the_repair(grid, kind):
+    place, repaired = grid.places[kind], 5 * DAY + 8
+    power = lying(grid, "thousand", place)
+    power[repaired:, place] = grid.power[BEGIN * DAY + repaired :, place]
+    watch, cut, until = copy.deepcopy(grid.watch), BEGIN * DAY, 6 * DAY + 1
+    found = watch.observe(grid.times[cut:][:until], grid.x[cut:][:until], power[:until])
+    assert found[-1].lie is Lie.NONE
+    assert abs((found[-1].time - grid.times[cut]) // 3600 - repaired) <= 1
+
+
+def test_hours_late_do_not_end_because_much_is_as_expected_hours_later():
+    late = 5
+    hours = np.arange(5 * DAY)
+    expected = 1 + np.sin(2 * np.pi * hours / 60)  # slow, as wind
+    past = Past(np.tile(expected[:DAY], (28, 1)), np.tile(expected[:DAY], (4, 1)))
+    power = np.roll(expected, late)
+    suspect = Suspect(
+        Lie.SHIFT, late, 0, power, expected, past, loose=True, end=5 * 86_400, step=STEP
+    )
+    well = Health(Lie.NONE, well=True, sure=False, odd=False)
+    assert not suspect.health(well).well
+    right = np.concatenate([power[: 3 * DAY], expected[3 * DAY :]])
+    assert suspect._replace(power=right).health(well).well
 
 
 def test_a_calm_day_does_not_end_the_suspicion_of_a_wrong_unit(grid):

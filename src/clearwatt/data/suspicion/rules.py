@@ -31,6 +31,12 @@ _LONGEST = 5
 """Days within which two days are judged together."""
 _POWERS = ((-3, 0.45), (-2, 0.15), (2, 0.2), (3, 0.35))
 """Powers of ten of wrong units, and their tolerance in powers of ten."""
+UNSETTLED_DAYS = 7
+"""Newest trusted days that do not say yet how loose the relation to the expectation may be."""
+_FEWEST_LATE = 8
+"""Days that show a wrong hour of a meter whose relation is loose anyway."""
+_FAR_BETTER = 0.25
+"""By what correlation these fit other hours better, all in all; half as much the older of them."""
 _TRACE = (-3.45, -1.85)
 """The same of a level that still follows weather and hour on two days: too low for any change, and
 no standstill. On calm days, wind forecasts are too high by a multiple."""
@@ -44,7 +50,7 @@ class Evidence(NamedTuple):
         last: Those of the last days, the newest last, `k x e x w`; NaN: none.
         ages: How many days ago these were, `k`.
         past: Those of trusted days, `h x e x w`; NaN: none.
-        settled: Whether these days are long ago, `h x e`: none of a lie that was not told at once.
+        ranks: How many of these days are newer than each, `h x e`.
         power: Readings of the day, `n x e`.
         trusted: Readings of trusted days, `h x n x e`.
         earlier: Readings of the last days, `k x n x e`.
@@ -54,10 +60,24 @@ class Evidence(NamedTuple):
     last: Float64Array
     ages: Int64Array
     past: Float64Array
-    settled: BoolArray
+    ranks: Int64Array
     power: Float32Array
     trusted: Float32Array
     earlier: Float32Array
+
+    @property
+    def settled(self) -> BoolArray:
+        """Whether trusted days are long ago, `h x e`: none of a lie that was not told at once."""
+        return np.asarray(self.ranks >= UNSETTLED_DAYS, np.bool_)
+
+
+class Health(NamedTuple):
+    """How the readings of one entity look on one day; see `Judgement`."""
+
+    lie: Lie
+    well: bool
+    sure: bool
+    odd: bool
 
 
 class Judgement(NamedTuple):
@@ -67,6 +87,7 @@ class Judgement(NamedTuple):
     ``sure`` marks those of them that follow as closely as on most days, which no chance does.
     ``odd`` marks those that do not follow the expectation at all, whatever the reason, but for
     calms of a wind farm.
+    ``loose`` marks those that do not follow it on most days anyway.
     """
 
     lie: Int64Array
@@ -75,6 +96,16 @@ class Judgement(NamedTuple):
     well: BoolArray
     sure: BoolArray
     odd: BoolArray
+    loose: BoolArray
+
+    def of_entity(self, column: int) -> Health:
+        """How one entity looks on the day."""
+        return Health(
+            Lie(int(self.lie[column])),
+            well=bool(self.well[column]),
+            sure=bool(self.sure[column]),
+            odd=bool(self.odd[column]),
+        )
 
 
 class _Usual(NamedTuple):
@@ -135,6 +166,15 @@ class _Case(NamedTuple):
         )
 
     @property
+    def fortnight(self) -> Float64Array:
+        """Statistics of the newest trusted days, oldest first, and of `week`, `k x e x w`."""
+        order = np.argsort(-self.evidence.ranks, axis=0)[-UNSETTLED_DAYS:]
+        newest = np.take_along_axis(self.evidence.past, order[..., None], axis=0)
+        varies = np.stack([_has_signal(day, self.usual) for day in newest])
+        varies &= ~np.take_along_axis(self.evidence.settled, order, axis=0)
+        return np.concatenate([np.where(varies[..., None], newest, np.nan), self.week])
+
+    @property
     def varies(self) -> BoolArray:
         """Whether the expectation varies on both days."""
         return _has_signal(self.day, self.usual) & np.isfinite(self.eve[:, 0])
@@ -158,7 +198,8 @@ def judge(evidence: Evidence) -> Judgement:
         sure = well & _as_closely_as_usual(case)
         odd = comparable & (correlation(case.day[None]) < _ODD)
         odd &= ~(_at_rest(evidence) & (case.usual.least < _REGULAR))
-    return Judgement(lie, size, before, well, sure, odd)
+        loose = np.asarray(case.usual.least < _REGULAR, np.bool_)
+    return Judgement(lie, size, before, well, sure, odd, loose)
 
 
 class _Finding(NamedTuple):
@@ -307,11 +348,42 @@ def _shifted(case: _Case) -> _Finding:
     here = correlation(week)
     slowly = _is_long(week) & (best - here >= 0.3) & (best >= 0.75 * usual.relation)
     slowly &= _daily(case)[1] < 0.4
+    close = (soon | slowly) & (usual.least >= _CLOSE) & ~_is_familiar(case.evidence)
+    late = _late(case)
     return _found(
-        (soon | slowly) & (usual.least >= _CLOSE) & ~_is_familiar(case.evidence),
-        size=np.where(soon, hours, later),
-        before=np.where(soon, case.before, _first_age(case)),
+        close | (late.shows & (usual.least < _REGULAR)),
+        size=np.where(close, np.where(soon, hours, later), late.size),
+        before=np.where(close, np.where(soon, case.before, _first_age(case)), late.before),
     )
+
+
+def _late(case: _Case) -> _Finding:
+    """The readings of many days, old and new ones, fit the expectation of other hours far better.
+
+    Weather forecasts are often wrong by hours, but not always by the same.
+    """
+    days = case.fortnight
+    best, hours = _best_shift(days)
+    place = np.searchsorted(np.array(SHIFTS), hours)
+    columns = Statistic.SHIFTED + place
+    shifted = np.take_along_axis(days, columns[None, :, None], axis=2)[..., 0]
+    gains = np.nan_to_num(shifted - days[..., Statistic.COVARIANCE])
+    back = np.cumsum(gains[::-1], axis=0).argmax(axis=0)
+    older, newer = days[:UNSETTLED_DAYS], days[UNSETTLED_DAYS:]
+    parts = [
+        np.take_along_axis(
+            np.stack([correlation(part, Statistic.SHIFTED + at) for at in range(len(SHIFTS))]),
+            place[None],
+            axis=0,
+        )[0]
+        - correlation(part)
+        for part in (older, newer)
+    ]
+    count = np.isfinite(days[..., Statistic.COVARIANCE]).sum(axis=0)
+    shows = (count >= _FEWEST_LATE) & (best - correlation(days) >= _FAR_BETTER)
+    shows &= (parts[0] >= _FAR_BETTER / 2) & (parts[1] >= _FAR_BETTER)
+    shows &= best >= np.maximum(0.5, 0.75 * case.usual.relation)
+    return _found(shows, size=hours, before=back.astype(np.int64))
 
 
 def _best_shift(days: Float64Array) -> tuple[Float64Array, Float64Array]:

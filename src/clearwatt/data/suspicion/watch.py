@@ -12,18 +12,8 @@ import numpy.typing as npt
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.suspicion.lies import Lie
-from clearwatt.data.suspicion.onset import (
-    Past,
-    cut_since,
-    first_right_row,
-    has_ended,
-    is_smooth_again,
-    onset,
-    repair,
-    repeated_since,
-    shows_its_end,
-    unit_since,
-)
+from clearwatt.data.suspicion.onset import cut_since, onset, repeated_since, unit_since
+from clearwatt.data.suspicion.recovery import Past, Suspect
 from clearwatt.data.suspicion.reference import Reference, features, weather_places
 from clearwatt.data.suspicion.rules import Evidence, Judgement, judge
 from clearwatt.data.suspicion.statistics import WIDTH, day_statistics
@@ -44,8 +34,6 @@ MOST_DAYS = 60
 """Days after which a suspicion ends that a change of the world could have caused, too."""
 LENIENT_DAYS = 14
 """Days after a suspicion that was longer than this, in which only lies of one's own are told."""
-UNSETTLED_DAYS = 7
-"""Newest trusted days that do not say yet how loose the relation to the expectation may be."""
 HISTORY_DAYS = 90
 """Days of a history that are used."""
 _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
@@ -201,17 +189,20 @@ class MeterWatch:
                 last=self.last_statistics,
                 ages=self.day - self.last_days,
                 past=self.past_statistics,
-                settled=self._settled(),
+                ranks=self._ranks(),
                 power=self.power,
                 trusted=self.past_power,
                 earlier=self.last_power,
             )
         )
 
-    def _settled(self) -> BoolArray:
-        """Which of the trusted days are not among the newest of an entity, `h x e`."""
-        ages = (self.trusted - 1 - np.arange(DAYS)[:, None]) % DAYS
-        return np.asarray((ages >= UNSETTLED_DAYS) | (self.trusted < DAYS), np.bool_)
+    def _ranks(self) -> Int64Array:
+        """How many of the trusted days of an entity are newer than each, `h x e`.
+
+        Before all places are taken, none is among the newest.
+        """
+        ranks = (self.trusted - 1 - np.arange(DAYS)[:, None]) % DAYS
+        return np.where(self.trusted < DAYS, DAYS, ranks)
 
     def confirm(self, column: int) -> None:
         """What a suspected meter reads is real: end the suspicion, and learn what is usual anew."""
@@ -260,7 +251,7 @@ class MeterWatch:
             first = start - int(found.before[column]) * SECONDS_PER_DAY
             lie, size = Lie(int(found.lie[column])), float(found.size[column])
             time = self._onset(int(column), lie, size, first=first, expected=expected)
-            self._suspect(int(column), lie, time, size)
+            self._begin(int(column), lie, time, size)
             begun.add(column)
             verdicts.append(_verdict(self, int(column)))
         recent = start - self.since < LAG * SECONDS_PER_DAY  # later it would be another lie
@@ -268,10 +259,13 @@ class MeterWatch:
             self.lie[column], self.size[column] = found.lie[column], found.size[column]
             verdicts.append(_verdict(self, int(column)))
         self.well_since[(found.lie > 0) | found.odd] = -1
-        for column in np.flatnonzero((self.lie > 0) & ~own):
-            if column in begun or not self._is_well_again(int(column), found):
+        # The day on which a unit is set right is too large in part.
+        still = own & ~((found.lie == Lie.UNIT) & (self.lie == Lie.UNIT) & (self.size > 0))
+        for column in np.flatnonzero((self.lie > 0) & ~still):
+            suspect = self._suspect_of(int(column), expected, loose=bool(found.loose[column]))
+            if column in begun or not self._is_well_again(int(column), suspect, found):
                 continue
-            time = self._repair(int(column), expected)
+            time = suspect.right_since(self.day + 1 - int(self.well_since[column]))
             verdicts.append(Verdict(int(column), Lie.NONE, time))
             self._end(int(column))
             if time > start:  # a day that was wrong in part is not learned as usual
@@ -298,47 +292,25 @@ class MeterWatch:
             return unit_since(size, step=self.step, power=power, expected=expected, end=end)
         return onset(first, step=self.step, power=power, expected=expected, end=end)
 
-    def _is_well_again(self, column: int, found: Judgement) -> bool:
+    def _is_well_again(self, column: int, suspect: Suspect, found: Judgement) -> bool:
         """Whether a suspicion ends: by what the lie excludes, else by days as expected."""
-        lie, size = Lie(int(self.lie[column])), float(self.size[column])
-        if shows_its_end(lie, size):
-            if found.odd[column] and lie is Lie.UNIT:  # little power may have been of another meter
-                return False
-            power = self.power[:, column].astype(np.float64)
-            if has_ended(lie, size, power=power, past=self._past_of(column)):
-                return True
-            if lie is not Lie.SIGN:  # what is read in calms, or is another day's, looks well
-                return False
-        well, first = bool(found.well[column]), self.well_since[column] < 0
-        sure = bool(found.sure[column])
-        if lie is Lie.NOISE and found.lie[column] == Lie.NONE:
-            sure = is_smooth_again(self.power[:, column].astype(np.float64), self._past_of(column))
-            well = well or sure
-        if well and first:
+        day = suspect.health(found.of_entity(column))
+        first = self.well_since[column] < 0
+        if day.well and first:
             self.well_since[column] = self.day
-        return well and (sure or not first)  # one good day may be chance
+        return day.well and (day.sure or not first)  # one good day may be chance
 
-    def _repair(self, column: int, expected: Float64Array) -> int:
-        """Time of the first right reading of a meter that is well again."""
-        lie, size = Lie(int(self.lie[column])), float(self.size[column])
-        power = self._last_days_of(self.last_power, self.power, column)
-        rows, end = len(self.power), (self.day + 1) * SECONDS_PER_DAY
-        shows = shows_its_end(lie, size)
-        days = {Lie.REPLAY: 1, Lie.FROZEN: 2}.get(lie, LAG + 1)
-        if not shows:  # and of the day before the first one that was as expected
-            days = min(days, self.day + 2 - int(self.well_since[column]))
-        power[: max(0, len(power) - (end - int(self.since[column])) // self.step)] = np.nan
-        whole = shows or lie is Lie.NOISE  # the last day may be wrong in part
-        recent = power[-days * rows :] if whole else power[-days * rows : -rows]
-        right = first_right_row(lie, size, power=recent, past=self._past_of(column))
-        earliest = max(end - (days * rows - right) * self.step, int(self.since[column]))
-        if shows:
-            return earliest
-        return repair(
-            earliest,
-            power=power,
+    def _suspect_of(self, column: int, expected: Float64Array, *, loose: bool) -> Suspect:
+        """A suspected meter on the day that is judged."""
+        return Suspect(
+            lie=Lie(int(self.lie[column])),
+            size=float(self.size[column]),
+            since=int(self.since[column]),
+            power=self._last_days_of(self.last_power, self.power, column),
             expected=self._last_days_of(self.last_expected, expected, column),
-            end=end,
+            past=self._past_of(column),
+            loose=loose,
+            end=(self.day + 1) * SECONDS_PER_DAY,
             step=self.step,
         )
 
@@ -361,9 +333,11 @@ class MeterWatch:
         found[LAG] = today[:, column]
         return found.ravel()
 
-    def _suspect(self, column: int, lie: Lie, time: int, size: float) -> None:
+    def _begin(self, column: int, lie: Lie, time: int, size: float) -> None:
         self.lie[column], self.since[column], self.size[column] = lie, time, size
         self.doubted[self.last_days >= time // SECONDS_PER_DAY, column] = True
+        wrong = self._ranks()[:, column] < self.day - LAG - time // SECONDS_PER_DAY
+        self.past_power[wrong, :, column], self.past_statistics[wrong, column] = np.nan, np.nan
 
     def _end(self, column: int) -> None:
         """End a suspicion; after a long one, what was usual before it may be so no longer."""

@@ -1,0 +1,133 @@
+"""Readings of a silent meter, reconstructed from other meters of the zone that behave alike.
+
+A meter without readings for weeks, because it is broken, suspected or not read, would be forecast
+by networks, corrections and trust of before. Where other meters tell what it would have read far
+better than its networks do, as neighbouring wind farms do, these learn on from that. A reading that
+arrives takes the place of the reconstructed one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clearwatt.adaptive.breaks import left_out
+from clearwatt.adaptive.change_watch import RUNS
+from clearwatt.adaptive.silences import SILENT_DAYS
+from clearwatt.adaptive.state import LearnerState
+from clearwatt.arrays import BoolArray, Float64Array, Int64Array
+from clearwatt.clock import Steps
+
+MOST_DAYS = 90
+"""Days without a reading after which they are no longer: the meter may be gone."""
+MOST_PEERS = 8
+"""Other meters that a reading is reconstructed from."""
+LEAST_DAYS = 21
+"""Days' worth of common readings that must be held."""
+TEST_SHARE = 1 / 3
+"""Share of the held readings, the newest, on which a reconstruction is tested."""
+LARGEST_ERROR = 0.75
+"""Mean error of a reconstruction in the test, as a share of that of the networks on all held."""
+RIDGE = 5.0
+"""Prior belief that other meters tell nothing, in samples."""
+
+
+class _HeldReadings(NamedTuple):
+    """Readings held of all entities, in deviations: steps (n) and values (n x e)."""
+
+    at: Steps
+    y: Float64Array
+
+    @classmethod
+    def of(cls, state: LearnerState) -> _HeldReadings:
+        recent, reservoir = state.recent, state.reservoir
+        return cls(
+            np.concatenate([reservoir.at, recent.at]),
+            np.concatenate([reservoir.y, recent.measured]).astype(np.float64),
+        )
+
+
+def reconstruct_readings(state: LearnerState, boundary: int) -> LearnerState:
+    """The state with readings of silent meters before a step, where others tell them.
+
+    Once for each day that has ended.
+
+    Args:
+        state: With all forecasts recalled, and readings noted.
+        boundary: First step after the period that ends.
+    """
+    day, before = state.frame.schedule.clock.day, state.boundary
+    days = (boundary - state.progress.measured) / day
+    silent = days >= SILENT_DAYS
+    chosen = silent & (days < MOST_DAYS) & (state.watch.standing == RUNS)
+    if boundary // day == before // day or not chosen.any() or silent.all():
+        return state
+    held, others = _HeldReadings.of(state), np.flatnonzero(~silent)
+    measured, watch = state.recent.measured.copy(), state.watch
+    for place in np.flatnonzero(chosen).tolist():
+        rows = _rows_without_reading(state, place, boundary)
+        found = _reconstruct(state, held, place, others, rows)
+        if found is not None:
+            measured[rows, place] = found
+            watch = watch.examine_from(place, boundary)  # what others read is no change of this
+    return state._replace(recent=state.recent._replace(measured=measured), watch=watch)
+
+
+def _rows_without_reading(state: LearnerState, place: int, boundary: int) -> Int64Array:
+    """Rows since the last reading of an entity whose forecasts are not compared with one yet."""
+    recent = state.recent
+    wanted = (recent.at > state.progress.measured[place]) & (recent.at < boundary)
+    return np.flatnonzero(wanted & np.isnan(recent.measured[:, place]) & ~recent.learned[:, place])
+
+
+def _reconstruct(
+    state: LearnerState, held: _HeldReadings, place: int, others: Int64Array, rows: Int64Array
+) -> Float64Array | None:
+    """Readings of an entity in some recent rows, in deviations; None: others do not tell them."""
+    at, y = held
+    used = _real_readings(state, place, at, y[:, place])
+    peers = _find_peers(y[used], place, others)
+    used &= np.isfinite(y[:, peers]).all(axis=1)
+    count, day = int(used.sum()), state.frame.schedule.clock.day
+    if not len(peers) or not len(rows) or count < LEAST_DAYS * day:
+        return None
+    order = np.flatnonzero(used)[np.argsort(at[used], kind="stable")]
+    z, target = _terms(y[np.ix_(order, peers)]), y[order, place]
+    known = count - round(TEST_SHARE * count)
+    errors = np.abs(z[known:] @ _solve(z[:known], target[:known]) - target[known:])
+    if errors.mean() > LARGEST_ERROR * state.ensemble.versions[place].error:
+        return None
+    found = _terms(state.recent.measured[np.ix_(rows, peers)]) @ _solve(z, target)
+    low, high = float(state.limits.low[place]), float(state.limits.high[place])
+    return np.asarray(np.clip(found, low, high), np.float64)
+
+
+def _real_readings(state: LearnerState, place: int, at: Steps, y: Float64Array) -> BoolArray:
+    """Which samples have a reading of an entity that is neither reconstructed nor left out."""
+    breaks = state.ensemble.versions[place].breaks
+    known = np.isfinite(y) & (at <= state.progress.measured[place])
+    return np.asarray(known & ~left_out(breaks, at, state.frame.schedule.clock.day), np.bool_)
+
+
+def _find_peers(y: Float64Array, place: int, others: Int64Array) -> Int64Array:
+    """Entities whose readings (n x e) correlate most with those of one, `k`, in order of place."""
+    often = others[np.isfinite(y[:, others]).sum(axis=0) >= 0.9 * len(y)]
+    if not len(often) or not len(y):
+        return np.asarray(often[:0], np.int64)
+    centred = np.nan_to_num(y[:, often] - np.nanmean(y[:, often], axis=0))
+    own = y[:, place] - y[:, place].mean()
+    scale = np.sqrt(np.square(centred).sum(axis=0))
+    closeness = np.abs(own @ centred) / np.where(scale > 0, scale, np.inf)
+    return np.sort(often[np.argsort(-closeness, kind="stable")[:MOST_PEERS]])
+
+
+def _terms(values: Float64Array) -> Float64Array:
+    """Readings of other entities, and a constant, `n x (k + 1)`."""
+    return np.concatenate([values, np.ones((len(values), 1))], axis=1)
+
+
+def _solve(terms: Float64Array, target: Float64Array) -> Float64Array:
+    """Coefficients of the ridge regression of a target on terms."""
+    moments = terms.T @ terms + RIDGE * np.eye(terms.shape[1])
+    return np.asarray(np.linalg.solve(moments, terms.T @ target), np.float64)
