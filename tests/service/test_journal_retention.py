@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -142,22 +143,64 @@ def test_a_damaged_file_with_the_only_copy_stops_the_zone_and_no_other(store, da
     assert "copy it from the last backup" in record.reason
 
 
-def test_a_folder_without_the_archived_entries_gets_no_further_ones(store, data_dir, caplog):
-    """As if a shared folder were not mounted on this node."""
+def test_a_folder_without_the_archived_entries_gets_no_further_ones(store, data_dir):
+    """As if a shared folder were not mounted on this node; of no zone, whatever is archived."""
+    append(store, "south", register(store, "south"), 40, at=NOW - 2 * DAY)
+    checkpoint(data_dir, "south", 30, 35)
     rows = store.oldest_entries("north", before=NOW - DAY, until=OLD, limit=40)
     store.archive.write("north", rows)
     store.drop_entries("north", rows)
+    before = in_table(store), in_table(store, "south")
+    store.archive = JournalArchive(data_dir / "elsewhere")
+    with pytest.raises(StateError, match=r"entry 40 of zone north.*--archive"):
+        retention(store, data_dir).run_round()
+    assert (in_table(store), in_table(store, "south")) == before
+    assert not store.archive.folder.exists()
+
+
+def test_a_folder_that_was_given_is_not_created(store, data_dir, caplog):
+    """The subfolder of a file system that is not mounted."""
     before = in_table(store)
-    elsewhere = JournalArchive(data_dir / "elsewhere")
-    checkpoints = Checkpoints(data_dir)
-    JournalRetention(
-        store, elsewhere, checkpoints, kept=DAY, clock=lambda: NOW, moved=int
-    ).run_round()
+    store.archive = JournalArchive(data_dir / "mounted" / "archive", create=False)
+    retention(store, data_dir).run_round()
     assert in_table(store) == before
-    assert not elsewhere.folder.exists()
     (record,) = [each for each in caplog.records if each.message == "journal not archived"]
-    assert "entry 40 of zone north" in record.reason
-    assert "--archive" in record.reason
+    assert "archive does not exist" in record.reason
+    store.archive.folder.mkdir(parents=True)
+    retention(store, data_dir).run_round()
+    assert store.archive_end("north") == OLD
+
+
+def test_a_file_that_another_node_has_just_emptied_the_table_for_stays(
+    store, data_dir, monkeypatch
+):
+    """Its content cannot be read at the moment, as on a file system of another machine."""
+    before = whole_journal(store)
+    retention(store, data_dir).run_round()
+    (file,) = store.archive.files("north")
+    late = JournalRetention(
+        store, store.archive, Checkpoints(data_dir), kept=DAY, clock=lambda: NOW, moved=int
+    )
+    ends = iter([0, OLD])
+    monkeypatch.setattr(store, "archive_end", lambda zone: next(ends))
+    damaged = file.path.read_bytes()[:-9]
+    whole = file.path.read_bytes()
+    file.path.write_bytes(damaged)
+    with pytest.raises(StateError, match="cannot be read"):
+        late._next_file("north", before=NOW - DAY, until=OLD)
+    file.path.write_bytes(whole)
+    monkeypatch.undo()
+    assert whole_journal(store) == before
+
+
+def test_several_nodes_delete_the_archive_of_a_zone_at_once(store, data_dir):
+    for _ in range(50):
+        rows = store.oldest_entries("north", before=NOW - DAY, until=OLD, limit=10)
+        store.archive.write("north", rows)
+        with ThreadPoolExecutor(3) as nodes:
+            for done in [nodes.submit(store.archive.remove, "north") for _ in range(3)]:
+                done.result()
+        assert store.archive.files("north") == []
 
 
 def test_two_nodes_that_archive_at_once_lose_and_double_nothing(store, data_dir, caplog):
@@ -389,6 +432,7 @@ def test_a_service_archives_and_learns_again_from_the_archive(data_dir, postgres
 
 @pytest.mark.slow
 def test_nodes_of_a_cluster_share_an_archive_and_learn_again_from_it(tmp_path, postgres):
+    (tmp_path / "shared").mkdir()
     shared = ("--archive", str(tmp_path / "shared"))
     with closing(open_store(postgres)) as store, cluster(tmp_path, postgres) as nodes:
         append(store, "north", register(store), 40, at=NOW - 2 * DAY)  # in 2024

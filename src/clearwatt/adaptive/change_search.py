@@ -206,7 +206,13 @@ def _version_after(state: LearnerState, place: int, new: Break) -> NetworkVersio
     """The networks in service as a version that takes a break into account."""
     version = state.ensemble.versions[place]
     number = int(state.progress.updates[place]) + 1
-    return replace(version, number=number, breaks=with_break(version.breaks, new), fleet=False)
+    return replace(
+        version,
+        number=number,
+        breaks=with_break(version.breaks, new),
+        fleet=False,
+        from_fleet=version.fleet or version.from_fleet,
+    )
 
 
 def with_version_and_breaks(

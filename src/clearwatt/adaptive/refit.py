@@ -21,16 +21,28 @@ from clearwatt.adaptive.terms import lags_of, terms_of
 from clearwatt.adaptive.updates import HeldSamples
 from clearwatt.arrays import Float64Array
 
+DENSE = 0.9
+"""Least share of the steps since an entity's first sample that must be held to fit on them."""
+
 
 def refit_corrections(
     state: LearnerState, place: int, version: NetworkVersion, held: HeldSamples
 ) -> LearnerState:
-    """The state with corrections of one entity that fit other networks on all that is held."""
+    """The state with corrections of one entity that fit other networks on all that is held.
+
+    It stays as it is where only some of the past is held: terms that look a day or a week back
+    would find nothing there, and each sample left would count as one.
+    """
     clock, old = state.frame.schedule.clock, state.corrections
     used = np.isfinite(held.y[:, place]) & (held.at < state.boundary)
     used &= ~left_out(version.breaks, held.at, clock.day)
     order = np.flatnonzero(used)[np.argsort(held.at[used], kind="stable")]
     at, y = held.at[order], held.y[order, place, None].astype(np.float64)
+    if not len(at):
+        return state
+    rows_held = int(((held.at >= at[0]) & (held.at < state.boundary)).sum())
+    if rows_held < DENSE * (state.boundary - at[0]):
+        return state
     slow: Float64Array = Ensemble(state.frame.architecture, (version,)).mean_forecast(
         held.seen[order]
     )

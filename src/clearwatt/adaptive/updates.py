@@ -106,6 +106,7 @@ class NetworkTraining:
         known = np.isfinite(held.y[:, request.place]) & ~left_out(breaks, held.at, day)
         self._seen, self._y = held.seen[known], held.y[known, request.place]
         at, novel = held.at[known], held.novel[known, request.place]
+        self._span = request.boundary - int(at.min(initial=request.boundary))
         new = at >= request.since
         order = np.argsort(at, kind="stable")
         self._sides = [order[(new & novel)[order]], order[(new & ~novel)[order]]]
@@ -159,12 +160,13 @@ class NetworkTraining:
         """How far networks move towards the trained ones.
 
         Those of a fleet have learned from many entities and months, so a few days of the entity
-        itself move them only a little.
+        itself move them only a little. Days count, not samples: of an entity with missing readings,
+        or one that joined when memory was full, fewer samples are held for ever.
         """
         deployed = self.request.deployed
         if self._anew or not (deployed.fleet or deployed.from_fleet):
             return 1.0
-        return min(1.0, len(self.jobs[0].inputs) / self._full)
+        return min(1.0, self._span / self._full)
 
     def _compare(self, after: Float64Array) -> Comparison | None:
         gate = self.settings.gate

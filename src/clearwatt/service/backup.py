@@ -65,9 +65,7 @@ def back_up(store: Store, data_dir: Path, target: Path) -> Backup:
         store.backup(unfinished / STORE)
         for name in (MODELS, IMPORTED):
             _copy_folders(data_dir / name, unfinished / FILES / name)
-        archive = data_dir / ARCHIVE if store.archive is None else store.archive.folder
-        _copy_folders(archive, unfinished / FILES / ARCHIVE)
-        _check_archive(store, unfinished / FILES / ARCHIVE)
+        _copy_archive(store, store.archive or JournalArchive(data_dir / ARCHIVE), unfinished)
         _write_manifest(unfinished)
         make_private(unfinished)
         if target.exists():
@@ -178,19 +176,25 @@ def _copy_checkpoint(source: Path, target: Path) -> bool:
 def _copy_folders(source: Path, target: Path) -> None:
     """Copy models; one that the service removes meanwhile is too old to be needed."""
     for folder in sorted(source.iterdir()) if source.is_dir() else ():
-        try:
-            shutil.copytree(folder, target / folder.name, ignore=shutil.ignore_patterns(".*"))
-        except (shutil.Error, FileNotFoundError):
-            shutil.rmtree(target / folder.name, ignore_errors=True)
-            if folder.is_dir():
-                raise
+        _copy_folder(folder, target / folder.name)
 
 
-def _check_archive(store: Store, folder: Path) -> None:
-    """Read the copy of archived entries; entries archived since the store was copied are in it."""
+def _copy_folder(source: Path, target: Path) -> None:
+    try:
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*"))
+    except (shutil.Error, FileNotFoundError):
+        shutil.rmtree(target, ignore_errors=True)
+        if source.is_dir():
+            raise
+
+
+def _copy_archive(store: Store, archive: JournalArchive, target: Path) -> None:
+    """Copy the archived entries and read the copy; those archived since then need not be in it."""
+    copy = JournalArchive(target / FILES / ARCHIVE)
     for zone, (first, last) in store.archive_spans().items():
-        damage = JournalArchive(folder).find_damage(zone, first=first, until=last)
-        if damage is not None:
+        _copy_folder(archive.zone_folder(zone), copy.zone_folder(zone))
+        damage = copy.find_damage(zone, first=first, until=last)
+        if damage is not None and zone in store.archive_spans():  # or it was deleted meanwhile
             raise StateError(
                 f"the archived journal of zone {zone} is damaged ({damage}); run 'clearwatt "
                 "doctor', and keep the backups you have"

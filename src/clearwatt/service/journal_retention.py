@@ -11,7 +11,7 @@ from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import StateError
 from clearwatt.service.files import KEPT_CHECKPOINTS, Checkpoints
 from clearwatt.service.regular_work import RegularWork
-from clearwatt.service.store import Store
+from clearwatt.service.store import Store, UnregisteredZoneError
 from clearwatt.service.store.journal_archive import ArchiveFile, JournalArchive
 
 INTERVAL = float(SECONDS_PER_DAY)
@@ -62,17 +62,19 @@ class JournalRetention(RegularWork):
         self._left_before = -math.inf
 
     def run_round(self) -> None:
-        """Archive what is old enough of all zones; a zone whose archive is damaged is left out."""
+        """Archive what is old enough of all zones; a zone whose archive is damaged is left out.
+
+        StateError: the folder is not that of this database.
+        """
         before = self._clock() - self._kept
         self._left_before = self._store.journal_limit(before)
-        archived = self._store.archive_spans()
+        for name, (_, last) in self._store.archive_spans().items():
+            # Or a folder that is not mounted, or not shared, would get the next entries.
+            self._archive.require_file(name, last)
         for zone in self._store.zones():
             try:
-                if zone.id in archived:
-                    # Or a folder that is not mounted, or not shared, would get the next entries.
-                    self._archive.require_file(zone.id, archived[zone.id][1])
                 self._run_zone(zone.id, before)
-            except StateError as error:
+            except (StateError, UnregisteredZoneError, OSError) as error:
                 _LOG.error(self.complaint, extra={"zone": zone.id, "reason": str(error)})
         if not self._stopped.is_set():
             self._store.drop_archived(before)
@@ -99,10 +101,12 @@ class JournalRetention(RegularWork):
         if file is not None:
             try:
                 self._archive.read(file)
-            except StateError:
-                if file.first <= end:
-                    raise  # it has entries that are nowhere else
-                file.path.unlink()
+            except StateError as error:
+                # It may have entries that are nowhere else, since a moment ago.
+                unreachable = isinstance(error.__cause__, OSError)
+                if unreachable or file.first <= self._store.archive_end(zone):
+                    raise
+                self._archive.set_aside(file)
             else:
                 return file
         rows = self._store.oldest_entries(zone, before=before, until=until, limit=ENTRIES)

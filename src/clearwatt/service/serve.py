@@ -51,7 +51,7 @@ from clearwatt.service.registry import Registry
 from clearwatt.service.regular_work import RegularWork
 from clearwatt.service.resources import limit_threads
 from clearwatt.service.store import ConflictError, Store, open_store
-from clearwatt.service.store.journal_archive import ARCHIVE
+from clearwatt.service.store.journal_archive import ARCHIVE, JournalArchive
 from clearwatt.service.views.gauges import StatusGauges
 from clearwatt.service.views.machine_gauges import MachineGauges
 from clearwatt.service.vintage_retention import KEPT, VintageRetention
@@ -134,7 +134,8 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(create_private_files())
         stack.enter_context(_lock_directory(options.data_dir))
-        store = open_store(options.database, archive=options.archive)
+        archive = JournalArchive(options.archive, create=options.learner.archive is None)
+        store = open_store(options.database, archive=archive)
         stack.callback(store.close)
         stack.enter_context(store.exclusive() if options.role == "all" else store.shared())
         if options.role == "learner":

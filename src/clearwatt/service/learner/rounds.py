@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 
+from clearwatt.errors import StateError
 from clearwatt.service.learner.context import LearnerContext
 from clearwatt.service.learner.inbox import Inbox
 from clearwatt.service.learner.memory_limit import TURN, MemoryLimit, MovableZone
@@ -22,6 +23,7 @@ from clearwatt.service.store import (
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
+    UnregisteredZoneError,
 )
 
 POLL = 1.0
@@ -116,6 +118,8 @@ class Rounds:
             zone.finish()
         except LeaseLostError:
             _LOG.warning("zone lost to another node", extra={"zone": zone.zone.id})
+        except UnregisteredZoneError:
+            _LOG.warning("zone deleted while it was learned", extra={"zone": zone.zone.id})
         except Exception as error:
             _LOG.error("no checkpoint", extra={"zone": zone.zone.id}, exc_info=error)
 
@@ -185,6 +189,8 @@ class Rounds:
             remove_leftovers(context.store, context.files, context.checkpoints)
         except (StoreFullError, StoreUnavailableError, StoreDamagedError) as error:
             context.outages.record(error)
+        except (StateError, OSError) as error:  # of the archive, which may be on another machine
+            _LOG.error("files of deleted zones not deleted", extra={"reason": str(error)})
 
     def _remove_readings(self) -> None:
         """Delete some readings of deleted entities, a part at a time."""

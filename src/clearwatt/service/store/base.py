@@ -44,7 +44,6 @@ from clearwatt.service.store import (
     priors,
     readings,
     registry,
-    removal,
     rot,
     vintage_statements,
 )
@@ -135,10 +134,7 @@ class Store(ClusterStore):
 
     def status(self, zone: str) -> ZoneStatus:
         """The status of a zone; "waiting" if nothing was committed yet."""
-        with self.read_session() as session:
-            found = outcomes.statuses(session, [zone]).get(zone)
-            # The journal of a zone that is registered again does not begin with 1.
-            return found or ZoneStatus(zone, removal.journal_bases(session).get(zone, 0))
+        return self.statuses([zone]).get(zone) or ZoneStatus(zone)
 
     def positions(self) -> dict[str, tuple[int, int]]:
         """Position and generation of each status, to see cheaply which have changed."""

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shutil
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -52,17 +53,23 @@ class JournalArchive:
     """Files `<zone>/<first>-<last>.parquet` in a folder.
 
     Args:
-        folder: The folder; it need not exist.
+        folder: The folder.
+        create: Whether it is created; otherwise nothing is written as long as it does not exist.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Path, *, create: bool = True) -> None:
+        self.folder, self._create = Path(folder), create
         self._current: tuple[ArchiveFile, list[ArchiveRow]] | None = None
 
     def files(self, zone: str) -> list[ArchiveFile]:
-        """The files of a zone, in the order of their entries."""
-        folder = self._zone_folder(zone)
-        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        """The files of a zone, in the order of their entries; StateError if it cannot be read."""
+        folder = self.zone_folder(zone)
+        try:
+            names = [path.name for path in folder.iterdir()]
+        except FileNotFoundError:
+            names = []
+        except OSError as error:
+            raise StateError(f"{folder} cannot be read ({error}); mount it again") from error
         found = [match for name in names if (match := _NAME.fullmatch(name))]
         return sorted(
             ArchiveFile(zone, int(match[1]), int(match[2]), folder / match[0]) for match in found
@@ -78,14 +85,18 @@ class JournalArchive:
         if file is None:
             raise StateError(
                 f"entry {seq} of zone {zone} is archived, but no file in "
-                f"{self._zone_folder(zone)} has it: is the folder mounted, and the --archive of "
+                f"{self.zone_folder(zone)} has it: is the folder mounted, and the --archive of "
                 f"this service? If the file is lost, {REMEDY}"
             )
         return file
 
     def write(self, zone: str, rows: Sequence[ArchiveRow]) -> ArchiveFile:
         """Write consecutive entries to a new file; it is on disk when this returns."""
-        folder, first, last = self._zone_folder(zone), rows[0].seq, rows[-1].seq
+        if not self._create and not self.folder.is_dir():
+            raise StateError(
+                f"{self.folder} does not exist; create it, or mount the file system that has it"
+            )
+        folder, first, last = self.zone_folder(zone), rows[0].seq, rows[-1].seq
         file = ArchiveFile(zone, first, last, folder / f"{first}-{last}.parquet")
         _remove_unfinished(folder)
         write_atomically(file.path, _dump(file, rows))
@@ -129,11 +140,15 @@ class JournalArchive:
         for file in self.files(zone):
             if file.last < before:
                 file.path.unlink(missing_ok=True)
-        if not self.files(zone) and (folder := self._zone_folder(zone)).is_dir():
-            _remove_unfinished(folder)
-            folder.rmdir()
+        if not self.files(zone):  # other nodes of a cluster may delete the same
+            shutil.rmtree(self.zone_folder(zone), ignore_errors=True)
 
-    def _zone_folder(self, zone: str) -> Path:
+    def set_aside(self, file: ArchiveFile) -> None:
+        """Rename a file that cannot be read, so that another can take its place."""
+        file.path.rename(file.path.with_name(f"{file.path.name}.damaged"))
+
+    def zone_folder(self, zone: str) -> Path:
+        """The folder of a zone."""
         name = re.sub(r"^\.", "%2E", quote(zone, safe=" "))
         if len(name) > _LONGEST_NAME:
             name = hashlib.sha256(zone.encode()).hexdigest()

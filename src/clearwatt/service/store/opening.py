@@ -10,7 +10,7 @@ from clearwatt.service.store.journal_archive import ARCHIVE, JournalArchive
 from clearwatt.service.store.sqlite import SqliteStore
 
 
-def open_store(address: str | Path, *, archive: Path | None = None) -> Store:
+def open_store(address: str | Path, *, archive: Path | JournalArchive | None = None) -> Store:
     """Open a store; its tables are created or migrated if necessary.
 
     Args:
@@ -21,7 +21,7 @@ def open_store(address: str | Path, *, archive: Path | None = None) -> Store:
     store = _open(address)
     if archive is None and isinstance(store, SqliteStore):
         archive = store.path.parent / ARCHIVE
-    store.archive = None if archive is None else JournalArchive(archive)
+    store.archive = JournalArchive(archive) if isinstance(archive, Path) else archive
     return store
 
 
