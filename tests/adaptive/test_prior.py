@@ -19,6 +19,7 @@ from clearwatt.adaptive.ensemble import stack_weights
 from clearwatt.adaptive.period import held_samples
 from clearwatt.adaptive.prior_intervals import calibrator_of_prior
 from clearwatt.adaptive.refit import refit_corrections
+from clearwatt.adaptive.updates import HeldSamples
 from clearwatt.data.features import CALENDAR_COLUMNS
 from clearwatt.errors import ConfigurationError, DataError, StateError
 from clearwatt.packing import Packed, to_bytes
@@ -118,6 +119,35 @@ def test_a_few_days_change_the_networks_of_a_fleet_a_little(prior, monkeypatch):
     assert not change.fleet
     assert not whole.versions[0].from_fleet
     assert share == pytest.approx(held / SETTINGS.memory, rel=0.2)
+
+
+def test_a_fleet_start_ends_also_if_readings_are_missing(prior):
+    """After as many days as memory would hold without gaps."""
+    x, y, at = other_than_the_fleet(60)
+    y[np.random.default_rng(1).random(len(y)) < 0.4] = np.nan
+    forecaster, shares = start(prior), []
+    for row in range(0, len(at), 6):
+        before = forecaster.trainings[0]
+        forecaster.observe(x[row : row + 6], y[row : row + 6], at[row : row + 6])
+        if forecaster.trainings[0] > before:
+            shares.append((at[row] // DAY, forecaster.versions[0].from_fleet))
+    assert shares[0][1]
+    assert not shares[-1][1]
+    assert [from_fleet for day, from_fleet in shares if day > SETTINGS.memory / DAY + 7].count(
+        True
+    ) == 0
+
+
+def test_corrections_are_not_fitted_again_to_a_thinned_past(prior):
+    forecaster, _ = until_update(prior)
+    state = forecaster.state
+    held = held_samples(state)
+    kept = np.random.default_rng(1).random(len(held.at)) < 0.5
+    thinned = HeldSamples(
+        held.at[kept], held.seen[kept], held.lagged[kept], held.y[kept], held.novel[kept]
+    )
+    again = refit_corrections(state, 0, state.ensemble.versions[0], thinned)
+    np.testing.assert_array_equal(again.corrections.products, state.corrections.products)
 
 
 def test_what_networks_have_learned_is_not_corrected_again(prior):
