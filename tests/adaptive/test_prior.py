@@ -159,6 +159,24 @@ def test_what_networks_have_learned_is_not_corrected_again(prior):
     )
 
 
+def test_networks_that_waited_for_approval_are_not_corrected_twice_either(prior):
+    forecaster = start(prior)
+    forecaster.require_approval()
+    x, y, at = other_than_the_fleet(60)
+    for row in range(0, len(at), 6):
+        forecaster.observe(x[row : row + 6], y[row : row + 6], at[row : row + 6])
+        if forecaster.candidates:
+            break
+    (candidate,) = forecaster.candidates
+    before = forecaster.state
+    forecaster.activate(candidate)
+    state = forecaster.state
+    again = refit_corrections(before, 0, candidate, held_samples(before))
+    assert candidate.from_fleet
+    assert not np.array_equal(state.corrections.products, before.corrections.products)
+    np.testing.assert_array_equal(state.corrections.products, again.corrections.products)
+
+
 def test_corrections_of_the_same_networks_stay_as_they_were(prior):
     x, y, at = other_than_the_fleet(6)
     forecaster = start(prior)

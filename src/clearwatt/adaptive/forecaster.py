@@ -26,7 +26,8 @@ from clearwatt.adaptive.lead_forecasts import LeadForecasts, lead_forecasts
 from clearwatt.adaptive.learning import latest_errors, recall
 from clearwatt.adaptive.levels import power_now, to_deviations, to_power
 from clearwatt.adaptive.novelty import InputModel
-from clearwatt.adaptive.period import end_period, with_version
+from clearwatt.adaptive.period import end_period, held_samples, with_version
+from clearwatt.adaptive.refit import refit_corrections
 from clearwatt.adaptive.retraining import retrain_networks
 from clearwatt.adaptive.samples import (
     SampleBlock,
@@ -219,7 +220,11 @@ class AdaptiveForecaster(AdaptiveEntities):
         if not isinstance(version, NetworkVersion) or version.entity not in self.names:
             raise StateError(f"{version!r} is no version of {', '.join(map(str, self.names))}")
         (place,) = self._places([version.entity])
+        before = self.versions[place]
         self.state = with_version(self.state, place, version)
+        if any(each.fleet or each.from_fleet for each in (before, version)):
+            held = held_samples(self.state)
+            self.state = refit_corrections(self.state, place, version, held)
 
     @property
     def fast_part(self) -> FastPart:
