@@ -1,7 +1,9 @@
-"""Processor time and errors of Generative Replay: precision of densities, epochs of encoders.
+"""Processor time and errors of Generative Replay: densities, epochs of encoders and of updates.
 
     python benchmarks/generative.py                        # four simulated entities, some minutes
     python benchmarks/generative.py --seeds 0 1 2 --width 128 --every 4 --capacity 750
+    python benchmarks/generative.py --epochs 15 --work 150000 --averaging 0.99 \
+        --variants Random "Generative, equal epochs"
 
 Variants are measured in the same run. Random Replay is measured beside them. Only warm-up and
 updating phase are used.
@@ -30,7 +32,15 @@ from clearwatt.data import simulate_grid
 from clearwatt.experiment.metrics import fitting_error, forgetting_ratio
 from clearwatt.experiment.presets import preset
 from clearwatt.experiment.protocol import PhaseSamples, divide
-from clearwatt.strategies import GenerativeReplay, RandomReplay, Strategy, latent
+from clearwatt.strategies import (
+    FamiliarityReplay,
+    GenerativeReplay,
+    OnlineEWC,
+    RandomReplay,
+    RecentReplay,
+    Strategy,
+    latent,
+)
 from clearwatt.strategies.mixture import Mixture, fit_mixture
 from clearwatt.training.fleet import one_thread
 from clearwatt.training.streams import drive
@@ -51,8 +61,13 @@ VARIANTS: Mapping[str, Variant] = {
     "Generative, double": Variant(GenerativeReplay(), torch.float64),
     "Generative": Variant(GenerativeReplay()),
     "Generative, equal epochs": Variant(GenerativeReplay(), equal_epochs=True),
+    "Generative, all archives": Variant(GenerativeReplay(archives="all"), equal_epochs=True),
     "Random": Variant(RandomReplay()),
+    "Recent": Variant(RecentReplay()),
+    "EWC": Variant(OnlineEWC()),
+    "Familiarity": Variant(FamiliarityReplay()),
 }
+DEFAULT = ("Generative, double", "Generative", "Generative, equal epochs", "Random")
 
 
 @dataclass(frozen=True)
@@ -104,7 +119,12 @@ def measure(options: argparse.Namespace, seed: int) -> list[Row]:
             strategy=variant.strategy,
             novelty_capacity=options.capacity,
             alpha=1.3,
-            update=SMALL.update,
+            update=replace(
+                SMALL.update,
+                epochs=options.epochs,
+                work=options.work,
+                averaging=options.averaging,
+            ),
             seed=seed,
             equal_epochs=variant.equal_epochs,
         )
@@ -183,7 +203,11 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--capacity", type=int, default=1_500, help="novel samples (default 1500)")
     parser.add_argument("--every", type=int, default=1, help="stream each nth sample (default 1)")
     parser.add_argument("--width", type=int, default=64, help="of all networks (default 64)")
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(DEFAULT))
+    update = SMALL.update
+    parser.add_argument("--epochs", type=int, default=update.epochs, help="of an update")
+    parser.add_argument("--work", type=int, default=update.work, help="`Training.work` of it")
+    parser.add_argument("--averaging", type=float, default=0.0, help="`Training.averaging` of it")
     parser.add_argument("--json", action="store_true", help="print every row as JSON")
     parser.add_argument("--warmup-epochs", type=int, default=100)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])

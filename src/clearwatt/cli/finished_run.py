@@ -58,11 +58,12 @@ class FinishedRun:
         network, update = zone.autoencoder.network, self.experiment.update
         values = {
             "strategy": zone.configuration.approach.strategy,
-            "parameters": dict(zone.configuration.parameters),
+            "parameters": zone.configuration.strategy_parameters,
             "novelty_capacity": zone.configuration.novelty_capacity,
             "alpha": zone.configuration.alpha,
             "epochs": update.epochs,
             "learning_rate": update.learning_rate,
+            "averaging": update.averaging,
             "seed": self.experiment.seed,
         }
         if isinstance(network, Autoencoder | VariationalAutoencoder):

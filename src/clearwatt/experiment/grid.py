@@ -22,12 +22,14 @@ from clearwatt.strategies.replay import RealReplay
 class Approach:
     """An instance: the name of its strategy, and the rows of Table 2 that apply to it.
 
-    Streams of one family train stacked, because their jobs have the same form.
+    Streams of one family train stacked, because their jobs have the same form. Options are given to
+    the strategy and not searched.
     """
 
     strategy: str
     parameters: tuple[str, ...]
     family: str
+    options: tuple[tuple[str, str], ...] = ()
 
 
 INSTANCES: Mapping[str, Approach] = MappingProxyType(
@@ -37,7 +39,10 @@ INSTANCES: Mapping[str, Approach] = MappingProxyType(
         "Ra": Approach("RandomReplay", ("replay_weight",), "replay"),
         "Re": Approach("RecentReplay", ("replay_weight", "recent_updates"), "replay"),
         "ReD": Approach("RecentReplayDecay", ("replay_weight", "recent_updates"), "replay"),
-        "G": Approach("GenerativeReplay", ("replay_weight",), "generative"),
+        # The paper generates from "these archived models", one pair for each completed update.
+        "G": Approach(
+            "GenerativeReplay", ("replay_weight",), "generative", options=(("archives", "all"),)
+        ),
     }
 )
 ROWS = (*INSTANCES, ADAPTIVE)
@@ -61,10 +66,14 @@ class Configuration:
     @property
     def strategy(self) -> Strategy:
         """The approach with these hyperparameters."""
-        values = dict(self.parameters)
         if is_own(self.instance):
-            return own_strategy(self.instance, values)
-        return strategy_by_name(self.approach.strategy, values)
+            return own_strategy(self.instance, dict(self.parameters))
+        return strategy_by_name(self.approach.strategy, self.strategy_parameters)
+
+    @property
+    def strategy_parameters(self) -> dict[str, float | str]:
+        """All parameters of the strategy, searched or not."""
+        return {**dict(self.approach.options), **dict(self.parameters)}
 
     @property
     def beginning(self) -> tuple[object, ...]:

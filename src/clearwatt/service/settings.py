@@ -29,6 +29,7 @@ CLEAR_ONLY = (
     "familiarity_capacity",
     "epochs",
     "learning_rate",
+    "averaging",
     "width",
     "layers",
     "latent",
@@ -99,6 +100,7 @@ class ZoneSettings(BaseModel):
     familiarity_capacity: int | None = Field(default=3000, ge=1)
     update_epochs: int = Field(default=30, ge=1, le=10_000, alias="epochs")
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
+    averaging: float = Field(default=0.0, ge=0, lt=1)
     lateness: int = Field(default=86_400, ge=0, le=366 * 86_400)
     reporting_delay: int | None = Field(default=None, ge=0, le=30 * 86_400)
     gate_margin: float | None = Field(default=0.5, ge=0)
@@ -175,7 +177,10 @@ class ZoneSettings(BaseModel):
             alpha=self.alpha,
             familiarity_capacity=self.familiarity_capacity,
             update=Training(
-                epochs=self.update_epochs, patience=None, learning_rate=self.learning_rate
+                epochs=self.update_epochs,
+                patience=None,
+                learning_rate=self.learning_rate,
+                averaging=self.averaging,
             ),
             seed=self.seed,
             precise=True,

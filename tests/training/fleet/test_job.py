@@ -26,6 +26,9 @@ GOOD = Job(
         ("learning_rate", 0.0),
         ("learning_rate", float("nan")),
         ("weight_decay", -1.0),
+        ("averaging", -0.1),
+        ("averaging", 1.0),
+        ("averaging", float("nan")),
     ],
 )
 def test_impossible_trainings_are_refused_by_name(field, value):

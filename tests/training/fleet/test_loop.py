@@ -117,6 +117,17 @@ def test_fleet_equals_single_trainings_in_float32():
         assert_same(together, train([each])[0], rtol=1e-3, atol=1e-4)
 
 
+def test_fleet_equals_single_trainings_that_average_weights():
+    training = Training(epochs=12, batch=16, learning_rate=0.03, averaging=0.95)
+    jobs = [job(PREDICTOR, seed, n=40 + 16 * seed, training=training) for seed in range(4)]
+    plain = [replace(each, training=replace(training, averaging=0.0)) for each in jobs]
+    for together, each, last in zip(train(jobs), jobs, train(plain), strict=True):
+        assert_same(together, train([each])[0], rtol=1e-7, atol=1e-9)
+        assert not torch.allclose(
+            together.params["layers.0.weight"], last.params["layers.0.weight"], atol=1e-3
+        )
+
+
 def test_one_member_equals_a_plain_torch_loop():
     each = weighted(job(PREDICTOR, 7, n=40))
     leaves = {name: tensor.clone().requires_grad_() for name, tensor in each.params.items()}

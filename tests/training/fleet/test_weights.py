@@ -41,3 +41,28 @@ def test_steps_equal_torchs_adam_even_after_members_left():
         weights.step()
     for name, tensor in peers.items():
         torch.testing.assert_close(weights.params[name], tensor.detach())
+
+
+def test_a_mean_follows_the_weights_of_each_step_even_after_members_left():
+    weights = Weights(example(), Training(learning_rate=0.1, averaging=0.9))
+    generator = torch.Generator().manual_seed(1)
+    mean = {name: tensor[2:].clone() for name, tensor in weights.params.items()}
+    for step in range(1, 200):
+        if step == 100:
+            weights = weights.keep([1, 2])
+        for gradient in weights.gradients.values():
+            gradient.copy_(torch.randn(gradient.shape, generator=generator))
+        weights.step()
+        decay = min(0.9, (1 + step) / (10 + step))
+        for name, tensor in weights.params.items():
+            mean[name] = decay * mean[name] + (1 - decay) * tensor[-1:]
+    for name, tensor in weights.member(1).items():
+        torch.testing.assert_close(tensor, mean[name])
+        assert not torch.equal(tensor, weights.params[name][1:])
+
+
+def test_without_a_mean_the_result_is_that_of_the_last_step():
+    weights = Weights(example(), Training(learning_rate=0.1))
+    weights.gradients["weight"].fill_(1.0)
+    weights.step()
+    assert torch.equal(weights.member(0)["weight"], weights.params["weight"][:1])

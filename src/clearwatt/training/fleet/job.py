@@ -32,6 +32,8 @@ class Training:
         weight_decay: Adam's L2 regularisation.
         work: Upper limit of weights times epochs. A large network learns more per epoch and so
             takes fewer (at least `LEAST_EPOCHS`); `None` for no such limit.
+        averaging: Decay per step of a running mean of the weights, which is then the result; 0 for
+            the weights of the last step. The mean needs fewer epochs for the same error.
     """
 
     epochs: int = 512
@@ -40,6 +42,7 @@ class Training:
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     work: int | None = None
+    averaging: float = 0.0
 
     def __post_init__(self) -> None:
         require_whole(epochs=self.epochs, batch=self.batch)
@@ -51,6 +54,10 @@ class Training:
             raise ConfigurationError(f"learning_rate is {self.learning_rate}; it must be positive")
         if not 0 <= self.weight_decay < float("inf"):
             raise ConfigurationError(f"weight_decay is {self.weight_decay}; it must be >= 0")
+        if not 0 <= self.averaging < 1:
+            raise ConfigurationError(
+                f"averaging is {self.averaging}; it must be at least 0 and below 1"
+            )
 
     def epochs_for(self, weights: int) -> int:
         """Maximum number of epochs for a network with `weights` weights."""

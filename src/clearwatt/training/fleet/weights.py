@@ -15,7 +15,8 @@ LINE = 16
 class Weights:
     """Weights, gradients and Adam's moments, each one flat tensor with named views into it.
 
-    All members have taken the same number of steps, so one Adam serves them all.
+    All members have taken the same number of steps, so one Adam serves them all. With
+    `Training.averaging`, a running mean of the weights is kept beside them.
     """
 
     def __init__(self, params: Params, training: Training) -> None:
@@ -24,10 +25,12 @@ class Weights:
         self.gradients = flat_views(self._gradient, params)
         self._steps = torch.tensor(0.0)
         self._training = training
+        self._running = self._flat.clone() if training.averaging else self._flat
+        self._results = flat_views(self._running, params)
 
     def member(self, position: int) -> Params:
-        """Views of one member's weights, `1 x ...`."""
-        return {name: tensor[position : position + 1] for name, tensor in self.params.items()}
+        """Views of what training has led to for one member, `1 x ...`: its mean or its weights."""
+        return {name: tensor[position : position + 1] for name, tensor in self._results.items()}
 
     def step(self) -> None:
         """One Adam step along the gradients, with torch's default betas and epsilon.
@@ -50,6 +53,13 @@ class Weights:
             amsgrad=False,
             maximize=False,
         )
+        if self._training.averaging:
+            self._running.lerp_(self._flat, 1 - self._decay())
+
+    def _decay(self) -> float:
+        """What the mean keeps in this step: at first less, so that it soon leaves the start."""
+        steps = float(self._steps)
+        return min(self._training.averaging, (1 + steps) / (10 + steps))
 
     def keep(self, positions: Sequence[int]) -> "Weights":
         """Weights, moments and step count of some of the members."""
@@ -60,6 +70,8 @@ class Weights:
             self._rows_of(self._square, rows),
         )
         kept._steps = self._steps
+        if self._training.averaging:
+            kept._running.copy_(self._rows_of(self._running, rows))
         return kept
 
     def _rows_of(self, moment: Tensor, rows: Tensor) -> Tensor:
