@@ -1,15 +1,19 @@
 """Asynchronous updates: each component on its own, a predictor through the encoder in force."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
 
 from clearwatt.clear import loop
+from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.instance import Instance
 from clearwatt.errors import ConfigurationError
-from clearwatt.strategies import FineTune, RandomReplay
+from clearwatt.strategies import FineTune, GenerativeReplay, RandomReplay
 from clearwatt.testing.comparison import components, first_difference
-from clearwatt.testing.scenario import CAPACITY, SHORT, observe, scenario, start
-from clearwatt.training.fleet import train
+from clearwatt.testing.scenario import CAPACITY, SHORT, models, observe, scenario, start
+from clearwatt.training.fleet import Training, train
 from clearwatt.training.networks import Predictor
 
 
@@ -81,6 +85,28 @@ def test_a_predictor_due_with_the_encoder_trains_on_the_new_latents():
     (job,) = stream.send([new])
     latents = loop.encode(instance.autoencoders[0].network, new.params, x)
     assert torch.equal(job.inputs, latents)
+
+
+@pytest.mark.parametrize("strategy", [FineTune(), GenerativeReplay(density="gaussian")])
+def test_every_update_of_every_component_averages_weights_if_the_settings_say_so(strategy):
+    data, (autoencoder, head, *_) = scenario(), models(strategy)
+    update = Training(epochs=2, patience=None, batch=16, averaging=0.9)
+    instance = Instance.start(
+        ClearSettings(strategy=strategy, novelty_capacity=CAPACITY, update=update),
+        data.warm_x,
+        data.warm_y[:, :1],
+        autoencoder=autoencoder,
+        predictors=[head],
+    )
+    stream = instance.stream(data.x[:SHORT], data.y[:SHORT, :1])
+    trained = set()
+    with contextlib.suppress(StopIteration):
+        jobs = next(stream)
+        while True:
+            assert [job.training for job in jobs] == [update] * len(jobs)
+            trained |= {type(job.network) for job in jobs}
+            jobs = stream.send(train(jobs))
+    assert trained == {type(autoencoder.network), type(head.network)}
 
 
 def test_samples_without_measurement_are_streamed_but_not_learnt():

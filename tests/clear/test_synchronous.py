@@ -1,6 +1,7 @@
 """Synchronous updates: either signal fires, both components update, all four buffers empty."""
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ import torch
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import reconstructor
-from clearwatt.strategies import GenerativeReplay
+from clearwatt.strategies import GenerativeReplay, State
+from clearwatt.strategies.generative_replay import DENSITY
 from clearwatt.strategies.latent import draw_latents
 from clearwatt.testing.scenario import CAPACITY, SHORT, models, scenario
 from clearwatt.training.fleet import Job, Training, train
@@ -19,11 +21,11 @@ from clearwatt.training.networks import Params
 STRATEGY = GenerativeReplay(density="gaussian", fit_samples=300)
 
 
-def started(entities: int = 1) -> Instance:
+def started(entities: int = 1, strategy: GenerativeReplay = STRATEGY) -> Instance:
     data = scenario()
-    autoencoder, *heads = models(STRATEGY)
+    autoencoder, *heads = models(strategy)
     settings = ClearSettings(
-        strategy=STRATEGY,
+        strategy=strategy,
         novelty_capacity=CAPACITY,
         update=Training(epochs=2, patience=None, batch=16),
     )
@@ -119,14 +121,20 @@ class Update(NamedTuple):
     encoder_before: Params
     predictor_before: Params
     encoder_after: Params
-    latents: torch.Tensor
+    state: State
+    rng: np.random.Generator
+
+    @property
+    def latents(self) -> torch.Tensor:
+        """What the strategy draws from its only density."""
+        return draw_latents(self.state, CAPACITY, deepcopy(self.rng))
 
 
-def first_update(instance: Instance) -> Update:
-    """Stream row by row up to the first update, and train its jobs one after the other.
+def next_update(instance: Instance) -> Update:
+    """Stream row by row up to an update, and train its jobs one after the other.
 
-    The latents are those that the strategy draws: the generator of the autoencoder is not used
-    before, because the buffers of this instance are not bounded.
+    State and generator are those that the strategy draws latents with: the generator of the
+    autoencoder is not used before, because the buffers of this instance are not bounded.
     """
     data, (autoencoder, predictor) = scenario(), parts(instance)
     for row in range(SHORT):
@@ -141,13 +149,12 @@ def first_update(instance: Instance) -> Update:
         (second,) = stream.send(trained)
         with pytest.raises(StopIteration):
             stream.send(train([second]))
-        latents = draw_latents(state, CAPACITY, rng)
-        return Update(first, second, *before, trained[0].params, latents)
+        return Update(first, second, *before, trained[0].params, state, rng)
     raise AssertionError("no update in this stream")
 
 
 def test_as_many_dreams_as_the_capacity_are_trained_on():
-    update = first_update(started())
+    update = next_update(started())
     for job in (update.autoencoder, update.predictor):
         assert job.weights is not None
         dreams = int((job.weights == job.weights[-1]).sum())
@@ -155,13 +162,13 @@ def test_as_many_dreams_as_the_capacity_are_trained_on():
 
 
 def test_the_autoencoder_trains_on_what_the_decoder_before_the_update_dreams():
-    update, network = first_update(started()), reconstructor(models(STRATEGY)[0].network)
+    update, network = next_update(started()), reconstructor(models(STRATEGY)[0].network)
     dreams = network.decode(update.encoder_before, update.latents[None])[0]
     assert torch.allclose(update.autoencoder.inputs[-CAPACITY:], dreams, atol=1e-6)
 
 
 def test_the_predictor_trains_on_dreams_as_the_new_encoder_sees_them():
-    update, network = first_update(started()), reconstructor(models(STRATEGY)[0].network)
+    update, network = next_update(started()), reconstructor(models(STRATEGY)[0].network)
     dreams = update.autoencoder.inputs[-CAPACITY:]
     seen, before = (
         network.encode(params, dreams[None])[0]
@@ -172,8 +179,29 @@ def test_the_predictor_trains_on_dreams_as_the_new_encoder_sees_them():
 
 
 def test_the_labels_of_dreams_are_those_of_the_predictor_before_the_update():
-    update = first_update(started())
+    update = next_update(started())
     labels = models(STRATEGY)[1].network.forward(update.predictor_before, update.latents[None])[0]
     assert update.predictor.targets is not None
     assert torch.allclose(update.predictor.targets[-CAPACITY:], labels, atol=1e-6)
     assert labels.std() > 0.05
+
+
+def test_every_archive_of_a_pair_dreams_and_labels_with_the_models_of_its_time():
+    """The second update: one archive is of the warm-up, the other one is in service."""
+    instance = started(strategy=replace(STRATEGY, archives="all"))
+    earlier, update = next_update(instance), next_update(instance)
+    network, head = (each.network for each in models(STRATEGY)[:2])
+    encoders = earlier.encoder_before, update.encoder_before
+    heads = earlier.predictor_before, update.predictor_before
+    seen = update.state["seen"].double().numpy()
+    counts = update.rng.multinomial(CAPACITY, seen / seen.sum()).tolist()
+    assert len(counts) == 2 and min(counts) > 0
+    dreams, labels = [], []
+    for place, count in enumerate(counts):
+        density = {name: update.state[name][place] for name in DENSITY}
+        latents = draw_latents(density, count, update.rng)[None]
+        dreams.append(reconstructor(network).decode(encoders[place], latents)[0])
+        labels.append(head.forward(heads[place], latents)[0])
+    assert torch.allclose(update.autoencoder.inputs[-CAPACITY:], torch.cat(dreams), atol=1e-6)
+    assert update.predictor.targets is not None
+    assert torch.allclose(update.predictor.targets[-CAPACITY:], torch.cat(labels), atol=1e-6)

@@ -23,6 +23,7 @@ from clearwatt.experiment.protocol import Phases
 from clearwatt.experiment.run import run
 from clearwatt.service.files import ModelFiles
 from clearwatt.service.learner.apply.zone_learning import ZoneLearning
+from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.store import open_store
 from clearwatt.training.fleet import Training
 from clearwatt.training.streams import drive
@@ -61,7 +62,7 @@ def finished(dataset, tmp_path_factory):
         networks=Networks((1,), (8,), (4, 3), (1e-6,), (1,), (8,)),
         grid=Grid((60,), (0.9, 1.3), (1e4,), (1.0,), (3,)),
         warmup=Training(epochs=5, patience=None),
-        update=Training(epochs=1, patience=None),
+        update=Training(epochs=1, patience=None, averaging=0.9),
         baseline=Training(epochs=1, patience=None),
         baseline_autoencoder=Training(epochs=1, patience=None),
     )
@@ -116,6 +117,20 @@ def test_the_service_begins_with_the_runs_models_and_configuration(
             assert len(learned.steps) == 300
     finally:
         store.close()
+
+
+@pytest.mark.parametrize("instance", ["RecentReplay", "G"])
+def test_the_service_updates_its_models_as_the_run_did(finished, instance):
+    folder, data = finished
+    brought = read_finished_run(folder, instance=instance, data=str(data))
+    for zone in brought.zones:
+        served = ZoneSettings.read(brought.settings(zone)).clear_settings(3600)
+        tried = brought.experiment.settings(zone.configuration)
+        assert served.strategy == tried.strategy
+        assert served.update == tried.update
+        assert served.update.averaging == 0.9
+        if instance == "G":
+            assert served.strategy.archives == "all"
 
 
 def most_chosen(folder, warm, name, strategy):

@@ -20,6 +20,14 @@ def test_a_configuration_makes_the_strategy_with_its_hyperparameters():
         assert set(values) == {"novelty_capacity", "alpha", "replay_weight", "recent_updates"}
 
 
+def test_generative_replay_dreams_with_the_models_of_every_update():
+    for point in Grid().configurations("G"):
+        strategy, values = point.strategy, point.to_dict()
+        assert strategy.archives == "all"
+        assert strategy.replay_weight == values["replay_weight"]
+        assert set(values) == {"novelty_capacity", "alpha", "replay_weight"}
+
+
 def test_an_unknown_instance_is_refused():
     with pytest.raises(ConfigurationError, match="'X' is unknown; choose from E, F, Ra"):
         Grid().configurations("X")

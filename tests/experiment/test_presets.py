@@ -6,6 +6,7 @@ import pytest
 
 from clearwatt.cli.experiment import _PRESETS
 from clearwatt.errors import ConfigurationError
+from clearwatt.experiment.config import Experiment
 from clearwatt.experiment.presets import PRESETS, preset
 
 
@@ -18,6 +19,11 @@ def test_the_paper_preset_is_everything():
 
 def test_in_the_paper_preset_alone_all_autoencoders_have_equal_epochs():
     assert [name for name in PRESETS if preset(name).equal_epochs] == ["paper"]
+
+
+def test_the_paper_preset_alone_averages_weights_and_takes_half_of_the_epochs():
+    assert [name for name in PRESETS if preset(name).update.averaging] == ["paper"]
+    assert preset("paper").update.epochs == Experiment().update.epochs // 2
 
 
 def test_every_preset_has_a_row_for_the_adaptive_forecaster():

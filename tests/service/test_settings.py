@@ -17,6 +17,15 @@ def test_epochs_of_update_and_warm_up_are_read_and_written_by_their_stored_names
     assert ZoneSettings.read(settings.plain()) == settings
 
 
+def test_weights_are_averaged_in_updates_but_not_in_the_warm_up():
+    settings = ZoneSettings.read({"averaging": 0.98})
+    assert settings.forecaster == "clear"
+    assert settings.clear_settings(900).update.averaging == 0.98
+    assert settings.warm_up(0).training.averaging == 0
+    assert ZoneSettings.read({"epochs": 7}).clear_settings(900).update.averaging == 0
+    assert ZoneSettings.read(settings.plain()) == settings
+
+
 def test_a_wrong_value_is_named_as_the_client_wrote_it():
     with pytest.raises(ConfigurationError, match=r"^epochs: .*given 0"):
         ZoneSettings.read({"epochs": 0})

@@ -48,7 +48,7 @@ def test_a_mean_follows_the_weights_of_each_step_even_after_members_left():
     generator = torch.Generator().manual_seed(1)
     mean = {name: tensor[2:].clone() for name, tensor in weights.params.items()}
     for step in range(1, 200):
-        if step == 100:
+        if step == 195:  # soon before the end: a mean forgets in 100 steps what it was
             weights = weights.keep([1, 2])
         for gradient in weights.gradients.values():
             gradient.copy_(torch.randn(gradient.shape, generator=generator))
