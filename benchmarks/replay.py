@@ -3,6 +3,7 @@
     python benchmarks/replay.py                       # three simulated entities, half an hour
     python benchmarks/replay.py --seeds 0 1 2 --json
     python benchmarks/replay.py --data gefcom2012-wind --entities wp1 --every 1
+    python benchmarks/replay.py --frozen-autoencoder --variants Random Recent Familiarity EWC
 
 Only warm-up and updating phase are used; the test phase is never read. Every second sample of the
 quarter hours is streamed, with half of the preset's capacity, so that a run takes minutes.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,6 +32,7 @@ from clearwatt.experiment.protocol import PhaseSamples, divide
 from clearwatt.strategies import (
     FamiliarityReplay,
     GenerativeReplay,
+    OnlineEWC,
     RandomReplay,
     RecentReplay,
     Strategy,
@@ -39,6 +42,8 @@ from clearwatt.training.streams import drive
 
 ENTITIES = ("pv_01", "household_block_01", "residential_01")
 SMALL = preset("small")
+NOT_COMPARED = ("EWC",)
+"""Variants that replay nothing; measured when they are named."""
 VARIANTS: Mapping[str, Strategy] = {
     "Random": RandomReplay(),
     "Random, 4 x, weight 4": RandomReplay(4.0, replay_size=6_000),
@@ -48,6 +53,7 @@ VARIANTS: Mapping[str, Strategy] = {
     "Recent, by count": RecentReplay(weighting="count"),
     "Familiarity": FamiliarityReplay(),
     "Familiarity, by count": FamiliarityReplay(weighting="count"),
+    "EWC": OnlineEWC(),
     "Generative": GenerativeReplay(),
     "Generative, 4 x, weight 4": GenerativeReplay(4.0, replay_size=6_000),
     "Generative, by count": GenerativeReplay(weighting="count"),
@@ -69,6 +75,7 @@ class Row:
     fitting_x: float
     forgetting_x: float
     updates: int
+    updates_x: int
     kilobytes: float
 
 
@@ -99,7 +106,13 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
                     seed=seed,
                 )
                 yield from _stream(
-                    name, settings, models, training, spans=(warm, new), entities=zone.entities
+                    name,
+                    settings,
+                    models,
+                    training,
+                    spans=(warm, new),
+                    entities=zone.entities,
+                    frozen_autoencoder=options.frozen_autoencoder,
                 )
 
 
@@ -111,6 +124,7 @@ def _stream(
     *,
     spans: tuple[PhaseSamples, PhaseSamples],
     entities: tuple[str, ...],
+    frozen_autoencoder: bool,
 ) -> Iterator[Row]:
     """The scores of one approach, for each entity of a zone."""
     warm, new = spans
@@ -118,6 +132,9 @@ def _stream(
         models, warm.x, warm.y, warm.at, settings=settings, warm_up=training, names=entities
     )
     instance = forecaster.instance
+    if frozen_autoencoder:
+        for part in instance.autoencoders:
+            part.threshold = math.inf
     before = instance.predict(warm.x), instance.reconstruct(warm.x)
     updates = drive(forecaster.learn(new.x, new.y, new.at))
     final = [instance.predict(span.x) for span in spans]
@@ -135,6 +152,7 @@ def _stream(
             fitting_error(new.x, rebuilt[1], last_update=last.get("autoencoder")),
             forgetting_ratio(warm.x, rebuilt[0], before[1]),
             instance.predictors[place].updates,
+            instance.autoencoder_of(place).updates,
             sum(part.retained_bytes for part in parts) / 1e3,
         )
 
@@ -153,7 +171,9 @@ def main() -> None:
                 print(json.dumps(asdict(row)), flush=True)
     if options.json:
         return
-    table = Table("approach", "FE", "FR", "FE of inputs", "FR of inputs", "updates", "kB")
+    table = Table(
+        "approach", "FE", "FR", "FE of inputs", "FR of inputs", "updates", "of inputs", "kB"
+    )
     for name in options.variants:
         own = [row for row in rows if row.variant == name]
         means = [
@@ -161,7 +181,8 @@ def main() -> None:
             for field in ("fitting", "forgetting", "fitting_x", "forgetting_x")
         ]
         counts = [
-            np.mean([getattr(row, field) for row in own]) for field in ("updates", "kilobytes")
+            np.mean([getattr(row, field) for row in own])
+            for field in ("updates", "updates_x", "kilobytes")
         ]
         table.add_row(name, *(f"{value:.3f}" for value in means), *(f"{n:,.1f}" for n in counts))
     Console(width=110).print(table)
@@ -173,7 +194,17 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--entities", nargs="+", default=list(ENTITIES))
     parser.add_argument("--every", type=int, default=2, help="stream each nth sample (default 2)")
     parser.add_argument("--capacity", type=int, default=1_500, help="novel samples (default 1500)")
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument(
+        "--variants",
+        nargs="+",
+        choices=VARIANTS,
+        default=[name for name in VARIANTS if name not in NOT_COMPARED],
+    )
+    parser.add_argument(
+        "--frozen-autoencoder",
+        action="store_true",
+        help="never update autoencoders, to see which updates of predictors follow theirs",
+    )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
     return parser.parse_args()
