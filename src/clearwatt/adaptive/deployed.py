@@ -127,7 +127,7 @@ class AdaptiveDeployed(Deployed):
         rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
         steps = checked_steps(at, len(rows))
         seen = self.frame.view.see(rows, steps)
-        return self._to_power(steps, self.experts.ensemble.mean_forecast(seen))
+        return self._to_power(steps, self.experts.ensemble.mean_forecast(seen, kernels=False))
 
     def select(self, places: Sequence[int]) -> AdaptiveDeployed:
         """The deployed value of some entities."""

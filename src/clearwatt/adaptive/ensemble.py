@@ -13,10 +13,12 @@ import torch
 from torch import Tensor
 
 from clearwatt.adaptive.breaks import Breaks
+from clearwatt.adaptive.kernel_regression import KernelRegression, share_of_kernel
 from clearwatt.adaptive.network import DropoutPredictor
 from clearwatt.adaptive.settings import NetworkSettings
 from clearwatt.adaptive.terms import PERSISTENCES
-from clearwatt.arrays import Float32Array, Float64Array
+from clearwatt.arrays import Float32Array, Float64Array, Int64Array
+from clearwatt.clock import Steps
 from clearwatt.training.fleet import Job, Trained, Training, one_thread
 from clearwatt.training.networks import Params, select, stack
 from clearwatt.training.networks.chain import BLOCK_VALUES
@@ -46,6 +48,8 @@ class NetworkVersion:
         breaks: Changes of the entity that they take into account, oldest first.
         from_fleet: Whether they come from a fleet prior and memory was not full when they were
             trained.
+        kernel: Takes the place of networks that know the time of year; None: there were enough
+            samples for these.
     """
 
     entity: int | str
@@ -55,6 +59,7 @@ class NetworkVersion:
     fleet: bool = False
     breaks: Breaks = ()
     from_fleet: bool = False
+    kernel: KernelRegression | None = None
 
 
 class StackedLayers(NamedTuple):
@@ -86,6 +91,8 @@ class Architecture:
         neighbours: Columns of the weather of neighbouring zones, hidden from some groups.
         hour: Steps per hour, at least 1. Batches have as many times the samples of hourly steps,
             so that training takes as many steps for as many days.
+        distances: Weight of each column in distances of inputs, `v`; see `View.distances`.
+        enough: Samples from which on there is no kernel regression.
     """
 
     settings: NetworkSettings
@@ -93,6 +100,8 @@ class Architecture:
     season: tuple[int, ...]
     neighbours: tuple[int, ...] = ()
     hour: int = 1
+    distances: tuple[float, ...] = ()
+    enough: int = 0
 
     @property
     def lags(self) -> int:
@@ -124,6 +133,33 @@ class Architecture:
         shown[np.ix_([not group.neighbours for group in groups], list(self.neighbours))] = 0.0
         shown[[not group.lags for group in groups], self.inputs :] = 0.0
         return shown
+
+    @cached_property
+    def _metric(self) -> tuple[Int64Array, Float32Array]:
+        """Columns that count in distances, and the roots of their weights, `q`."""
+        weights = np.array(self.distances, np.float64)
+        columns = np.flatnonzero(weights)
+        return columns, np.sqrt(weights[columns]).astype(np.float32)
+
+    def kernel_inputs(self, seen: Float32Array) -> Float32Array:
+        """What a kernel regression sees, `n x q`, of what all networks see, `n x v`."""
+        columns, roots = self._metric
+        return seen[:, columns] * roots
+
+    def fit_kernel(self, seen: Float32Array, y: Float32Array, at: Steps) -> KernelRegression | None:
+        """The kernel regression of measured samples, in any order; None if there are enough.
+
+        Args:
+            seen: What all networks see, `n x v`.
+            y: Measurements, `n`.
+            at: Steps, `n`.
+        """
+        seasons = any(group.season for group in self.settings.groups)
+        if len(y) >= self.enough or not seasons or not any(self.distances):
+            return None
+        share = share_of_kernel(len(y), self.enough)
+        order = np.argsort(at, kind="stable")
+        return KernelRegression.fit(self.kernel_inputs(seen[order]), y[order], share=share)
 
     def views(self, seen: Float32Array, lagged: Float32Array) -> list[Tensor]:
         """What each group sees, `n x (v + l)`."""
@@ -213,13 +249,39 @@ class Ensemble:
             seen: What all networks see, `n x v`.
             lagged: Past measurements of each entity, `n x e x l`.
         """
-        return self._group_means(self._layers(), seen, lagged)
+        groups = self._group_means(self._layers(), seen, lagged)
+        return self._with_kernels(groups, seen, range(groups.shape[2]))
 
-    def mean_forecast(self, seen: Float32Array) -> Float64Array:
-        """Mean forecast, `n x e`, of the networks that see no past measurements."""
+    def mean_forecast(self, seen: Float32Array, *, kernels: bool = True) -> Float64Array:
+        """Mean forecast, `n x e`, of the networks that see no past measurements.
+
+        Args:
+            seen: What all networks see, `n x v`.
+            kernels: Whether kernel regressions take their share in it.
+        """
+        own = self.architecture.without_lags
         none = np.empty((len(seen), len(self.versions), 0), np.float32)
-        layers = self.stack_layers(self.architecture.without_lags)
-        return mean_of_groups(self._group_means(layers, seen, none))
+        groups = self._group_means(self.stack_layers(own), seen, none)
+        return mean_of_groups(self._with_kernels(groups, seen, own) if kernels else groups)
+
+    def _with_kernels(
+        self, groups: Float64Array, seen: Float32Array, numbers: Sequence[int]
+    ) -> Float64Array:
+        """Forecasts `n x e x g` of these groups, in which kernel regressions take their share."""
+        found = [
+            (i, each.kernel) for i, each in enumerate(self.versions) if each.kernel is not None
+        ]
+        if not found:
+            return groups
+        kinds = self.architecture.settings.groups
+        seasons = [column for column, number in enumerate(numbers) if kinds[number].season]
+        x, groups = self.architecture.kernel_inputs(seen), groups.copy()
+        for place, kernel in found:
+            forecast = kernel.forecast(x)
+            for column in seasons:
+                own = groups[:, place, column]
+                own += kernel.share * (forecast - own)
+        return groups
 
     def _group_means(
         self, layers: StackedLayers, seen: Float32Array, lagged: Float32Array

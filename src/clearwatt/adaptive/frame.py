@@ -13,6 +13,9 @@ from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY
 
+MOST = 0.6
+"""Share of the memory that is enough samples in any case; a full one needs no kernel regression."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -37,7 +40,13 @@ class Frame:
         """Shape of the networks of an entity."""
         view, hour = self.view, max(1, self.schedule.clock.day // HOURS_PER_DAY)
         return Architecture(
-            self.settings.networks, view.width, view.season, view.neighbours, hour=hour
+            self.settings.networks,
+            view.width,
+            view.season,
+            view.neighbours,
+            hour=hour,
+            distances=view.distances,
+            enough=min(hour * (self.settings.networks.enough or 0), int(MOST * self.memory)),
         )
 
     @cached_property

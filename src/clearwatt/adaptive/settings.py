@@ -73,6 +73,9 @@ class NetworkSettings:
         warm_up: How the warm-up trains; its batch is that of hourly steps, with shorter ones it is
             larger in proportion.
         update: How an update trains; its batch likewise.
+        enough: Hourly samples, or as many days of shorter steps, from which on networks that see
+            the time of year forecast alone. With fewer, a kernel regression takes their place
+            (`clearwatt.adaptive.kernel_regression`); None: never.
     """
 
     width: int = 32
@@ -88,9 +91,12 @@ class NetworkSettings:
     windows: tuple[int, ...] = (3, 24)
     warm_up: Training = WARM_UP
     update: Training = UPDATE
+    enough: int | None = 1_800
 
     def __post_init__(self) -> None:
         require_whole(members=self.members)
+        if self.enough is not None:
+            require_whole(enough=self.enough)
         if not self.groups:
             raise ConfigurationError("there are no groups; give at least one kind of network")
         if all(group.lags for group in self.groups):

@@ -38,6 +38,7 @@ def warm_up_networks(
     lagged: Float32Array,
     y: Float32Array,
     *,
+    at: Steps,
     rng: np.random.Generator,
 ) -> Stream[tuple[NetworkVersion, ...]]:
     """Train the first networks of entities.
@@ -48,6 +49,7 @@ def warm_up_networks(
         seen: What all networks see, `n x v`.
         lagged: Past measurements that some of them see, `n x e x l`.
         y: Power, `n x e`.
+        at: Steps, `n`.
         rng: Source of randomness.
     """
     shape = frame.architecture
@@ -75,7 +77,8 @@ def warm_up_networks(
         known = np.isfinite(y[:, place])
         forecast = Ensemble(shape, (version,)).mean_forecast(seen[known])[:, 0]
         error = float(np.abs(forecast - y[known, place]).mean())
-        versions.append(replace(version, error=error))
+        kernel = shape.fit_kernel(seen[known], y[known, place], at[known])
+        versions.append(replace(version, error=error, kernel=kernel))
     return tuple(versions)
 
 
@@ -95,7 +98,7 @@ def start_state(
     limits, seen = PowerRange.of(measured), frame.view.see(x, at)
     lagged = lag_inputs_at(at, frame, at, measured, limits)
     versions = yield from warm_up_networks(
-        frame, names, seen, lagged, measured.astype(np.float32), rng=rng
+        frame, names, seen, lagged, measured.astype(np.float32), at=at, rng=rng
     )
     boundary = schedule.period_start(int(at[-1])) + schedule.refresh
     state = new_state(
@@ -201,7 +204,7 @@ def join_entity(
     limits = PowerRange.of(measured)
     lagged = lag_inputs_at(at, frame, at, measured, limits)
     (version,) = yield from warm_up_networks(
-        frame, [name], frame.view.see(x, at), lagged, measured.astype(np.float32), rng=rng
+        frame, [name], frame.view.see(x, at), lagged, measured.astype(np.float32), at=at, rng=rng
     )
     return add_entity(state, version, own, limits, measured=measured, at=at)
 

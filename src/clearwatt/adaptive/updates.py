@@ -18,6 +18,7 @@ from clearwatt.adaptive.ensemble import (
     stack_weights,
 )
 from clearwatt.adaptive.events import NetworkUpdate, Trigger
+from clearwatt.adaptive.kernel_regression import KernelRegression
 from clearwatt.adaptive.settings import MEMORY_DAYS, AdaptiveSettings
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array
 from clearwatt.clear.gate import Comparison
@@ -114,6 +115,7 @@ class NetworkTraining:
         if settings.gate is not None:
             for side in self._sides:
                 used[side[settings.gate.held_back_mask(len(side))]] = False
+        self._at, self._used = at, used
         ages = (request.boundary - at[used]) / day
         # With nothing but a few days, networks are trained as in a warm-up.
         few = usable_since(breaks) > 0 and int(used.sum()) < FEW_SAMPLES
@@ -145,6 +147,7 @@ class NetworkTraining:
             params=params,
             fleet=False,
             from_fleet=self._share < 1,
+            kernel=None if self._share < 1 else self._fit_kernel(),
         )
         errors = self._errors(fresh, slice(None))
         version = replace(fresh, error=float(errors.mean()))
@@ -154,6 +157,11 @@ class NetworkTraining:
             trained, version, reason or (AWAITING if approval else None), comparison, after=errors
         )
         return event, None if reason else version
+
+    def _fit_kernel(self) -> KernelRegression | None:
+        """The kernel regression of the samples that networks were trained on, if these are few."""
+        used = self._used
+        return self.architecture.fit_kernel(self._seen[used], self._y[used], self._at[used])
 
     @property
     def _share(self) -> float:
@@ -190,7 +198,8 @@ class NetworkTraining:
         seen = self._seen[rows]
         if not len(seen):
             return np.empty(0)
-        forecast = Ensemble(self.architecture, (version,)).mean_forecast(seen)[:, 0]
+        ensemble = Ensemble(self.architecture, (version,))
+        forecast = ensemble.mean_forecast(seen, kernels=False)[:, 0]
         errors: Float64Array = np.abs(forecast - self._y[rows])
         return errors
 

@@ -21,6 +21,8 @@ TIME_OF_DAY = ("hour_sin", "hour_cos", "minute_sin", "minute_cos")
 YEARLY = ("week_sin", "week_cos", "day_of_year_sin", "day_of_year_cos")
 ROUNDING = 1e-3
 """Largest error of an angle of minutes, in radians."""
+CALENDAR = 0.25
+"""Weight of each column of time of day and weekday in squared distances of inputs."""
 FAR = 5.0
 """Inputs are clipped at this many deviations from the warm-up's mean."""
 
@@ -90,6 +92,20 @@ class View:
     def width(self) -> int:
         """Number of columns the networks see."""
         return len(self.kept) + len(self.weather) * len(self.windows)
+
+    @property
+    def distances(self) -> tuple[float, ...]:
+        """Weight of each column seen in squared distances of inputs, of which all weather has 1.
+
+        Only the present weather and the calendar without the time of year have any, because few
+        samples do not show what the rest matters.
+        """
+        weather = [place for place, i in enumerate(self.kept) if i in self.weather]
+        other = {*weather, *self.season, *self.neighbours}
+        weights = [0.0 if place in other else CALENDAR for place in range(len(self.kept))]
+        for place in weather:
+            weights[place] = 1 / len(weather)
+        return (*weights, *[0.0] * (self.width - len(self.kept)))
 
     @property
     def reach(self) -> int:
