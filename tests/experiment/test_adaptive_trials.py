@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
     """The paper's equations for the networks; the live error of the whole forecast."""
     trials = {trial["entity"]: trial for trial in ran[1]["trials"]}
     division = divide(grid, None, grid.names)
-    updates = 0
+    updates: Counter[str] = Counter()
     for zone, test in zip(division.zones, division.test, strict=True):
         samples = zone.warmup.concatenate(zone.updating)
         known = int(np.sum(samples.at <= zone.updating.at[0] - DAY))
@@ -55,7 +56,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
             for event in (change.event for change in changes):
                 if isinstance(event, NetworkUpdate):
                     last[event.entity] = event.step
-                    updates += 1
+                    updates[event.entity] += 1
         power = np.concatenate(live)[-len(zone.updating.at) :]
         final = forecaster.deployed
         for column, name in enumerate(zone.entities):
@@ -71,10 +72,10 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
             assert score["prediction_error"] == pytest.approx(rmse(measured[2], tested))
             ratio = rmse(measured[0], warm) / rmse(measured[0], before[:, column]) - 1
             assert score["forgetting_ratio"] == pytest.approx(max(0.0, ratio))
-            assert score["updates"] == forecaster.trainings[column] == len(trial["events"])
+            assert score["updates"] == updates[name] == len(trial["events"])
             assert trial["held_samples"] == forecaster.held_samples
             assert 0 < trial["retained_bytes"] <= forecaster.retained_bytes
-    assert updates > 6
+    assert updates.total() > 6
 
 
 def zone_spans(zone, test):
@@ -108,7 +109,8 @@ def test_an_update_is_recorded_at_the_last_sample_it_learned(ran, grid):
     (zone,) = (each for each in divide(grid, None, ("farm",)).zones)
     for event in farm["events"]:
         assert event["time"] == grid.times[zone.updating.at[event["step"] - 1]].isoformat()
-        assert event["component"] == "predictor" and event["trigger"] == "novelty"
+        assert event["component"] == "predictor"
+    assert [event["trigger"] for event in farm["events"]].count("change") == 1, "it doubles once"
     series = json.loads((ran[0] / farm["series"]).read_text())
     assert len(series["components"]["predictor"]["updates"]) == farm["predictor"]["updates"]
 

@@ -55,7 +55,7 @@ class KernelRegression:
             share: How far it takes the place of networks.
         """
         landmarks = x[spread_evenly(len(x), LANDMARKS)]
-        similar = similarity(x, landmarks).astype(np.float64)
+        similar = similarity(x, landmarks)
         y = np.clip(y, -FAR, FAR)
         level = float(y.mean(dtype=np.float64))
         system = similar.T @ similar
@@ -71,8 +71,8 @@ class KernelRegression:
 
     def forecast(self, x: Float32Array) -> Float64Array:
         """Values, `n`, for weighted inputs `n x q`."""
-        found = similarity(x, self.landmarks) @ self.coefficients
-        return found.astype(np.float64) + self.level
+        found: Float64Array = similarity(x, self.landmarks) @ self.coefficients + self.level
+        return found
 
 
 def share_of_kernel(samples: int, enough: int) -> float:
@@ -80,16 +80,21 @@ def share_of_kernel(samples: int, enough: int) -> float:
     return min(1.0, max(0.0, (1 - samples / enough) / (1 - FEWEST)))
 
 
-def similarity(x: Float32Array, landmarks: Float32Array) -> Float32Array:
-    """Matern's kernel of order 3/2, 1 for equal inputs, `n x m`."""
-    found = x @ landmarks.T
+def similarity(x: Float32Array, landmarks: Float32Array) -> Float64Array:
+    """Matern's kernel of order 3/2, 1 for equal inputs, `n x m`.
+
+    In double precision: in single, a forecast would depend on which others are made with it.
+    """
+    wide, narrow = x.astype(np.float64), landmarks.astype(np.float64)
+    found = wide @ narrow.T
     found *= -2
-    found += np.square(x).sum(axis=1)[:, None]
-    found += np.square(landmarks).sum(axis=1)
+    found += np.square(wide).sum(axis=1)[:, None]
+    found += np.square(narrow).sum(axis=1)
     np.maximum(found, 0, out=found)
     found *= 3 / REACH**2
     np.sqrt(found, out=found)
-    return np.asarray((1 + found) * np.exp(-found), np.float32)
+    result: Float64Array = (1 + found) * np.exp(-found)
+    return result
 
 
 def spread_evenly(count: int, most: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
