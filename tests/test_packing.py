@@ -13,9 +13,11 @@ from torch import Tensor
 
 from clearwatt.errors import StateError
 from clearwatt.packing import (
+    ADDED,
     from_bytes,
     from_plain,
     pack,
+    read_bytes,
     tensors_below,
     to_bytes,
     to_plain,
@@ -195,3 +197,22 @@ def test_a_bit_that_changed_is_found():
 def test_bytes_of_an_earlier_release_have_no_checksum():
     content = verify_checksum(to_bytes(Rows(np.arange(5))))
     np.testing.assert_array_equal(from_bytes(Rows, content).rows, np.arange(5))
+
+
+@dataclass(frozen=True)
+class Extended:
+    """A record to which a later release has added two fields."""
+
+    name: str
+    share: float = field(default=0.0, metadata=ADDED)
+    more: Rows | None = field(default=None, metadata=ADDED)
+
+
+def test_an_added_field_is_saved_only_if_it_is_needed():
+    """Nodes of the release before refuse what they do not know."""
+    assert to_plain(Extended("a")) == {"name": "a"}
+    assert read_bytes(to_bytes(Extended("a"))).values == {"name": "a"}
+    assert from_bytes(Extended, to_bytes(Extended("a", share=0.5))).share == 0.5
+    full = Extended("a", more=Rows(np.arange(3)))
+    restored = from_bytes(Extended, to_bytes(full)).more
+    assert restored is not None and restored.rows.tolist() == [0, 1, 2]

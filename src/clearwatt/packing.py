@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 from zlib import crc32
 
@@ -26,6 +26,10 @@ from torch import Tensor
 from clearwatt.errors import StateError
 
 T = TypeVar("T")
+ADDED: Mapping[str, bool] = MappingProxyType({"added": True})
+"""Metadata of a field that nodes of an earlier release do not know: it is saved only if it differs
+from its default, so that these can read all that does not need it. The default must never change.
+"""
 Values = dict[str, Any]
 Tensors = dict[str, Tensor]
 _ARRAYS = (np.ndarray, Tensor)
@@ -183,6 +187,8 @@ class _Field(NamedTuple):
     name: str
     hint: _Hint
     required: bool
+    added: bool = False
+    default: object = None
 
 
 _FIELDS: dict[type, tuple[_Field, ...]] = {}
@@ -197,16 +203,21 @@ def _fields(kind: type) -> tuple[_Field, ...]:
 
 def _read_fields(kind: type) -> tuple[_Field, ...]:
     hints = get_type_hints(kind)
+    defaults: dict[str, object] = {}
     if is_dataclass(kind):
         own = [each for each in fields(kind) if each.init]
         names = [each.name for each in own]
         required = {
             each.name for each in own if each.default is MISSING and each.default_factory is MISSING
         }
+        defaults = {each.name: each.default for each in own if each.metadata.get("added")}
     else:
         names = list(getattr(kind, "_fields", ()))
         required = set(names) - getattr(kind, "_field_defaults", {}).keys()
-    return tuple(_Field(name, _Hint.of(hints[name]), name in required) for name in names)
+    return tuple(
+        _Field(name, _Hint.of(hints[name]), name in required, name in defaults, defaults.get(name))
+        for name in names
+    )
 
 
 def _is_record(kind: type) -> bool:
@@ -228,14 +239,19 @@ def _pack(value: object, place: _TensorPath) -> object:
 
 def _pack_record(value: object, place: _TensorPath) -> Values:
     packed = {
-        name: (hint, _pack(getattr(value, name), place.below(name)))
-        for name, hint, _ in _fields(type(value))
+        each.name: (each.hint, _pack(getattr(value, each.name), place.below(each.name)))
+        for each in _fields(type(value))
+        if not (each.added and _is_default(getattr(value, each.name), each.default))
     }
     return {
         name: each
         for name, (hint, each) in packed.items()
         if place.tensors is None or not hint.only_tensors
     }
+
+
+def _is_default(value: object, default: object) -> bool:
+    return value is default or (isinstance(value, int | float) and value == default)
 
 
 def _pack_array(value: npt.NDArray[np.generic] | Tensor, place: _TensorPath) -> object:
@@ -274,7 +290,7 @@ def _unpack(hint: _Hint, value: object, place: _TensorPath) -> object:
 
 def _unpack_record(kind: type[T], values: Mapping[str, object], place: _TensorPath) -> T:
     parts: Values = {}
-    for name, hint, required in _fields(kind):
+    for name, hint, required, *_ in _fields(kind):
         own = place.below(name)
         if not required and hint.kind in _ARRAYS and name not in values and not own.has_tensors:
             continue

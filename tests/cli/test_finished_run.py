@@ -72,6 +72,14 @@ def finished(dataset, tmp_path_factory):
     return folder / "run", folder / "small"
 
 
+def test_generative_replay_of_an_earlier_release_keeps_its_last_models_only(finished):
+    """Its run has no word of archives, which a service would then keep of every update."""
+    ran = read_finished_run(finished[0], instance="G", data=str(finished[1]))
+    assert ran.options
+    earlier = replace(ran, options=False)
+    assert "archives" not in earlier.settings(earlier.zones[0])["parameters"]
+
+
 def folded(store, data_dir, zone):
     """The zone after its whole journal, as the learner would have it."""
     learning = ZoneLearning(zone, store=store, files=ModelFiles(data_dir))

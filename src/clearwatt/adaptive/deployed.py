@@ -119,15 +119,22 @@ class AdaptiveDeployed(Deployed):
         ages = np.where(latest.ages < LONG, latest.ages - passed, LONG)
         return replace(self, latest=latest._replace(ages=ages))
 
-    def networks(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Float64Array:
+    def networks(
+        self, x: npt.ArrayLike, at: npt.ArrayLike, *, kernels: bool = False
+    ) -> Float64Array:
         """Forecasts of the networks alone, `n x e`.
 
         Intervals start from their errors on the warm-up.
+
+        Args:
+            x: Inputs, `n x d`.
+            at: Steps, `n`.
+            kernels: Whether kernel regressions take the place of some networks, as in forecasts.
         """
         rows = checked_inputs(x, self.frame.inputs).astype(np.float64)
         steps = checked_steps(at, len(rows))
         seen = self.frame.view.see(rows, steps)
-        return self._to_power(steps, self.experts.ensemble.mean_forecast(seen, kernels=False))
+        return self._to_power(steps, self.experts.ensemble.mean_forecast(seen, kernels=kernels))
 
     def select(self, places: Sequence[int]) -> AdaptiveDeployed:
         """The deployed value of some entities."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Self
 
@@ -19,6 +19,7 @@ from clearwatt.adaptive.settings import NetworkSettings
 from clearwatt.adaptive.terms import PERSISTENCES
 from clearwatt.arrays import Float32Array, Float64Array, Int64Array
 from clearwatt.clock import Steps
+from clearwatt.packing import ADDED
 from clearwatt.training.fleet import Job, Trained, Training, one_thread
 from clearwatt.training.networks import Params, select, stack
 from clearwatt.training.networks.chain import BLOCK_VALUES
@@ -58,8 +59,8 @@ class NetworkVersion:
     error: float
     fleet: bool = False
     breaks: Breaks = ()
-    from_fleet: bool = False
-    kernel: KernelRegression | None = None
+    from_fleet: bool = field(default=False, metadata=ADDED)
+    kernel: KernelRegression | None = field(default=None, metadata=ADDED)
 
 
 class StackedLayers(NamedTuple):

@@ -222,7 +222,9 @@ class AdaptiveForecaster(AdaptiveEntities):
         (place,) = self._places([version.entity])
         before = self.versions[place]
         self.state = with_version(self.state, place, version)
-        if any(each.fleet or each.from_fleet for each in (before, version)):
+        from_fleet = any(each.fleet or each.from_fleet for each in (before, version))
+        # A kernel regression fits the held samples too well for corrections to learn from it.
+        if from_fleet and version.kernel is None:
             held = held_samples(self.state)
             self.state = refit_corrections(self.state, place, version, held)
 
@@ -291,7 +293,8 @@ class AdaptiveForecaster(AdaptiveEntities):
         )
         earlier = 0 if state.earlier is None else state.earlier.nbytes
         sums = sum(int(np.asarray(array).nbytes) for array in arrays)
-        return state.leads.nbytes + earlier + sums
+        landmarks = sum(each.kernel.nbytes for each in self.versions if each.kernel is not None)
+        return state.leads.nbytes + earlier + sums + landmarks
 
     @contextmanager
     def checkpoint(self) -> Iterator[None]:

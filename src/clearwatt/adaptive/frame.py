@@ -13,7 +13,7 @@ from clearwatt.adaptive.view import View
 from clearwatt.arrays import Float64Array
 from clearwatt.clock import HOURS_PER_DAY
 
-MOST = 0.6
+MOST_OF_MEMORY = 0.6
 """Share of the memory that is enough samples in any case; a full one needs no kernel regression."""
 
 
@@ -38,15 +38,16 @@ class Frame:
     @cached_property
     def architecture(self) -> Architecture:
         """Shape of the networks of an entity."""
-        view, hour = self.view, max(1, self.schedule.clock.day // HOURS_PER_DAY)
+        view, day = self.view, self.schedule.clock.day
+        enough = (self.settings.networks.enough or 0) * day // HOURS_PER_DAY
         return Architecture(
             self.settings.networks,
             view.width,
             view.season,
             view.neighbours,
-            hour=hour,
+            hour=max(1, day // HOURS_PER_DAY),
             distances=view.distances,
-            enough=min(hour * (self.settings.networks.enough or 0), int(MOST * self.memory)),
+            enough=min(enough, int(MOST_OF_MEMORY * self.memory)),
         )
 
     @cached_property

@@ -22,7 +22,7 @@ RIDGE = 0.1
 """Noise of a measurement, in variances of what is learned."""
 ROUNDING = 1e-6
 """Added to the diagonal of what is solved, as a share of its mean."""
-FEWEST = 0.5
+WHOLE_UP_TO = 0.5
 """Up to this share of enough samples, it takes the place of networks entirely."""
 FAR = 5.0
 """Values are limited to so many deviations, so that single wrong ones do not bend it."""
@@ -77,7 +77,7 @@ class KernelRegression:
 
 def share_of_kernel(samples: int, enough: int) -> float:
     """How far a kernel regression takes the place of networks that have so many samples."""
-    return min(1.0, max(0.0, (1 - samples / enough) / (1 - FEWEST)))
+    return min(1.0, max(0.0, (1 - samples / enough) / (1 - WHOLE_UP_TO)))
 
 
 def similarity(x: Float32Array, landmarks: Float32Array) -> Float64Array:

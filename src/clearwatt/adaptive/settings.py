@@ -9,6 +9,7 @@ from clearwatt.adaptive.terms import TERM_SETS, TermSet
 from clearwatt.clear.gate import Gate
 from clearwatt.clock import DAYS_PER_WEEK, HOURS_PER_DAY, Clock
 from clearwatt.errors import ConfigurationError, require_whole
+from clearwatt.packing import ADDED
 from clearwatt.training.fleet import Training
 
 WARM_UP = Training(epochs=40, patience=None, batch=128, learning_rate=1.4e-3)
@@ -91,7 +92,7 @@ class NetworkSettings:
     windows: tuple[int, ...] = (3, 24)
     warm_up: Training = WARM_UP
     update: Training = UPDATE
-    enough: int | None = 1_800
+    enough: int | None = field(default=1_800, metadata=ADDED)
 
     def __post_init__(self) -> None:
         require_whole(members=self.members)

@@ -52,13 +52,19 @@ class FinishedRun:
     identity: str
     experiment: Experiment
     zones: tuple[WarmZone, ...]
+    options: bool = True
+    """Whether strategies had the options of their instance; not in runs of earlier releases."""
 
     def settings(self, zone: WarmZone) -> dict[str, Any]:
         """Settings of a zone in the service, as in the experiment."""
         network, update = zone.autoencoder.network, self.experiment.update
         values = {
             "strategy": zone.configuration.approach.strategy,
-            "parameters": zone.configuration.strategy_parameters,
+            "parameters": (
+                zone.configuration.strategy_parameters
+                if self.options
+                else dict(zone.configuration.parameters)
+            ),
             "novelty_capacity": zone.configuration.novelty_capacity,
             "alpha": zone.configuration.alpha,
             "epochs": update.epochs,
@@ -108,7 +114,9 @@ def read_finished_run(path: Path, *, instance: str, data: str | None) -> Finishe
         )
         for at, zone in enumerate(context.zones)
     )
-    return FinishedRun(identity, experiment, zones)
+    # Releases without averaging had no options, either.
+    options = "averaging" in about["experiment"]["update"]
+    return FinishedRun(identity, experiment, zones, options)
 
 
 def _run_facts(path: Path) -> dict[str, Any]:

@@ -56,7 +56,7 @@ PRESETS: Mapping[str, Experiment] = MappingProxyType(
             grid=_ONE_POINT,
             update=replace(UPDATE, epochs=10),
         ),
-        # Averaged weights forecast better with half of the epochs (docs/decisions.md).
+        # With replay, averaged weights forecast better with half of the epochs (docs/decisions.md).
         "paper": Experiment(
             preset="paper",
             instances=ROWS,

@@ -224,4 +224,6 @@ class ZoneSettings(BaseModel):
         """The settings as JSON values, without those of the other forecaster."""
         foreign = CLEAR_ONLY if self.forecaster == "adaptive" else ADAPTIVE_ONLY
         values = self.model_dump(mode="json", by_alias=True)
+        if not self.averaging:
+            del values["averaging"]  # nodes of an earlier release refuse what they do not know
         return {name: value for name, value in values.items() if name not in foreign}

@@ -105,7 +105,7 @@ def _adaptive(
 
 
 def _adaptive_values(deployed: AdaptiveDeployed, x: Float32Array, at: Steps) -> Float64Array:
-    values = deployed.networks(x, at)[:, 0]
+    values = deployed.networks(x, at, kernels=True)[:, 0]
     ahead = at > deployed.known
     if ahead.any():
         values[ahead] = deployed.forecast(x[ahead], at[ahead]).power[:, 0]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from clearwatt.errors import ConfigurationError, DataError, require_whole
+from clearwatt.packing import ADDED
 from clearwatt.training.networks import Network, Params
 
 LEAST_EPOCHS = 4
@@ -42,7 +43,7 @@ class Training:
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     work: int | None = None
-    averaging: float = 0.0
+    averaging: float = field(default=0.0, metadata=ADDED)
 
     def __post_init__(self) -> None:
         require_whole(epochs=self.epochs, batch=self.batch)
