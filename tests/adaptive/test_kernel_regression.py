@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from clearwatt.adaptive import AdaptiveForecaster, NoveltySettings
 from clearwatt.adaptive.kernel_regression import (
@@ -162,3 +163,16 @@ def test_a_state_of_an_earlier_release_goes_on_and_gets_one_with_its_next_update
     old.live(x[rest], y[rest], at[rest])
     assert old.trainings.min() > 0
     assert all(version.kernel is not None for version in old.versions)
+
+
+def test_it_learns_the_same_on_any_number_of_threads():
+    """Otherwise workers, nodes and machines would learn different things from the same samples."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(900, 9)).astype(np.float32)
+    y = np.sin(x.sum(axis=1)).astype(np.float32)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            kernel = KernelRegression.fit(x, y, share=1.0)
+            found.append((kernel.coefficients.tolist(), kernel.forecast(x).tolist()))
+    assert found[0] == found[1]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from clearwatt.arrays import Float32Array, Float64Array
 
@@ -55,6 +56,14 @@ class KernelRegression:
             share: How far it takes the place of networks.
         """
         landmarks = x[spread_evenly(len(x), LANDMARKS)]
+        # On one thread: with more, sums are rounded differently, and each machine learns its own.
+        with threadpool_limits(1):
+            return cls._solve(x, y, landmarks, share=share)
+
+    @classmethod
+    def _solve(
+        cls, x: Float32Array, y: Float32Array, landmarks: Float32Array, *, share: float
+    ) -> Self:
         similar = similarity(x, landmarks)
         y = np.clip(y, -FAR, FAR)
         level = float(y.mean(dtype=np.float64))
@@ -71,7 +80,9 @@ class KernelRegression:
 
     def forecast(self, x: Float32Array) -> Float64Array:
         """Values, `n`, for weighted inputs `n x q`."""
-        found: Float64Array = similarity(x, self.landmarks) @ self.coefficients + self.level
+        # No product with a vector, whose rounding depends on the number of threads.
+        parts = similarity(x, self.landmarks) * self.coefficients
+        found: Float64Array = parts.sum(axis=1) + self.level
         return found
 
 
