@@ -97,7 +97,8 @@ def similarity(x: Float32Array, landmarks: Float32Array) -> Float64Array:
     In double precision: in single, a forecast would depend on which others are made with it.
     """
     wide, narrow = x.astype(np.float64), landmarks.astype(np.float64)
-    found = wide @ narrow.T
+    # Not by a matrix product, whose rounding depends on the number of threads.
+    found: Float64Array = np.einsum("nq,mq->nm", wide, narrow, optimize=False)
     found *= -2
     found += np.square(wide).sum(axis=1)[:, None]
     found += np.square(narrow).sum(axis=1)
