@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.experiment.running import finished
 
-from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate
+from clearwatt.adaptive import AdaptiveForecaster, NetworkUpdate, PastRescaled
 from clearwatt.benchmark.peers.adaptive import Adaptive
 from clearwatt.benchmark.run import Benchmark
 from clearwatt.benchmark.scores import score_forecasts
@@ -41,6 +41,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
     trials = {trial["entity"]: trial for trial in ran[1]["trials"]}
     division = divide(grid, None, grid.names)
     updates: Counter[str] = Counter()
+    rescaled: Counter[str] = Counter()
     for zone, test in zip(division.zones, division.test, strict=True):
         samples = zone.warmup.concatenate(zone.updating)
         known = int(np.sum(samples.at <= zone.updating.at[0] - DAY))
@@ -57,6 +58,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
                 if isinstance(event, NetworkUpdate):
                     last[event.entity] = event.step
                     updates[event.entity] += 1
+                rescaled[event.entity] += isinstance(event, PastRescaled)
         power = np.concatenate(live)[-len(zone.updating.at) :]
         final = forecaster.deployed
         for column, name in enumerate(zone.entities):
@@ -73,6 +75,7 @@ def test_its_figures_are_those_of_the_forecaster_streamed_by_hand(ran, grid):
             ratio = rmse(measured[0], warm) / rmse(measured[0], before[:, column]) - 1
             assert score["forgetting_ratio"] == pytest.approx(max(0.0, ratio))
             assert score["updates"] == updates[name] == len(trial["events"])
+            assert forecaster.trainings[column] == updates[name] + rescaled[name]
             assert trial["held_samples"] == forecaster.held_samples
             assert 0 < trial["retained_bytes"] <= forecaster.retained_bytes
     assert updates.total() > 6
@@ -110,7 +113,9 @@ def test_an_update_is_recorded_at_the_last_sample_it_learned(ran, grid):
     for event in farm["events"]:
         assert event["time"] == grid.times[zone.updating.at[event["step"] - 1]].isoformat()
         assert event["component"] == "predictor"
-    assert [event["trigger"] for event in farm["events"]].count("change") == 1, "it doubles once"
+    others = len(farm["events"]) - 1
+    triggers = Counter(event["trigger"] for event in farm["events"])
+    assert triggers == {"novelty": others, "change": 1}, "it doubles once"
     series = json.loads((ran[0] / farm["series"]).read_text())
     assert len(series["components"]["predictor"]["updates"]) == farm["predictor"]["updates"]
 
