@@ -5,12 +5,12 @@ from clearwatt.adaptive import NetworkGroup, NetworkSettings, NetworkVersion
 from clearwatt.adaptive.ensemble import (
     FEW_ENTITIES,
     FEW_SAMPLES,
-    MANY_ROWS,
     MAX_MULTIPLIER,
     Architecture,
     Ensemble,
     with_enough_epochs,
 )
+from clearwatt.adaptive.stacked_networks import MANY_ROWS
 from clearwatt.training.fleet import Training
 from clearwatt.training.networks import select
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -16,18 +16,16 @@ from clearwatt.adaptive.breaks import Breaks
 from clearwatt.adaptive.kernel_regression import KernelRegression, share_of_kernel
 from clearwatt.adaptive.network import DropoutPredictor
 from clearwatt.adaptive.settings import NetworkSettings
+from clearwatt.adaptive.stacked_networks import StackedNetworks
 from clearwatt.adaptive.terms import PERSISTENCES
 from clearwatt.arrays import Float32Array, Float64Array, Int64Array
 from clearwatt.clock import Steps
 from clearwatt.packing import ADDED
-from clearwatt.training.fleet import Job, Trained, Training, one_thread
+from clearwatt.training.fleet import Job, Trained, Training
 from clearwatt.training.networks import Params, select, stack
-from clearwatt.training.networks.chain import BLOCK_VALUES
 
 FEW_SAMPLES = 1_500
 """Samples below which training takes more passes."""
-MANY_ROWS = 100
-"""Rows from which on torch forecasts faster than numpy."""
 FEW_ENTITIES = 16
 """Entities up to which stacked weights are kept: to stack these takes longer than to forecast."""
 KEPT = 16
@@ -61,24 +59,6 @@ class NetworkVersion:
     breaks: Breaks = ()
     from_fleet: bool = field(default=False, metadata=ADDED)
     kernel: KernelRegression | None = field(default=None, metadata=ADDED)
-
-
-class StackedLayers(NamedTuple):
-    """Weights of `e m` networks. Most inputs are the same for all: their first layers are one."""
-
-    first: Float32Array
-    """Of the first layer, for what all networks see, `v x (e m out)`."""
-    lagged: Float32Array
-    """Of the first layer, for past measurements, `e x m x l x out`."""
-    offset: Float32Array
-    """Biases of the first layer, `e m out`."""
-    others: list[tuple[Float32Array, Float32Array]]
-    """Weights, `e m x in x out`, and biases, `e m x 1 x out`, of the other layers."""
-
-    @property
-    def size(self) -> int:
-        """Number of networks."""
-        return len(self.others[-1][0])
 
 
 @dataclass(frozen=True)
@@ -250,7 +230,7 @@ class Ensemble:
             seen: What all networks see, `n x v`.
             lagged: Past measurements of each entity, `n x e x l`.
         """
-        groups = self._group_means(self._layers(), seen, lagged)
+        groups = self._group_means(self._stacked(), seen, lagged)
         return self._with_kernels(groups, seen, range(groups.shape[2]))
 
     def mean_forecast(self, seen: Float32Array, *, kernels: bool = True) -> Float64Array:
@@ -262,7 +242,7 @@ class Ensemble:
         """
         own = self.architecture.without_lags
         none = np.empty((len(seen), len(self.versions), 0), np.float32)
-        groups = self._group_means(self.stack_layers(own), seen, none)
+        groups = self._group_means(self.stack(own), seen, none)
         return mean_of_groups(self._with_kernels(groups, seen, own) if kernels else groups)
 
     def _with_kernels(
@@ -285,61 +265,14 @@ class Ensemble:
         return groups
 
     def _group_means(
-        self, layers: StackedLayers, seen: Float32Array, lagged: Float32Array
+        self, networks: StackedNetworks, seen: Float32Array, lagged: Float32Array
     ) -> Float64Array:
         """Mean output of each group of networks, `n x e x g`."""
-        forward = self._forward_few if len(seen) < MANY_ROWS else self._forward_many
-        output = forward(layers, seen, lagged.swapaxes(0, 1))
+        output = networks.forward(seen, lagged.swapaxes(0, 1))
         members = self.architecture.settings.members
         shape = (len(self.versions), -1, members, len(seen))
         means: Float64Array = output.reshape(shape).sum(axis=2, dtype=np.float64) / members
         return means.transpose(2, 0, 1)
-
-    @staticmethod
-    def _forward_few(
-        layers: StackedLayers, seen: Float32Array, lagged: Float32Array
-    ) -> Float32Array:
-        """Output of all networks, `e m x n`; in numpy, which starts faster than torch."""
-        first = seen @ layers.first
-        first += layers.offset
-        x: Float32Array = first.reshape(len(seen), layers.size, -1).swapaxes(0, 1)
-        if lagged.shape[2]:
-            x = x + (lagged[:, None] @ layers.lagged).reshape(x.shape)
-        np.maximum(x, 0, out=x)
-        *hidden, (weight, bias) = layers.others
-        for matrix, shift in hidden:
-            x = x @ matrix
-            x += shift
-            np.maximum(x, 0, out=x)
-        x = x @ weight
-        x += bias
-        return x[..., 0]
-
-    @staticmethod
-    @one_thread()
-    @torch.inference_mode()
-    def _forward_many(
-        layers: StackedLayers, seen: Float32Array, lagged: Float32Array
-    ) -> Float32Array:
-        """Output of all networks, `e m x n`; block by block, so that a block fits the cache."""
-        first, offset, own = map(torch.from_numpy, (layers.first, layers.offset, layers.lagged))
-        others = [(torch.from_numpy(each), torch.from_numpy(bias)) for each, bias in layers.others]
-        *hidden, (weight, bias) = others
-        before = torch.from_numpy(np.ascontiguousarray(lagged)).unsqueeze(1)
-        output = torch.empty(layers.size, 1, len(seen))
-        size = max(MANY_ROWS, BLOCK_VALUES // first.shape[1])
-        for start in range(0, len(seen), size):
-            rows = torch.from_numpy(np.ascontiguousarray(seen[start : start + size]))
-            x = torch.addmm(offset, rows, first).view(len(rows), layers.size, -1).transpose(0, 1)
-            if before.shape[3]:
-                part = before[:, :, start : start + size] @ own
-                x = part.reshape(x.shape).add_(x)
-            x = x.relu_()
-            for matrix, shift in hidden:
-                x = torch.baddbmm(shift, x, matrix).relu_()
-            output[..., start : start + size] = torch.baddbmm(bias, weight.mT, x.mT)
-        found: Float32Array = output[:, 0].numpy()
-        return found
 
     def with_version(self, place: int, version: NetworkVersion) -> Self:
         """With another version of one entity."""
@@ -347,36 +280,28 @@ class Ensemble:
         versions[place] = version
         return replace(self, versions=tuple(versions))
 
-    def _layers(self) -> StackedLayers:
-        return _kept_layers(self) if len(self.versions) <= FEW_ENTITIES else self.stack_layers()
+    def _stacked(self) -> StackedNetworks:
+        return _kept_stack(self) if len(self.versions) <= FEW_ENTITIES else self.stack()
 
-    def stack_layers(self, groups: Sequence[int] | None = None) -> StackedLayers:
-        """The weights of all networks, or of those of some groups."""
+    def stack(self, groups: Sequence[int] | None = None) -> StackedNetworks:
+        """All networks, or those of some groups, as one stack."""
         shape, entities = self.architecture, len(self.versions)
-        stacked = stack([version.params for version in self.versions])
+        params = stack([version.params for version in self.versions])
         if groups is None:
             groups = range(len(shape.settings.groups))
         else:
             every = np.arange(entities * shape.size).reshape(entities, -1, shape.settings.members)
             rows = torch.from_numpy(every[:, list(groups)].reshape(-1))
-            stacked = {name: tensor[rows] for name, tensor in stacked.items()}
-        (first, offset), *others = [
-            layer for chain in shape.network.chains for layer in chain.layers(stacked)
-        ]
-        own = np.repeat(shape.shown[list(groups)], shape.settings.members, axis=0)
-        shown = np.tile(own, (entities, 1))[..., None] * first.numpy()
-        seen, lagged = shown[:, : shape.inputs], shown[:, shape.inputs :]
-        return StackedLayers(
-            first=np.ascontiguousarray(seen.swapaxes(0, 1)).reshape(shape.inputs, -1),
-            lagged=np.ascontiguousarray(lagged).reshape(entities, len(own), *lagged.shape[1:]),
-            offset=offset.numpy().reshape(-1),
-            others=[(weight.numpy(), bias.unsqueeze(1).numpy()) for weight, bias in others],
+            params = {name: tensor[rows] for name, tensor in params.items()}
+        shown = np.repeat(shape.shown[list(groups)], shape.settings.members, axis=0)
+        return StackedNetworks.of(
+            shape.network, params, shown, inputs=shape.inputs, entities=entities
         )
 
 
 @lru_cache(KEPT)
-def _kept_layers(ensemble: Ensemble) -> StackedLayers:
-    return ensemble.stack_layers()
+def _kept_stack(ensemble: Ensemble) -> StackedNetworks:
+    return ensemble.stack()
 
 
 def mean_of_groups(groups: Float64Array) -> Float64Array:
