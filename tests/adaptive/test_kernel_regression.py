@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from clearwatt.adaptive import AdaptiveForecaster, NoveltySettings
+from clearwatt.adaptive import AdaptiveForecaster, NoveltySettings, PastRescaled
 from clearwatt.adaptive.kernel_regression import (
     LANDMARKS,
     KernelRegression,
@@ -14,6 +14,8 @@ from clearwatt.adaptive.kernel_regression import (
     spread_evenly,
 )
 from clearwatt.packing import Packed
+from clearwatt.testing import changes
+from clearwatt.training.streams import drive
 
 
 def young_settings(small, *, enough=1_800):
@@ -136,6 +138,56 @@ def test_stopped_and_read_back_it_goes_on_as_if_it_had_not(small, tmp_path):
     again = AdaptiveForecaster.load(tmp_path / "state")
     assert again.versions[0].kernel is not None
     np.testing.assert_array_equal(again.live(x[rest], y[rest], at[rest]), expected)
+
+
+def with_kernels(forecaster, x, at):
+    """Mean forecast of the networks without lags, kernel regressions included."""
+    return forecaster.deployed.networks(x, at, kernels=True)
+
+
+def test_an_earlier_version_forecasts_with_its_own_one_again(small):
+    forecaster, (x, y, at) = started(small, 70)
+    forecaster.change_settings(novelty=NoveltySettings(capacity=None, oldest=7.0), gate=None)
+    first, rest = slice(2 * small.DAY), slice(2 * small.DAY, None)
+    forecaster.observe(x[first], y[first], at[first])
+    earlier = forecaster.versions[0]
+    before = with_kernels(forecaster, x[rest], at[rest])
+    forecaster.observe(x[rest], y[rest], at[rest])
+    assert forecaster.versions[0].number > earlier.number
+    assert np.abs(with_kernels(forecaster, x[rest], at[rest]) - before)[:, 0].max() > 0.01
+    forecaster.activate(earlier)
+    after = with_kernels(forecaster, x[rest], at[rest])
+    np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-6)
+
+
+def test_what_is_excluded_is_gone_from_it_too(small):
+    x, y, at = small.stream(60)
+    wrong = y.copy()
+    poisoned = at[small.WARMUP - 8 * small.DAY : small.WARMUP - small.DAY]
+    wrong[poisoned] = 3 - wrong[poisoned]
+    clean, lied = (
+        small.started(x, each, at, settings=young_settings(small)) for each in (y, wrong)
+    )
+    ahead = slice(small.WARMUP, small.WARMUP + 7 * small.DAY)
+    right = with_kernels(clean, x[ahead], at[ahead])
+    assert rmse(with_kernels(lied, x[ahead], at[ahead]), right) > 0.2 * y.std()
+    lied.forget(poisoned)
+    for name in lied.names:
+        drive(lied.retrain(name))
+    assert all(version.kernel is not None for version in lied.versions)
+    errors = [rmse(with_kernels(each, x[ahead], at[ahead]), y[ahead]) for each in (lied, clean)]
+    assert errors[0] < 1.1 * errors[1]
+
+
+def test_it_follows_a_change_of_level():
+    settings = replace(changes.SETTINGS, memory=None)
+    stream, stop = changes.multiplied(3.0), changes.CHANGE + 7 * changes.DAY
+    forecaster, events = changes.followed(stream, stop=stop, settings=settings)
+    assert changes.of_kind(events, PastRescaled)
+    assert all(version.kernel is not None for version in forecaster.versions)
+    week = slice(stop, stop + 7 * changes.DAY)
+    found = with_kernels(forecaster, stream.x[week], stream.at[week])
+    assert rmse(found[:, 0], stream.y[week, 0]) < 0.1 * stream.y[week, 0].mean()
 
 
 def without_kernels(packed):

@@ -104,6 +104,19 @@ def until_update(prior):
     raise AssertionError("no update within 60 days")
 
 
+def test_its_own_kernel_regression_begins_when_it_no_longer_starts(prior, monkeypatch):
+    few = replace(SETTINGS, memory=None)  # 40 days are few samples
+    monkeypatch.setattr(updates, "MEMORY_DAYS", 30)
+    forecaster = start(prior, settings=few)
+    x, y, at = other_than_the_fleet(60)
+    seen = set()
+    for row in range(0, len(at), DAY):
+        forecaster.observe(x[row : row + DAY], y[row : row + DAY], at[row : row + DAY])
+        version = forecaster.versions[0]
+        seen.add((version.fleet or version.from_fleet, version.kernel is not None))
+    assert seen == {(True, False), (False, True)}
+
+
 def distance(params, others):
     return sum(float((params[name] - others[name]).square().sum()) for name in params) ** 0.5
 
