@@ -25,13 +25,12 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from approaches.stream import Approach, Spans, warm_models
 from clearwatt.clear.component import ClearSettings
-from clearwatt.clear.forecaster import ClearForecaster
-from clearwatt.clear.warm_up import InstanceNetworks, WarmUp, WarmUpModels
+from clearwatt.clear.warm_up import WarmUp, WarmUpModels
 from clearwatt.data import simulate_grid
-from clearwatt.experiment.metrics import fitting_error, forgetting_ratio
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import PhaseSamples, divide
+from clearwatt.experiment.protocol import divide
 from clearwatt.strategies import (
     FamiliarityReplay,
     GenerativeReplay,
@@ -43,7 +42,6 @@ from clearwatt.strategies import (
 )
 from clearwatt.strategies.mixture import Mixture, fit_mixture
 from clearwatt.training.fleet import one_thread
-from clearwatt.training.streams import drive
 
 ENTITIES = ("pv_01", "wind_01", "household_block_01", "residential_01")
 SMALL = preset("small")
@@ -101,9 +99,7 @@ class FitClock:
 def measure(options: argparse.Namespace, seed: int) -> list[Row]:
     """Stream the beginning of the updating phase with every variant."""
     (zone,) = divide(simulate_grid(), None, options.entities).zones
-    warm, new = (_thin(span, options.every) for span in (zone.warmup, zone.updating))
-    end = options.samples
-    new = PhaseSamples(new.x[:end], new.y[:end], new.at[:end])
+    spans = Spans.of(zone, every=options.every, most=options.samples)
     networks = replace(SMALL.networks, widths=(options.width,), predictor_widths=(options.width,))
     training = WarmUp(replace(SMALL.warmup, epochs=options.warmup_epochs), seed=seed)
     models: dict[bool, WarmUpModels] = {}
@@ -112,9 +108,7 @@ def measure(options: argparse.Namespace, seed: int) -> list[Row]:
         variant = VARIANTS[name]
         own = variant.strategy.synchronous
         if own not in models:
-            encoder = networks.representations(zone.inputs, variational=own)[0]
-            pair = InstanceNetworks(encoder, networks.predictors(encoder.latent)[0])
-            models[own] = drive(training.models(pair, warm.x, warm.y))
+            models[own] = warm_models(spans, networks, training, variational=own)
         settings = ClearSettings(
             strategy=variant.strategy,
             novelty_capacity=options.capacity,
@@ -129,52 +123,22 @@ def measure(options: argparse.Namespace, seed: int) -> list[Row]:
             equal_epochs=variant.equal_epochs,
         )
         with patch.object(latent, "PRECISION", variant.precision):
-            rows.append(_stream(name, settings, models[own], training, spans=(warm, new)))
+            rows.append(_stream(name, spans, models[own], settings, training))
     return rows
 
 
 def _stream(
-    name: str,
-    settings: ClearSettings,
-    models: WarmUpModels,
-    training: WarmUp,
-    *,
-    spans: tuple[PhaseSamples, PhaseSamples],
+    name: str, spans: Spans, models: WarmUpModels, settings: ClearSettings, training: WarmUp
 ) -> Row:
-    warm, new = spans
-    clock = FitClock()
-    started = time.process_time()
-    names = list(range(new.y.shape[1]))
+    clock, started = FitClock(), time.process_time()
     with patch.object(latent, "fit_mixture", clock.timed):
-        forecaster = ClearForecaster.start(
-            models, warm.x, warm.y, warm.at, settings=settings, warm_up=training, names=names
-        )
-        instance = forecaster.instance
-        before = instance.predict(warm.x)
-        updates = drive(forecaster.learn(new.x, new.y, new.at))
-    seconds = time.process_time() - started
-    after = [instance.predict(span.x) for span in spans]
-    scores = []
-    for entity in names:
-        own = [each.event for each in updates if each.event.entity in (None, entity)]
-        last = {event.component: event.step for event in own if event.accepted}
-        rebuilt = instance.reconstruct(new.x, entity)
-        scores.append(
-            (
-                instance.predictors[entity].updates,
-                fitting_error(
-                    new.y[:, entity], after[1][:, entity], last_update=last.get("predictor")
-                ),
-                forgetting_ratio(warm.y[:, entity], after[0][:, entity], before[:, entity]),
-                fitting_error(new.x, rebuilt, last_update=last.get("autoencoder")),
-            )
-        )
-    means = np.mean(scores, axis=0).tolist()
-    return Row(name, seconds / len(names), clock.seconds / len(names), *means)
-
-
-def _thin(span: PhaseSamples, every: int) -> PhaseSamples:
-    return PhaseSamples(span.x[::every].copy(), span.y[::every].copy(), span.at[::every])
+        approach = Approach(spans, models, settings, training)
+        approach.learn()
+    seconds, count = time.process_time() - started, len(spans.entities)
+    fields = ("updates", "fitting", "forgetting", "fitting_x")
+    scores = list(approach.scores())
+    means = [float(np.mean([getattr(each, field) for each in scores])) for field in fields]
+    return Row(name, seconds / count, clock.seconds / count, *means)
 
 
 def main() -> None:

@@ -20,14 +20,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from approaches.stream import Approach, Spans, warm_models
 from clearwatt.clear.component import ClearSettings
-from clearwatt.clear.forecaster import ClearForecaster
-from clearwatt.clear.loop import Deployment
-from clearwatt.clear.warm_up import InstanceNetworks, WarmUp, WarmUpModels
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
-from clearwatt.experiment.metrics import fitting_error, forgetting_ratio, prediction_error
+from clearwatt.experiment.metrics import prediction_error
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import PhaseSamples, ZonePhases, divide
+from clearwatt.experiment.protocol import PhaseSamples, divide
 from clearwatt.strategies import (
     FamiliarityReplay,
     FineTune,
@@ -38,7 +37,6 @@ from clearwatt.strategies import (
     Strategy,
 )
 from clearwatt.training.fleet import one_thread
-from clearwatt.training.streams import drive
 
 ENTITIES = ("pv_01", "household_block_01", "residential_01")
 SMALL = preset("small")
@@ -87,11 +85,9 @@ class Row:
 def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
     """Stream the updating phase with every variant, entity by entity."""
     for zone in divide(simulate_grid(), None, options.entities).zones:
-        warm = _thin(zone.warmup, options.every)
-        encoder = SMALL.networks.representations(zone.inputs, variational=False)[0]
-        networks = InstanceNetworks(encoder, SMALL.networks.predictors(encoder.latent)[0])
+        spans = Spans.of(zone, every=options.every)
         training = WarmUp(SMALL.warmup, seed=seed)
-        models = drive(training.models(networks, warm.x, warm.y))
+        models = warm_models(spans, SMALL.networks, training, variational=False)
         for name in options.variants:
             settings = ClearSettings(
                 strategy=VARIANTS[name],
@@ -100,48 +96,28 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
                 update=SMALL.update,
                 seed=seed,
             )
-            yield from _stream(name, settings, models, training, zone, every=options.every)
+            approach = Approach(spans, models, settings, training)
+            yield from _stream(name, approach, month=MONTH // options.every)
 
 
-def _stream(
-    name: str,
-    settings: ClearSettings,
-    models: WarmUpModels,
-    training: WarmUp,
-    zone: ZonePhases,
-    *,
-    every: int,
-) -> Iterator[Row]:
-    """One approach on a zone, which is asked for the coming months at each of `ENDS`."""
-    warm, new = (_thin(span, every) for span in (zone.warmup, zone.updating))
-    forecaster = ClearForecaster.start(
-        models, warm.x, warm.y, warm.at, settings=settings, warm_up=training, names=zone.entities
-    )
-    instance = forecaster.instance
-    before = instance.predict(warm.x)
-    begin, errors = 0, []
-    events: list[Deployment] = []
+def _stream(name: str, approach: Approach, *, month: int) -> Iterator[Row]:
+    """One approach, which is asked for the coming months at each of `ENDS`."""
+    new, begin, errors = approach.spans.new, 0, []
     for share in (*ENDS, 1.0):
         end = round(share * len(new.x))
-        rows = slice(begin, end)
-        events += drive(forecaster.learn(new.x[rows], new.y[rows], new.at[rows]))
+        approach.learn(slice(begin, end))
         begin = end
         if share < 1:
-            errors.append(_coming_months(instance.predict, new, end, MONTH // every))
-    after = instance.predict(warm.x), instance.predict(new.x)
-    for place, entity in enumerate(zone.entities):
-        own = [each.event for each in events if each.event.entity in (None, entity)]
-        steps = [each.step for each in own if each.accepted and each.component == "predictor"]
+            errors.append(_coming_months(approach.instance.predict, new, end, month))
+    for place, scores in enumerate(approach.scores()):
         yield Row(
             name,
-            entity,
-            settings.seed,
-            tuple(tuple(month[place] for month in months) for months in errors),
-            fitting_error(
-                new.y[:, place], after[1][:, place], last_update=steps[-1] if steps else None
-            ),
-            forgetting_ratio(warm.y[:, place], after[0][:, place], before[:, place]),
-            instance.predictors[place].updates,
+            scores.entity,
+            approach.settings.seed,
+            tuple(tuple(found[place] for found in months) for months in errors),
+            scores.fitting,
+            scores.forgetting,
+            scores.updates,
         )
 
 
@@ -160,10 +136,6 @@ def _coming_months(
             ]
         )
     return found
-
-
-def _thin(span: PhaseSamples, every: int) -> PhaseSamples:
-    return PhaseSamples(span.x[::every].copy(), span.y[::every].copy(), span.at[::every])
 
 
 def main() -> None:

@@ -13,22 +13,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from approaches.stream import Approach, Scores, Spans, warm_models
 from clearwatt.clear.component import ClearSettings
-from clearwatt.clear.forecaster import ClearForecaster
-from clearwatt.clear.warm_up import InstanceNetworks, WarmUp, WarmUpModels
+from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import load_dataset, simulate_grid
-from clearwatt.experiment.metrics import fitting_error, forgetting_ratio
 from clearwatt.experiment.presets import preset
-from clearwatt.experiment.protocol import PhaseSamples, divide
+from clearwatt.experiment.protocol import divide
 from clearwatt.strategies import (
     FamiliarityReplay,
     GenerativeReplay,
@@ -38,7 +36,6 @@ from clearwatt.strategies import (
     Strategy,
 )
 from clearwatt.training.fleet import one_thread
-from clearwatt.training.streams import drive
 
 ENTITIES = ("pv_01", "household_block_01", "residential_01")
 SMALL = preset("small")
@@ -65,18 +62,11 @@ VARIANTS: Mapping[str, Strategy] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of one approach for one entity: of forecasts, and of the autoencoder (x)."""
+    """The scores of one approach for one entity."""
 
     variant: str
-    entity: str
     seed: int
-    fitting: float
-    forgetting: float
-    fitting_x: float
-    forgetting_x: float
-    updates: int
-    updates_x: int
-    kilobytes: float
+    scores: Scores
 
 
 @one_thread()
@@ -84,7 +74,7 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
     """Stream the updating phase with every variant."""
     dataset = load_dataset(options.data) if options.data else simulate_grid()
     for zone in divide(dataset, None, options.entities).zones:
-        warm, new = (_thin(span, options.every) for span in (zone.warmup, zone.updating))
+        spans = Spans.of(zone, every=options.every)
         for synchronous in (False, True):
             chosen = {
                 name: strategy
@@ -93,10 +83,8 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
             }
             if not chosen:
                 continue
-            encoder = SMALL.networks.representations(zone.inputs, variational=synchronous)[0]
-            networks = InstanceNetworks(encoder, SMALL.networks.predictors(encoder.latent)[0])
             training = WarmUp(SMALL.warmup, seed=seed)
-            models = drive(training.models(networks, warm.x, warm.y))
+            models = warm_models(spans, SMALL.networks, training, variational=synchronous)
             for name, strategy in chosen.items():
                 settings = ClearSettings(
                     strategy=strategy,
@@ -105,60 +93,11 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
                     update=SMALL.update,
                     seed=seed,
                 )
-                yield from _stream(
-                    name,
-                    settings,
-                    models,
-                    training,
-                    spans=(warm, new),
-                    entities=zone.entities,
-                    frozen_autoencoder=options.frozen_autoencoder,
-                )
-
-
-def _stream(
-    name: str,
-    settings: ClearSettings,
-    models: WarmUpModels,
-    training: WarmUp,
-    *,
-    spans: tuple[PhaseSamples, PhaseSamples],
-    entities: tuple[str, ...],
-    frozen_autoencoder: bool,
-) -> Iterator[Row]:
-    """The scores of one approach, for each entity of a zone."""
-    warm, new = spans
-    forecaster = ClearForecaster.start(
-        models, warm.x, warm.y, warm.at, settings=settings, warm_up=training, names=entities
-    )
-    instance = forecaster.instance
-    if frozen_autoencoder:
-        for part in instance.autoencoders:
-            part.threshold = math.inf
-    before = instance.predict(warm.x), instance.reconstruct(warm.x)
-    updates = drive(forecaster.learn(new.x, new.y, new.at))
-    final = [instance.predict(span.x) for span in spans]
-    for place, entity in enumerate(entities):
-        rebuilt = [instance.reconstruct(span.x, place) for span in spans]
-        own = [each.event for each in updates if each.event.entity in (None, entity)]
-        last = {event.component: event.step for event in own if event.accepted}
-        parts = (instance.autoencoder_of(place), instance.predictors[place])
-        yield Row(
-            name,
-            entity,
-            settings.seed,
-            fitting_error(new.y[:, place], final[1][:, place], last_update=last.get("predictor")),
-            forgetting_ratio(warm.y[:, place], final[0][:, place], before[0][:, place]),
-            fitting_error(new.x, rebuilt[1], last_update=last.get("autoencoder")),
-            forgetting_ratio(warm.x, rebuilt[0], before[1]),
-            instance.predictors[place].updates,
-            instance.autoencoder_of(place).updates,
-            sum(part.retained_bytes for part in parts) / 1e3,
-        )
-
-
-def _thin(span: PhaseSamples, every: int) -> PhaseSamples:
-    return PhaseSamples(span.x[::every].copy(), span.y[::every].copy(), span.at[::every])
+                approach = Approach(spans, models, settings, training)
+                if options.frozen_autoencoder:
+                    approach.freeze_autoencoders()
+                approach.learn()
+                yield from (Row(name, seed, scores) for scores in approach.scores())
 
 
 def main() -> None:
@@ -168,7 +107,8 @@ def main() -> None:
         for row in measure(options, seed):
             rows.append(row)
             if options.json:
-                print(json.dumps(asdict(row)), flush=True)
+                named = {"variant": row.variant, "seed": row.seed}
+                print(json.dumps(named | row.scores._asdict()), flush=True)
     if options.json:
         return
     table = Table(
@@ -177,11 +117,11 @@ def main() -> None:
     for name in options.variants:
         own = [row for row in rows if row.variant == name]
         means = [
-            np.mean([getattr(row, field) for row in own])
+            np.mean([getattr(row.scores, field) for row in own])
             for field in ("fitting", "forgetting", "fitting_x", "forgetting_x")
         ]
         counts = [
-            np.mean([getattr(row, field) for row in own])
+            np.mean([getattr(row.scores, field) for row in own])
             for field in ("updates", "updates_x", "kilobytes")
         ]
         table.add_row(name, *(f"{value:.3f}" for value in means), *(f"{n:,.1f}" for n in counts))

@@ -1,0 +1,1 @@
+"""What benchmarks of the paper's approaches share: a stream, and its scores."""
