@@ -62,7 +62,8 @@ def finished(dataset, tmp_path_factory):
         networks=Networks((1,), (8,), (4, 3), (1e-6,), (1,), (8,)),
         grid=Grid((60,), (0.9, 1.3), (1e4,), (1.0,), (3,)),
         warmup=Training(epochs=5, patience=None),
-        update=Training(epochs=1, patience=None, averaging=0.9),
+        update=Training(epochs=1, patience=None, averaging=0.9, work=5_000),
+        equal_epochs=True,
         baseline=Training(epochs=1, patience=None),
         baseline_autoencoder=Training(epochs=1, patience=None),
     )
@@ -136,7 +137,8 @@ def test_the_service_updates_its_models_as_the_run_did(finished, instance):
         tried = brought.experiment.settings(zone.configuration)
         assert served.strategy == tried.strategy
         assert served.update == tried.update
-        assert served.update.averaging == 0.9
+        assert (served.update.averaging, served.update.work) == (0.9, 5_000)
+        assert served.equal_epochs and tried.equal_epochs
         if instance == "G":
             assert served.strategy.archives == "all"
 

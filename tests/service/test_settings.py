@@ -26,6 +26,27 @@ def test_weights_are_averaged_in_updates_but_not_in_the_warm_up():
     assert ZoneSettings.read(settings.plain()) == settings
 
 
+def test_epochs_of_large_networks_are_limited_where_that_is_wanted():
+    settings = ZoneSettings.read({"work": 100_000, "equal_epochs": True}).clear_settings(900)
+    assert settings.update.epochs_for(20_000) == 5
+    assert settings.equal_epochs
+    unlimited = ZoneSettings.read({"forecaster": "clear"}).clear_settings(900)
+    assert unlimited.update.epochs_for(20_000) == 30
+    assert not unlimited.equal_epochs
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "default"),
+    [("averaging", 0.98, 0.0), ("work", 5_000, None), ("equal_epochs", True, False)],
+)
+def test_a_new_setting_is_written_only_where_it_is_used(name, value, default):
+    """Nodes of the release before refuse settings that they do not know."""
+    settings = ZoneSettings.read({name: value})
+    assert settings.plain()[name] == value
+    assert ZoneSettings.read(settings.plain()) == settings
+    assert name not in ZoneSettings.read({"forecaster": "clear", name: default}).plain()
+
+
 def test_a_wrong_value_is_named_as_the_client_wrote_it():
     with pytest.raises(ConfigurationError, match=r"^epochs: .*given 0"):
         ZoneSettings.read({"epochs": 0})

@@ -70,6 +70,8 @@ class FinishedRun:
             "epochs": update.epochs,
             "learning_rate": update.learning_rate,
             "averaging": update.averaging,
+            "work": update.work,
+            "equal_epochs": self.experiment.equal_epochs,
             "seed": self.experiment.seed,
         }
         if isinstance(network, Autoencoder | VariationalAutoencoder):

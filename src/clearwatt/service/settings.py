@@ -30,6 +30,8 @@ CLEAR_ONLY = (
     "epochs",
     "learning_rate",
     "averaging",
+    "work",
+    "equal_epochs",
     "width",
     "layers",
     "latent",
@@ -40,6 +42,8 @@ CLEAR_ONLY = (
 """Settings of the forecaster "clear" only, by the names that clients use."""
 ADAPTIVE_ONLY = ("delay", "memory", "novelty_days", "refresh")
 """Settings of the forecaster "adaptive" only."""
+ADDED = ("averaging", "work", "equal_epochs")
+"""Settings that nodes of an earlier release refuse: they are left out where they are the default."""
 
 
 class Place(BaseModel):
@@ -82,7 +86,8 @@ class ZoneSettings(BaseModel):
     default 125 days' worth, from 3,000 to 12,000 (fewer if more than 25 entities are warmed up);
     ``novelty_days`` is how many days' worth of novel samples make an update due; ``refresh`` is
     the least number of seconds between two refreshes of the next hours. For "clear":
-    ``novelty_capacity`` is that number in samples, by default a month.
+    ``novelty_capacity`` is that number in samples, by default a month; ``work`` limits the epochs
+    of large networks, of single entities' autoencoders unless there are ``equal_epochs``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -101,6 +106,8 @@ class ZoneSettings(BaseModel):
     update_epochs: int = Field(default=30, ge=1, le=10_000, alias="epochs")
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
     averaging: float = Field(default=0.0, ge=0, lt=1)
+    work: int | None = Field(default=None, ge=1, le=2**53)
+    equal_epochs: bool = False
     lateness: int = Field(default=86_400, ge=0, le=366 * 86_400)
     reporting_delay: int | None = Field(default=None, ge=0, le=30 * 86_400)
     gate_margin: float | None = Field(default=0.5, ge=0)
@@ -181,7 +188,9 @@ class ZoneSettings(BaseModel):
                 patience=None,
                 learning_rate=self.learning_rate,
                 averaging=self.averaging,
+                work=self.work,
             ),
+            equal_epochs=self.equal_epochs,
             seed=self.seed,
             precise=True,
             gate=self._gate,
@@ -223,7 +232,9 @@ class ZoneSettings(BaseModel):
     def plain(self) -> dict[str, Any]:
         """The settings as JSON values, without those of the other forecaster."""
         foreign = CLEAR_ONLY if self.forecaster == "adaptive" else ADAPTIVE_ONLY
-        values = self.model_dump(mode="json", by_alias=True)
-        if not self.averaging:
-            del values["averaging"]  # nodes of an earlier release refuse what they do not know
-        return {name: value for name, value in values.items() if name not in foreign}
+        defaults = type(self).model_fields
+        return {
+            name: value
+            for name, value in self.model_dump(mode="json", by_alias=True).items()
+            if name not in foreign and not (name in ADDED and value == defaults[name].default)
+        }
