@@ -43,7 +43,7 @@ CLEAR_ONLY = (
 ADAPTIVE_ONLY = ("delay", "memory", "novelty_days", "refresh")
 """Settings of the forecaster "adaptive" only."""
 ADDED = ("averaging", "work", "equal_epochs")
-"""Settings that nodes of an earlier release refuse: they are left out where they are the default."""
+"""Settings that nodes of an earlier release refuse: left out where they are the default."""
 
 
 class Place(BaseModel):
