@@ -147,6 +147,6 @@ def test_what_its_trials_cannot_use_is_refused_before_anything_is_computed(
 ):
     with pytest.raises(ConfigurationError, match="no measurement of the warm-up is known at the"):
         finished(replace(adaptive, delay=180), grid, tmp_path / "run")
-    with pytest.raises(ConfigurationError, match=r"memory is 30000 .* leave out A \(--instances\)"):
-        finished(replace(adaptive, delay=15_000), grid, tmp_path / "run")
+    with pytest.raises(ConfigurationError, match=r"memory is 60000 .* leave out A \(--instances\)"):
+        finished(replace(adaptive, delay=40_000), grid, tmp_path / "run")
     assert not (tmp_path / "run").exists()

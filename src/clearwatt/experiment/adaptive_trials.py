@@ -32,7 +32,7 @@ from clearwatt.experiment.trial import measured_rmse, score_component
 from clearwatt.intervals import calibrate_stream
 from clearwatt.runs.work import MULTIPLY_ADDS
 
-LARGER_MEMORY = 1.85
+LARGER_MEMORY = 2.2
 """How many times as long a stream takes with the memory of an experiment, measured on the demo."""
 
 

@@ -96,9 +96,9 @@ class Configuration:
         }
 
 
-ADAPTIVE_MEMORY = 30_000
-"""Samples that the adaptive forecaster holds in an experiment: half of what Random Replay does on
-the simulated grid. A service holds less, because it has more entities."""
+ADAPTIVE_MEMORY = 60_000
+"""Samples that the adaptive forecaster holds at most in an experiment. Random Replay holds 64,764
+on the simulated grid. A service holds fewer, because it has more entities."""
 
 
 @dataclass(frozen=True)
