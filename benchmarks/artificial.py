@@ -33,9 +33,9 @@ from clearwatt.data import Dataset, Entity, Kind
 DAYS, DAY, CHANGE = 300, 24, 180
 SHORT = 90
 MISSING = 2 / 3
-DARK = (150, 210)
+WEATHER_GAP = (150, 210)
 """Days between which there is no weather."""
-FEW = ("90 days in all", "two thirds of readings missing", "two months of weather missing")
+FEW = ("90 days in all", "two thirds of readings missing")
 PEERS: dict[str, Peer] = {
     "adaptive": Adaptive(),
     "adaptive, no changes sought": Adaptive(replace(AdaptiveSettings(), changes=None)),
@@ -106,8 +106,8 @@ def series(seed: int) -> Iterator[tuple[str, ZoneHistory]]:
     for name, weather, power in (("town", town_weather, demand), ("farm", farm_weather, wind)):
         yield f"a {name} with {FEW[0]}", history(weather[:short], power[:short], 40)
         yield f"a {name} with {FEW[1]}", history(weather, np.where(missing, np.nan, power), 40)
-        dark = (rows >= DARK[0] * DAY) & (rows < DARK[1] * DAY)
-        yield f"a {name} with {FEW[2]}", history(weather.mask(pd.Series(dark, times)), power, 40)
+        gap = pd.Series((rows >= WEATHER_GAP[0] * DAY) & (rows < WEATHER_GAP[1] * DAY), times)
+        yield f"a {name} without weather for two months", history(weather.mask(gap), power, 40)
 
 
 def chosen(seed: int, *, quick: bool, small: bool) -> list[tuple[str, ZoneHistory]]:

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from approaches.stream import Approach, Spans, warm_models
+from approaches.scored_stream import ScoredStream, StreamSamples, warm_models
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.warm_up import WarmUp, WarmUpModels
 from clearwatt.data import simulate_grid
@@ -99,7 +99,7 @@ class FitClock:
 def measure(options: argparse.Namespace, seed: int) -> list[Row]:
     """Stream the beginning of the updating phase with every variant."""
     (zone,) = divide(simulate_grid(), None, options.entities).zones
-    spans = Spans.of(zone, every=options.every, most=options.samples)
+    samples = StreamSamples.of(zone, every=options.every, most=options.samples)
     networks = replace(SMALL.networks, widths=(options.width,), predictor_widths=(options.width,))
     training = WarmUp(replace(SMALL.warmup, epochs=options.warmup_epochs), seed=seed)
     models: dict[bool, WarmUpModels] = {}
@@ -108,7 +108,7 @@ def measure(options: argparse.Namespace, seed: int) -> list[Row]:
         variant = VARIANTS[name]
         own = variant.strategy.synchronous
         if own not in models:
-            models[own] = warm_models(spans, networks, training, variational=own)
+            models[own] = warm_models(samples, networks, training, variational=own)
         settings = ClearSettings(
             strategy=variant.strategy,
             novelty_capacity=options.capacity,
@@ -123,18 +123,22 @@ def measure(options: argparse.Namespace, seed: int) -> list[Row]:
             equal_epochs=variant.equal_epochs,
         )
         with patch.object(latent, "PRECISION", variant.precision):
-            rows.append(_stream(name, spans, models[own], settings, training))
+            rows.append(_stream(name, samples, models[own], settings, training))
     return rows
 
 
 def _stream(
-    name: str, spans: Spans, models: WarmUpModels, settings: ClearSettings, training: WarmUp
+    name: str,
+    samples: StreamSamples,
+    models: WarmUpModels,
+    settings: ClearSettings,
+    training: WarmUp,
 ) -> Row:
     clock, started = FitClock(), time.process_time()
     with patch.object(latent, "fit_mixture", clock.timed):
-        approach = Approach(spans, models, settings, training)
+        approach = ScoredStream(samples, models, settings, training)
         approach.learn()
-    seconds, count = time.process_time() - started, len(spans.entities)
+    seconds, count = time.process_time() - started, len(samples.entities)
     fields = ("updates", "fitting", "forgetting", "fitting_x")
     scores = list(approach.scores())
     means = [float(np.mean([getattr(each, field) for each in scores])) for field in fields]

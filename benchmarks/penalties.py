@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from approaches.stream import Approach, Spans, warm_models
+from approaches.scored_stream import ScoredStream, StreamSamples, warm_models
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import simulate_grid
@@ -85,9 +85,9 @@ class Row:
 def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
     """Stream the updating phase with every variant, entity by entity."""
     for zone in divide(simulate_grid(), None, options.entities).zones:
-        spans = Spans.of(zone, every=options.every)
+        samples = StreamSamples.of(zone, every=options.every)
         training = WarmUp(SMALL.warmup, seed=seed)
-        models = warm_models(spans, SMALL.networks, training, variational=False)
+        models = warm_models(samples, SMALL.networks, training, variational=False)
         for name in options.variants:
             settings = ClearSettings(
                 strategy=VARIANTS[name],
@@ -96,13 +96,13 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
                 update=SMALL.update,
                 seed=seed,
             )
-            approach = Approach(spans, models, settings, training)
+            approach = ScoredStream(samples, models, settings, training)
             yield from _stream(name, approach, month=MONTH // options.every)
 
 
-def _stream(name: str, approach: Approach, *, month: int) -> Iterator[Row]:
+def _stream(name: str, approach: ScoredStream, *, month: int) -> Iterator[Row]:
     """One approach, which is asked for the coming months at each of `ENDS`."""
-    new, begin, errors = approach.spans.new, 0, []
+    new, begin, errors = approach.samples.new, 0, []
     for share in (*ENDS, 1.0):
         end = round(share * len(new.x))
         approach.learn(slice(begin, end))

@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from approaches.stream import Approach, Scores, Spans, warm_models
+from approaches.scored_stream import ScoredStream, Scores, StreamSamples, warm_models
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.warm_up import WarmUp
 from clearwatt.data import load_dataset, simulate_grid
@@ -74,7 +74,7 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
     """Stream the updating phase with every variant."""
     dataset = load_dataset(options.data) if options.data else simulate_grid()
     for zone in divide(dataset, None, options.entities).zones:
-        spans = Spans.of(zone, every=options.every)
+        samples = StreamSamples.of(zone, every=options.every)
         for synchronous in (False, True):
             chosen = {
                 name: strategy
@@ -84,7 +84,7 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
             if not chosen:
                 continue
             training = WarmUp(SMALL.warmup, seed=seed)
-            models = warm_models(spans, SMALL.networks, training, variational=synchronous)
+            models = warm_models(samples, SMALL.networks, training, variational=synchronous)
             for name, strategy in chosen.items():
                 settings = ClearSettings(
                     strategy=strategy,
@@ -93,7 +93,7 @@ def measure(options: argparse.Namespace, seed: int) -> Iterator[Row]:
                     update=SMALL.update,
                     seed=seed,
                 )
-                approach = Approach(spans, models, settings, training)
+                approach = ScoredStream(samples, models, settings, training)
                 if options.frozen_autoencoder:
                     approach.freeze_autoencoders()
                 approach.learn()

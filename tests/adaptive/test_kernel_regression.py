@@ -160,22 +160,22 @@ def test_an_earlier_version_forecasts_with_its_own_one_again(small):
     np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-6)
 
 
-def test_what_is_excluded_is_gone_from_it_too(small):
+def test_what_is_excluded_is_not_learned_by_it_either(small):
     x, y, at = small.stream(60)
     wrong = y.copy()
     poisoned = at[small.WARMUP - 8 * small.DAY : small.WARMUP - small.DAY]
     wrong[poisoned] = 3 - wrong[poisoned]
-    clean, lied = (
+    clean, misled = (
         small.started(x, each, at, settings=young_settings(small)) for each in (y, wrong)
     )
     ahead = slice(small.WARMUP, small.WARMUP + 7 * small.DAY)
     right = with_kernels(clean, x[ahead], at[ahead])
-    assert rmse(with_kernels(lied, x[ahead], at[ahead]), right) > 0.2 * y.std()
-    lied.forget(poisoned)
-    for name in lied.names:
-        drive(lied.retrain(name))
-    assert all(version.kernel is not None for version in lied.versions)
-    errors = [rmse(with_kernels(each, x[ahead], at[ahead]), y[ahead]) for each in (lied, clean)]
+    assert rmse(with_kernels(misled, x[ahead], at[ahead]), right) > 0.2 * y.std()
+    misled.forget(poisoned)
+    for name in misled.names:
+        drive(misled.retrain(name))
+    assert all(version.kernel is not None for version in misled.versions)
+    errors = [rmse(with_kernels(each, x[ahead], at[ahead]), y[ahead]) for each in (misled, clean)]
     assert errors[0] < 1.1 * errors[1]
 
 
@@ -187,7 +187,7 @@ def test_it_follows_a_change_of_level():
     assert all(version.kernel is not None for version in forecaster.versions)
     week = slice(stop, stop + 7 * changes.DAY)
     found = with_kernels(forecaster, stream.x[week], stream.at[week])
-    assert rmse(found[:, 0], stream.y[week, 0]) < 0.1 * stream.y[week, 0].mean()
+    assert rmse(found[:, 0], stream.y[week, 0]) < 0.05 * stream.y[week, 0].mean()
 
 
 def without_kernels(packed):

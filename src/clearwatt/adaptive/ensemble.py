@@ -242,7 +242,7 @@ class Ensemble:
         """
         own = self.architecture.without_lags
         none = np.empty((len(seen), len(self.versions), 0), np.float32)
-        groups = self._group_means(self.stack(own), seen, none)
+        groups = self._group_means(self.stack_networks(own), seen, none)
         return mean_of_groups(self._with_kernels(groups, seen, own) if kernels else groups)
 
     def _with_kernels(
@@ -281,9 +281,9 @@ class Ensemble:
         return replace(self, versions=tuple(versions))
 
     def _stacked(self) -> StackedNetworks:
-        return _kept_stack(self) if len(self.versions) <= FEW_ENTITIES else self.stack()
+        return _kept_stack(self) if len(self.versions) <= FEW_ENTITIES else self.stack_networks()
 
-    def stack(self, groups: Sequence[int] | None = None) -> StackedNetworks:
+    def stack_networks(self, groups: Sequence[int] | None = None) -> StackedNetworks:
         """All networks, or those of some groups, as one stack."""
         shape, entities = self.architecture, len(self.versions)
         params = stack([version.params for version in self.versions])
@@ -301,7 +301,7 @@ class Ensemble:
 
 @lru_cache(KEPT)
 def _kept_stack(ensemble: Ensemble) -> StackedNetworks:
-    return ensemble.stack()
+    return ensemble.stack_networks()
 
 
 def mean_of_groups(groups: Float64Array) -> Float64Array:

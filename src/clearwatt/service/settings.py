@@ -42,8 +42,8 @@ CLEAR_ONLY = (
 """Settings of the forecaster "clear" only, by the names that clients use."""
 ADAPTIVE_ONLY = ("delay", "memory", "novelty_days", "refresh")
 """Settings of the forecaster "adaptive" only."""
-ADDED = ("averaging", "work", "equal_epochs")
-"""Settings that nodes of an earlier release refuse: left out where they are the default."""
+ADDED_SETTINGS = ("averaging", "work", "equal_epochs")
+"""Settings unknown to nodes of an earlier release; not written if they are the default."""
 
 
 class Place(BaseModel):
@@ -87,7 +87,7 @@ class ZoneSettings(BaseModel):
     ``novelty_days`` is how many days' worth of novel samples make an update due; ``refresh`` is
     the least number of seconds between two refreshes of the next hours. For "clear":
     ``novelty_capacity`` is that number in samples, by default a month; ``work`` limits the epochs
-    of large networks, of single entities' autoencoders unless there are ``equal_epochs``.
+    of large networks; ``equal_epochs`` exempts the autoencoders of single entities.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -231,10 +231,24 @@ class ZoneSettings(BaseModel):
 
     def plain(self) -> dict[str, Any]:
         """The settings as JSON values, without those of the other forecaster."""
-        foreign = CLEAR_ONLY if self.forecaster == "adaptive" else ADAPTIVE_ONLY
         defaults = type(self).model_fields
         return {
             name: value
-            for name, value in self.model_dump(mode="json", by_alias=True).items()
-            if name not in foreign and not (name in ADDED and value == defaults[name].default)
+            for name, value in self._own_values().items()
+            if name not in ADDED_SETTINGS or value != defaults[name].default
         }
+
+    def changes_since(self, before: ZoneSettings) -> dict[str, Any]:
+        """Settings that have another value than before, as JSON values."""
+        earlier = before._own_values()
+        return {
+            name: value
+            for name, value in self._own_values().items()
+            if name not in earlier or value != earlier[name]
+        }
+
+    def _own_values(self) -> dict[str, Any]:
+        """All settings but those of the other forecaster, as JSON values."""
+        foreign = CLEAR_ONLY if self.forecaster == "adaptive" else ADAPTIVE_ONLY
+        values = self.model_dump(mode="json", by_alias=True)
+        return {name: value for name, value in values.items() if name not in foreign}

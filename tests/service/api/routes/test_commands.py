@@ -50,6 +50,14 @@ def test_hold_resume_exclude_and_settings_are_commands_with_an_outcome(learned):
     learned.refused(422, "POST", "/v1/entities/e0/exclusions/undo", json=backwards)
 
 
+def test_a_setting_that_returns_to_its_default_is_told_in_its_event(learned):
+    for value in (100_000, None):
+        learned.put("/v1/zones/north/settings", {"work": value})
+        learned.service.catch_up()
+    changed = [each["details"]["changed"] for each in learned.get("/v1/events")["events"][:2]]
+    assert changed == [{"work": None}, {"work": 100_000}]
+
+
 def test_a_suspicion_is_shown_and_confirmed_over_http(tmp_path):
     service = played(tmp_path, world_of("clear"))
     web = Web(tmp_path, store=service.store, files=service.files)

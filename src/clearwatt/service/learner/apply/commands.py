@@ -332,13 +332,8 @@ def _settings(context: CommandContext) -> CommandResult:
     if context.command.entity is not None:
         raise ConfigurationError("settings are those of a zone, not of one entity")
     state = context.state
-    before = state.settings.plain()
     wanted = state.settings.with_values(context.command.arguments)
-    changed = {
-        name: value
-        for name, value in wanted.plain().items()
-        if name not in before or value != before[name]
-    }
+    changed = wanted.changes_since(state.settings)
     fixed = [name for name in FIXED if name in changed]
     if fixed and state.models is not None:
         raise ConfigurationError(

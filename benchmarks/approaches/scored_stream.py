@@ -31,7 +31,7 @@ class Scores(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Spans:
+class StreamSamples:
     """What is streamed: the warm-up and the samples after it, of some entities."""
 
     entities: Sequence[str]
@@ -39,8 +39,14 @@ class Spans:
     new: PhaseSamples
 
     @classmethod
-    def of(cls, zone: ZonePhases, *, every: int, most: int | None = None) -> Spans:
-        """Each nth sample of a zone, of the updating phase at most so many."""
+    def of(cls, zone: ZonePhases, *, every: int, most: int | None = None) -> StreamSamples:
+        """Each nth sample of a zone.
+
+        Args:
+            zone: Warm-up and updating phase.
+            every: The n of that.
+            most: Maximum number of samples of the updating phase.
+        """
         return cls(
             zone.entities,
             _part(zone.warmup, slice(None, None, every)),
@@ -49,17 +55,17 @@ class Spans:
 
 
 @dataclass(eq=False)
-class Approach:
+class ScoredStream:
     """An approach after the warm-up; `learn` streams samples, `scores` evaluates it then."""
 
-    spans: Spans
+    samples: StreamSamples
     models: WarmUpModels
     settings: ClearSettings
     training: WarmUp
     events: list[Deployment] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        warm = self.spans.warm
+        warm = self.samples.warm
         self.forecaster = ClearForecaster.start(
             self.models,
             warm.x,
@@ -67,7 +73,7 @@ class Approach:
             warm.at,
             settings=self.settings,
             warm_up=self.training,
-            names=self.spans.entities,
+            names=self.samples.entities,
         )
         self.instance = self.forecaster.instance
         self._before = self.instance.predict(warm.x), self.instance.reconstruct(warm.x)
@@ -79,14 +85,14 @@ class Approach:
 
     def learn(self, rows: slice = slice(None)) -> None:
         """Learn from some of the new samples."""
-        new = self.spans.new
+        new = self.samples.new
         self.events += drive(self.forecaster.learn(new.x[rows], new.y[rows], new.at[rows]))
 
     def scores(self) -> Iterator[Scores]:
         """The scores of each entity, by the models in service now."""
-        warm, new, instance = self.spans.warm, self.spans.new, self.instance
+        warm, new, instance = self.samples.warm, self.samples.new, self.instance
         forecasts = [instance.predict(span.x) for span in (warm, new)]
-        for place, entity in enumerate(self.spans.entities):
+        for place, entity in enumerate(self.samples.entities):
             own = [each.event for each in self.events if each.event.entity in (None, entity)]
             last = {event.component: event.step for event in own if event.accepted}
             rebuilt = [instance.reconstruct(span.x, place) for span in (warm, new)]
@@ -105,12 +111,12 @@ class Approach:
 
 
 def warm_models(
-    spans: Spans, networks: Networks, training: WarmUp, *, variational: bool
+    samples: StreamSamples, networks: Networks, training: WarmUp, *, variational: bool
 ) -> WarmUpModels:
     """The models of the warm-up; of several shapes of networks, the first."""
-    encoder = networks.representations(spans.warm.x.shape[1], variational=variational)[0]
+    encoder = networks.representations(samples.warm.x.shape[1], variational=variational)[0]
     pair = InstanceNetworks(encoder, networks.predictors(encoder.latent)[0])
-    return drive(training.models(pair, spans.warm.x, spans.warm.y))
+    return drive(training.models(pair, samples.warm.x, samples.warm.y))
 
 
 def _part(span: PhaseSamples, rows: slice) -> PhaseSamples:
