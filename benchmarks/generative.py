@@ -60,6 +60,10 @@ VARIANTS: Mapping[str, Variant] = {
     "Generative": Variant(GenerativeReplay()),
     "Generative, equal epochs": Variant(GenerativeReplay(), equal_epochs=True),
     "Generative, all archives": Variant(GenerativeReplay(archives="all"), equal_epochs=True),
+    "Generative, joint": Variant(GenerativeReplay(joint=True), equal_epochs=True),
+    "Generative, all archives, joint": Variant(
+        GenerativeReplay(archives="all", joint=True), equal_epochs=True
+    ),
     "Random": Variant(RandomReplay()),
     "Recent": Variant(RecentReplay()),
     "EWC": Variant(OnlineEWC()),

@@ -42,6 +42,7 @@ def through_json(values):
         *(strategy_by_name(name) for name in STRATEGIES),
         RecentReplay(replay_weight=0.3, recent_updates=2, replay_size=9),
         GenerativeReplay(density="gaussian", components=3),
+        GenerativeReplay(joint=True),
         FamiliarityReplay(ewc_weight=7.0, gamma=0.5, familiar_share=0.1),
     ],
     ids=repr,
@@ -49,6 +50,14 @@ def through_json(values):
 def test_a_built_in_strategy_comes_back_equal(strategy):
     packed = through_json(component_saving.pack_strategy(strategy))
     assert component_saving.unpack_strategy(packed, None) == strategy
+
+
+def test_what_the_release_before_does_not_know_is_saved_only_where_it_is_used():
+    apart, joint = (
+        component_saving.pack_strategy(GenerativeReplay(joint=joint)) for joint in (False, True)
+    )
+    assert "joint" not in apart["parameters"]
+    assert joint["parameters"]["joint"] is True
 
 
 def test_a_strategy_of_ones_own_is_asked_for():

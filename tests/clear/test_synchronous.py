@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from clearwatt.clear.component import ClearSettings
+from clearwatt.clear.component import ClearSettings, Model
+from clearwatt.clear.gate import Gate
 from clearwatt.clear.instance import Instance
 from clearwatt.clear.loop import reconstructor
+from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import GenerativeReplay, State
 from clearwatt.strategies.generative_replay import DENSITY
 from clearwatt.strategies.latent import draw_latents
 from clearwatt.testing.scenario import CAPACITY, SHORT, models, scenario
 from clearwatt.training.fleet import Job, Training, train
-from clearwatt.training.networks import Params
+from clearwatt.training.networks import Autoencoder, Params
 
 STRATEGY = GenerativeReplay(density="gaussian", fit_samples=300)
 
@@ -130,17 +132,18 @@ class Update(NamedTuple):
         return draw_latents(self.state, CAPACITY, deepcopy(self.rng))
 
 
-def next_update(instance: Instance) -> Update:
+def next_update(instance: Instance, y: np.ndarray | None = None) -> Update:
     """Stream row by row up to an update, and train its jobs one after the other.
 
     State and generator are those that the strategy draws latents with: the generator of the
     autoencoder is not used before, because the buffers of this instance are not bounded.
     """
     data, (autoencoder, predictor) = scenario(), parts(instance)
+    y = data.y[:, :1] if y is None else y
     for row in range(SHORT):
         rng, state = deepcopy(autoencoder.rng), autoencoder.state
         before = autoencoder.params, predictor.params
-        stream = instance.stream(data.x[row : row + 1], data.y[row : row + 1, :1])
+        stream = instance.stream(data.x[row : row + 1], y[row : row + 1])
         try:
             (first,) = next(stream)
         except StopIteration:
@@ -184,6 +187,88 @@ def test_the_labels_of_dreams_are_those_of_the_predictor_before_the_update():
     assert update.predictor.targets is not None
     assert torch.allclose(update.predictor.targets[-CAPACITY:], labels, atol=1e-6)
     assert labels.std() > 0.05
+
+
+JOINT = replace(STRATEGY, joint=True)
+
+
+def next_joint_job(instance: Instance, y: np.ndarray | None = None) -> Job:
+    """Stream row by row up to an update, which trains both components in one job."""
+    data = scenario()
+    y = data.y[:, :1] if y is None else y
+    for row in range(SHORT):
+        stream = instance.stream(data.x[row : row + 1], y[row : row + 1])
+        try:
+            (job,) = next(stream)
+        except StopIteration:
+            continue
+        with pytest.raises(StopIteration):
+            stream.send(train([job]))
+        return job
+    raise AssertionError("no update in this stream")
+
+
+def test_a_joint_job_has_the_samples_and_dreams_of_both_with_their_power():
+    data = scenario()
+    y = data.y[:, :1].copy()
+    y[::3] = np.nan
+    job, apart = next_joint_job(started(strategy=JOINT), y), next_update(started(), y)
+    assert torch.equal(job.inputs, apart.autoencoder.inputs)
+    assert job.weights is not None and apart.autoencoder.weights is not None
+    assert torch.equal(job.weights, apart.autoencoder.weights)
+    assert job.targets is not None and apart.predictor.targets is not None
+    measured = ~job.targets[:, 0].isnan()
+    assert not measured.all()
+    powers = job.targets[measured], apart.predictor.targets  # in another order
+    assert torch.equal(*(power.sort(dim=0).values for power in powers))
+    assert torch.equal(powers[0][-CAPACITY:], powers[1][-CAPACITY:])
+    real = (job.inputs[:-CAPACITY])[measured[:-CAPACITY]].numpy()
+    for sample, power in zip(real, job.targets[:-CAPACITY][measured[:-CAPACITY]], strict=True):
+        (row,) = np.flatnonzero((data.x == sample).all(axis=1))
+        assert data.y[row, 0] == power
+
+
+def test_both_parts_of_a_joint_training_are_put_into_service():
+    instance = started(strategy=JOINT)
+    before = [dict(part.params) for part in parts(instance)]
+    job = next_joint_job(instance)
+    (trained,) = train([job])
+    for part, old in zip(parts(instance), before, strict=True):
+        assert part.updates == 1
+        for name, tensor in part.params.items():
+            assert torch.equal(tensor, trained.params[name])
+            assert not torch.equal(tensor, old[name])
+    assert [event.accepted for event in instance.events] == [True, True]
+    assert sum(event.seconds for event in instance.events) > 0
+
+
+def test_joint_training_lowers_the_error_of_forecasts_on_what_was_novel():
+    instance, data = started(strategy=JOINT), scenario()
+    instance.observe(data.x, data.y[:, :1])
+    found = [event for event in instance.events if event.component == "predictor"]
+    errors = [(each.novelty_error_before, each.novelty_error_after) for each in found]
+    assert len(errors) > 2
+    assert np.mean([after for _, after in errors]) < np.mean([before for before, _ in errors])
+
+
+def test_nothing_measured_still_teaches_the_autoencoder_of_a_joint_pair():
+    instance, data = started(strategy=JOINT), scenario()
+    instance.observe(data.x[:SHORT], np.full((SHORT, 1), np.nan))
+    assert {event.component for event in instance.events} == {"autoencoder", "predictor"}
+    assert all(event.accepted for event in instance.events)
+
+
+def test_a_joint_pair_needs_networks_that_can_train_as_one():
+    data = scenario()
+    _, head = models(JOINT)[:2]
+    encoder = Model(Autoencoder(data.x.shape[1], latent=head.network.inputs), {})
+    settings = ClearSettings(strategy=JOINT)
+    with pytest.raises(ConfigurationError, match="cannot train as one network"):
+        Instance.start(
+            settings, data.warm_x, data.warm_y[:, :1], autoencoder=encoder, predictors=[head]
+        )
+    with pytest.raises(ConfigurationError, match="no gate"):
+        replace(settings, gate=Gate())
 
 
 def test_every_archive_of_a_pair_dreams_and_labels_with_the_models_of_its_time():

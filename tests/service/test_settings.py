@@ -47,6 +47,14 @@ def test_a_new_setting_is_written_only_where_it_is_used(name, value, default):
     assert name not in ZoneSettings.read({"forecaster": "clear", name: default}).plain()
 
 
+def test_joint_training_and_a_gate_exclude_each_other():
+    joint = {"strategy": "GenerativeReplay", "parameters": {"joint": True}}
+    with pytest.raises(ConfigurationError, match="gate_margin null"):
+        ZoneSettings.read(joint)
+    settings = ZoneSettings.read({**joint, "gate_margin": None}).clear_settings(900)
+    assert settings.strategy.trains_jointly
+
+
 def test_a_wrong_value_is_named_as_the_client_wrote_it():
     with pytest.raises(ConfigurationError, match=r"^epochs: .*given 0"):
         ZoneSettings.read({"epochs": 0})

@@ -42,6 +42,7 @@ VARIANTS = [
     FamiliarityReplay(familiar_share=1.0, gamma=1.0),
     GenerativeReplay(density="prior"),
     GenerativeReplay(density="gaussian", fit_samples=500, replay_size=5),
+    GenerativeReplay(density="gaussian", fit_samples=500, joint=True),
 ]
 
 Check = Callable[[Strategy], None]

@@ -126,7 +126,7 @@ class Component:
     def errors(self, data: Batch, params: Params | None = None) -> Reals:
         """The error signal of each sample (n) with the deployed weights, or with others."""
         weights = self.params if params is None else params
-        return _errors(data, self.network.forward(weights, data.inputs[None])[0])
+        return self._signal(data, self.network.forward(weights, data.inputs[None])[0])
 
     @property
     def verdict_params(self) -> Params:
@@ -139,7 +139,14 @@ class Component:
         if output is None:
             seen = data.inputs.to(self.settings.dtype)
             output = self.network.forward(self.verdict_params, seen[None])[0]
-        return detection.is_novel(_errors(data, output), self.threshold)
+        return detection.is_novel(self._signal(data, output), self.threshold)
+
+    def _signal(self, data: Batch, output: Tensor) -> Reals:
+        """The error of each sample (n), of its reconstruction or of its forecast."""
+        found = output.numpy()
+        if self.name == "autoencoder" or data.targets is None:
+            return detection.reconstruction_errors(data.inputs.numpy(), found)
+        return detection.prediction_errors(data.targets.numpy()[:, 0], found[:, 0])
 
     def verdicts_until_full(self, novel: npt.NDArray[np.bool_]) -> int | None:
         """Number of verdicts until the novelty buffer is full; None: these do not fill it."""
@@ -165,6 +172,7 @@ class Component:
         generated: Batch | None = None,
         encoder: State | None = None,
         deployed: SampleView | None = None,
+        whole: Model | None = None,
     ) -> Request:
         """Make a training job of the buffers, then empty them.
 
@@ -176,7 +184,9 @@ class Component:
             generated: Pseudo samples of the past.
             encoder: State of the autoencoder of a synchronous pair, for its predictor.
             deployed: Converts samples to the inputs of the deployed model, if they differ.
+            whole: What trains instead of this model, which is a part of it.
         """
+        trains = whole or Model(self.network, self.params)
         novelty, familiarity = self._window(also_novel)
         window = view(novelty), view(familiarity)
         update = Update(
@@ -196,8 +206,8 @@ class Component:
             self._training_part(update, (novelty, familiarity), view)
         )
         job = Job(
-            network=self.network,
-            params=self.params,
+            network=trains.network,
+            params=trains.params,
             inputs=objective.data.inputs,
             targets=objective.data.targets,
             training=self._training,
@@ -398,10 +408,3 @@ def align_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     may start anywhere, and a resumed instance must compute the same as one that never stopped.
     """
     return {name: t.clone() if t.data_ptr() % 64 else t for name, t in tensors.items()}
-
-
-def _errors(data: Batch, output: Tensor) -> Reals:
-    found = output.numpy()
-    if data.targets is None:
-        return detection.reconstruction_errors(data.inputs.numpy(), found)
-    return detection.prediction_errors(data.targets.numpy()[:, 0], found[:, 0])

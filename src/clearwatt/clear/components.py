@@ -12,6 +12,7 @@ from clearwatt.clear.settings import ClearSettings
 from clearwatt.errors import ConfigurationError
 from clearwatt.forecaster import Name
 from clearwatt.strategies import ComponentName
+from clearwatt.training.networks import JointNetwork
 
 
 def make_component(
@@ -49,6 +50,9 @@ def make_components(
 ) -> tuple[list[Component], list[Component]]:
     """The autoencoders (one, or one per entity) and the predictors of an instance."""
     require_unique(names)
+    if settings.strategy.trains_jointly:
+        for each in predictors:
+            JointNetwork.of(autoencoder.network, each.network)  # refuses what cannot
     shared = not settings.strategy.synchronous
     encoders = [
         make_component(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from clearwatt.clear.component import Component, Model, ModelVersion
 from clearwatt.errors import ConfigurationError, StateError
 from clearwatt.files import SavedState
-from clearwatt.packing import Packed, Tensors, Values, pack, tensors_below, unpack
+from clearwatt.packing import ADDED, Packed, Tensors, Values, pack, tensors_below, unpack
 from clearwatt.strategies import State
 from clearwatt.training.networks import (
     Autoencoder,
@@ -114,12 +114,14 @@ def unpack_model(values: Values, tensors: Tensors, own: Network | None) -> Model
 
 
 def parameters_of(value: object) -> Values:
-    """The fields of a dataclass by name."""
+    """The fields of a dataclass by name; those that were added only if they are needed."""
     if not is_dataclass(value):
         raise ConfigurationError(
             f"{type(value).__name__} is not a dataclass, so its parameters cannot be saved"
         )
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    added = {field.name: field.default for field in fields(value) if field.metadata == ADDED}
+    return {name: own for name, own in found.items() if name not in added or own != added[name]}
 
 
 def shapes_of(tensors: Tensors) -> Shapes:

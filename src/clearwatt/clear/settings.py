@@ -47,6 +47,11 @@ class ClearSettings:
             )
         if not isinstance(self.gate, Gate | None):
             raise ConfigurationError(f"gate is {self.gate!r}; give a Gate(), or None for no gate")
+        if self.strategy.trains_jointly and self.gate is not None:
+            raise ConfigurationError(
+                "models that train as one network cannot be compared one by one; use no gate "
+                "(gate=None, gate_margin null in a service), or joint=False"
+            )
         require_whole(novelty_capacity=self.novelty_capacity)
         if self.familiarity_capacity is not None:
             require_whole(familiarity_capacity=self.familiarity_capacity)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from clearwatt.arrays import Float32Array
 from clearwatt.clear.buffers import SampleRows
-from clearwatt.clear.component import Component, SampleView
+from clearwatt.clear.component import Component, Model, SampleView
 from clearwatt.clear.events import Signal
 from clearwatt.clear.inputs import InputStore
 from clearwatt.clear.loop import (
@@ -25,7 +25,8 @@ from clearwatt.clear.loop import (
 )
 from clearwatt.clear.promotion import Assessment
 from clearwatt.strategies import Archive, Batch
-from clearwatt.training.networks import Params, Reconstructor
+from clearwatt.training.fleet import Trained
+from clearwatt.training.networks import JointNetwork, Params, Reconstructor
 from clearwatt.training.streams import Stream, run_together
 
 
@@ -36,6 +37,13 @@ class Pair:
     autoencoder: Component
     predictor: Component
     inputs: InputStore
+
+    @property
+    def joint(self) -> JointNetwork | None:
+        """The network of both, if they train as one."""
+        if not self.autoencoder.settings.strategy.trains_jointly:
+            return None
+        return JointNetwork.of(self.autoencoder.network, self.predictor.network)
 
     def run(self, block: InputBlock, y: Float32Array) -> Stream[list[Deployment]]:
         """Judge and buffer; update both as soon as either novelty buffer is full."""
@@ -82,20 +90,30 @@ class Pair:
         return taken, next((signal for signal, end in ends.items() if end == taken), None)
 
     def _update(self, step: int, trigger: Signal) -> Stream[list[Deployment]]:
-        """First the autoencoder, then the predictor on its new latents."""
-        settings = self.autoencoder.settings
+        """First the autoencoder, then the predictor on its new latents; or both as one network."""
+        settings, joint = self.autoencoder.settings, self.joint
         novel_x, novel_y = self.autoencoder.novelty.samples, self.predictor.novelty.samples
         generated = settings.strategy.generate(
             self._archive(), settings.novelty_capacity, self.autoencoder.rng
         )
+        pseudo, whole = generated, None
+        if joint is not None:
+            params = joint.join(self.autoencoder.params, self.predictor.params)
+            whole = Model(joint, params)
+        elif generated is not None:
+            pseudo = Batch(generated.inputs, None)
         request = self.autoencoder.request(
-            input_view(self.inputs),
+            input_view(self.inputs) if joint is None else self._labelled_view(),
             step=step,
             trigger=trigger,
             also_novel=novel_y,
-            generated=None if generated is None else Batch(generated.inputs, None),
+            generated=pseudo,
+            whole=whole,
         )
         (trained,) = yield (request.job,)
+        head: Trained | None = None
+        if joint is not None:
+            trained, head = _split(joint, trained)
         first = self.autoencoder.assess(request, trained)
         encoder = self.autoencoder.params if first.reason else first.params
         request = self.predictor.request(
@@ -107,8 +125,9 @@ class Pair:
             encoder=self.autoencoder.state,
             deployed=None if settings.gate is None else self._view(self.autoencoder.params),
         )
-        (trained,) = yield (request.job,)
-        return self._decide_both(first, self.predictor.assess(request, trained))
+        if head is None:
+            (head,) = yield (request.job,)
+        return self._decide_both(first, self.predictor.assess(request, head))
 
     def _decide_both(self, first: Assessment, second: Assessment) -> list[Deployment]:
         """With a gate or approval, both new models are deployed or none.
@@ -142,6 +161,22 @@ class Pair:
 
         return Archive(self.autoencoder.state, decode, predict, self.predictor.state)
 
+    def _labelled_view(self) -> SampleView:
+        """The view of both: inputs, and the power where the predictor has measured it, else NaN."""
+        inputs, measured = input_view(self.inputs), self.predictor.window
+        order = np.argsort(measured.rows)
+        rows, targets = measured.rows[order], measured.targets
+        assert targets is not None
+
+        def view(samples: SampleRows) -> Batch:
+            power = np.full((len(samples.rows), 1), np.nan, np.float32)
+            places = np.searchsorted(rows, samples.rows)
+            known = np.append(rows, -1)[places] == samples.rows
+            power[known, 0] = targets[order[places[known]]]
+            return Batch(inputs(samples).inputs, torch.from_numpy(power))
+
+        return view
+
     def _view(self, encoder: Params) -> SampleView:
         return latent_view(self._network, encoder, self.inputs)
 
@@ -151,6 +186,13 @@ class Pair:
     @property
     def _network(self) -> Reconstructor:
         return reconstructor(self.autoencoder.network)
+
+
+def _split(joint: JointNetwork, trained: Trained) -> tuple[Trained, Trained]:
+    """The results of autoencoder and predictor; each has half of the time."""
+    parts = (trained._replace(params=part) for part in joint.split(trained.params))
+    first, second = (part._replace(seconds=trained.seconds / 2) for part in parts)
+    return first, second
 
 
 def run_pairs(

@@ -12,6 +12,7 @@ from clearwatt.adaptive.settings import NoveltySettings
 from clearwatt.clear.component import ClearSettings
 from clearwatt.clear.gate import Gate
 from clearwatt.clear.warm_up import InstanceNetworks, WarmUp
+from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.errors import ConfigurationError
 from clearwatt.strategies import strategy_by_name
 from clearwatt.training.fleet import Training
@@ -165,6 +166,7 @@ class ZoneSettings(BaseModel):
                 f"{where}: {first['msg']} (given {first['input']!r})"
             ) from None
         strategy = strategy_by_name(settings.strategy, dict(settings.parameters))
+        settings.clear_settings(SECONDS_PER_DAY)  # refuses what cannot be combined
         return settings.model_copy(update={"strategy": type(strategy).__name__})
 
     def with_values(self, values: Mapping[str, object]) -> ZoneSettings:

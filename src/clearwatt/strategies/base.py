@@ -163,6 +163,11 @@ class Strategy(ABC):
         return None
 
     @property
+    def trains_jointly(self) -> bool:
+        """Whether autoencoder and predictor train as one network (synchronous approaches)."""
+        return False
+
+    @property
     def window(self) -> int | None:
         """Number of closed update windows to keep; None: all, if there is access."""
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import ClassVar, Literal, get_args
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from clearwatt.errors import require_whole
+from clearwatt.packing import ADDED
 from clearwatt.strategies.base import (
     Archive,
     Batch,
@@ -53,6 +54,8 @@ class GenerativeReplay(Strategy):
         fit_samples: maximum number of latents that a density is fitted on.
         archives: "last" or "all".
         weighting: "count": the generated set weighs λ_R times as much as all samples so far.
+        joint: whether both components train as one network, so that forecasts shape the latents,
+            too; otherwise the autoencoder trains first, then the predictor on its latents.
     """
 
     replay_weight: float = 1.0
@@ -62,6 +65,7 @@ class GenerativeReplay(Strategy):
     fit_samples: int = 8_000
     archives: Archives = "last"
     weighting: Weighting = "equal"
+    joint: bool = field(default=False, metadata=ADDED)
     synchronous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -79,6 +83,11 @@ class GenerativeReplay(Strategy):
             self.fit_samples >= 2,
             f"fit_samples is {self.fit_samples}; a spread takes at least 2 latents",
         )
+
+    @property
+    def trains_jointly(self) -> bool:
+        """As `joint` says."""
+        return self.joint
 
     def initial_state(self, warmup: WarmUpResult) -> State:
         """The latent density of the warm-up data, and the models if all are kept."""

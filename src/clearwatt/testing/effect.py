@@ -9,10 +9,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from clearwatt.strategies import ComponentName, FineTune, Strategy
+from clearwatt.strategies import FineTune, Strategy
 from clearwatt.testing.scenario import scenario, start
 from clearwatt.training.fleet import Job, Trained, one_thread, train
-from clearwatt.training.networks import Params
+from clearwatt.training.networks import JointNetwork, Params
 
 _NOTHING = 1e-6
 """Relative difference of gradients that counts as no effect; computed in double precision."""
@@ -25,6 +25,17 @@ class _FineTunePairs(FineTune):
     synchronous: ClassVar[bool] = True
 
 
+@dataclass(frozen=True)
+class _FineTuneJointly(FineTune):
+    """Reference for strategies whose components train as one network."""
+
+    synchronous: ClassVar[bool] = True
+
+    @property
+    def trains_jointly(self) -> bool:
+        return True
+
+
 def check_effect_on_training(strategy: Strategy) -> None:
     """Check that penalty and replay change the gradient and the trained weights.
 
@@ -33,7 +44,7 @@ def check_effect_on_training(strategy: Strategy) -> None:
     if isinstance(strategy, FineTune) or not strategy.updates:
         return
     with one_thread():
-        plain = _first_jobs(_FineTunePairs() if strategy.synchronous else FineTune())
+        plain = _first_jobs(_fine_tuning_like(strategy))
         for component, job in _first_jobs(deepcopy(strategy)).items():
             where = f"{type(strategy).__name__} on the {component}"
             _check_gradient(where, job, plain[component])
@@ -68,22 +79,36 @@ def _check_result(where: str, job: Job, plain: Job) -> None:
     )
 
 
-def _first_jobs(strategy: Strategy) -> dict[ComponentName, Job]:
-    """The first job of each component; no weights are changed in between."""
+def _fine_tuning_like(strategy: Strategy) -> Strategy:
+    """Plain fine-tuning whose components train as those of the strategy do."""
+    if not strategy.synchronous:
+        return FineTune()
+    return _FineTuneJointly() if strategy.trains_jointly else _FineTunePairs()
+
+
+def _first_jobs(strategy: Strategy) -> dict[str, Job]:
+    """The first job of each component, or of both together; no weights change in between."""
     data = scenario()
     stream = start(strategy).stream(data.x, data.y[:, :1])
-    found: dict[ComponentName, Job] = {}
+    wanted = {"pair"} if strategy.trains_jointly else {"autoencoder", "predictor"}
+    found: dict[str, Job] = {}
     try:
         jobs = next(stream)
-        while len(found) < 2:
+        while found.keys() != wanted:
             for job in jobs:
-                found.setdefault("autoencoder" if job.targets is None else "predictor", job)
+                found.setdefault(_part_of(job), job)
             jobs = stream.send([_result_without_training(job) for job in jobs])
     except StopIteration:
-        missing = {"autoencoder", "predictor"} - set(found)
+        missing = wanted - found.keys()
         assert not missing, f"{type(strategy).__name__}: the {missing.pop()} was never updated"
     stream.close()
     return found
+
+
+def _part_of(job: Job) -> str:
+    if isinstance(job.network, JointNetwork):
+        return "pair"
+    return "autoencoder" if job.targets is None else "predictor"
 
 
 def _result_without_training(job: Job) -> Trained:

@@ -7,6 +7,7 @@ from tests.training.networks.cases import case
 from clearwatt.errors import ConfigurationError
 from clearwatt.training.networks import (
     Autoencoder,
+    JointNetwork,
     Predictor,
     VariationalAutoencoder,
     select,
@@ -17,6 +18,10 @@ NETWORKS = [
     VariationalAutoencoder(inputs=7, width=11, layers=2, latent=4, kl_weight=0.3),
     Predictor(inputs=4, width=9, layers=2),
     Predictor(inputs=4, width=8, layers=1, outputs=3),
+    JointNetwork(
+        VariationalAutoencoder(inputs=7, width=11, layers=2, latent=4, kl_weight=0.3),
+        Predictor(inputs=4, width=9, layers=2),
+    ),
 ]
 
 

@@ -231,7 +231,10 @@ def _check_rows(job: Job, what: str, inputs: Tensor, targets: Tensor | None) -> 
             )
         if tensor.dtype != job.dtype:
             raise DataError(f"{what} {name} are {tensor.dtype}, the weights {job.dtype}; use one")
-        if not all_finite(tensor):
+        checked = tensor
+        if name == "targets" and job.network.optional_targets:
+            checked = tensor.nan_to_num(nan=0.0, posinf=math.inf, neginf=-math.inf)
+        if not all_finite(checked):
             raise DataError(f"{what} {name} hold NaN or infinity; remove those samples")
     if len(inputs) == 0:
         raise DataError(f"no {what} samples; give at least one")

@@ -9,6 +9,7 @@ from clearwatt.training.networks.base import (
     select,
     stack,
 )
+from clearwatt.training.networks.joint import JointNetwork
 from clearwatt.training.networks.module import ModuleAutoencoder, ModulePredictor
 from clearwatt.training.networks.predictor import Predictor
 from clearwatt.training.networks.variational import VariationalAutoencoder
@@ -16,6 +17,7 @@ from clearwatt.training.networks.variational import VariationalAutoencoder
 __all__ = [
     "Autoencoder",
     "Differentiator",
+    "JointNetwork",
     "ModuleAutoencoder",
     "ModulePredictor",
     "Network",

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -52,6 +52,8 @@ class Network(ABC):
     """
 
     inputs: int
+    optional_targets: ClassVar[bool] = False
+    """Whether a target may be NaN: then the loss of the sample does not contain it."""
 
     @property
     @abstractmethod

@@ -1,6 +1,6 @@
 """The variational autoencoder, from which Generative Replay draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -105,8 +105,20 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         error = (reconstruction - target).square().mean(dim=2)
         return error + self.weigh(_divergence(mean, logvar))
 
-    def differentiate(self, passes: Sequence[Pass], batch: WeightedBatch) -> Tensor:
-        """Send `coefficients * losses` back through the passes; return the losses, `m x b`."""
+    def differentiate(
+        self,
+        passes: Sequence[Pass],
+        batch: WeightedBatch,
+        *,
+        of_mean: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
+        """Send `coefficients * losses` back through the passes; return the losses, `m x b`.
+
+        Args:
+            passes: Encoder and decoder.
+            batch: Samples with their coefficients.
+            of_mean: Gradient, with respect to the mean, of what else depends on it.
+        """
         x, target, coefficients, noise = batch
         encoder, decoder = passes
         mean, logvar = encoder.forward(x).chunk(2, dim=2)
@@ -117,9 +129,11 @@ class VariationalAutoencoder(DenseNetwork, Reconstructor):
         decoder.backward(delta)
         through = decoder.input_delta()
         pull = self.weigh(coefficients).unsqueeze(2)
-        of_mean = through + pull * mean
+        delta = through + pull * mean
+        if of_mean is not None:
+            delta += of_mean(mean)
         of_logvar = 0.5 * (through * spread + pull * (logvar.exp() - 1))
-        encoder.backward(torch.cat([of_mean, of_logvar], dim=2))
+        encoder.backward(torch.cat([delta, of_logvar], dim=2))
         return losses
 
 
