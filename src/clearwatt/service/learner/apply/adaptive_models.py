@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from clearwatt.adaptive import (
-    AdaptiveForecaster,
-    NetworkUpdate,
-    NetworkVersion,
-    PastLeftOut,
-    PastRescaled,
-    Standstill,
-    TrustShift,
-)
+from clearwatt.adaptive import AdaptiveForecaster, NetworkVersion
 from clearwatt.adaptive.breaks import current_levels
 from clearwatt.adaptive.change_watch import RUNS
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.forecaster import EndedPeriod
 from clearwatt.adaptive.latest import find_latest
-from clearwatt.adaptive.lead_forecasts import LeadForecasts
 from clearwatt.adaptive.publication import pack_networks, split_deployed, unpack_networks
 from clearwatt.clock import steps_per_day
 from clearwatt.files import SavedState, load_state, save_state
 from clearwatt.forecaster import Version
-from clearwatt.intervals import interpolate_leads
 from clearwatt.packing import Packed, pack, tensors_below, to_bytes, unpack, with_prefix
-from clearwatt.service.leads import reported_leads
+from clearwatt.service.learner.apply.adaptive_changes import model_change
+from clearwatt.service.learner.apply.adaptive_leads import ForecastDistances
 from clearwatt.service.learner.apply.adaptive_progress import (
     AdaptiveProgress,
     EarlierFastPart,
     PendingRows,
 )
 from clearwatt.service.learner.apply.earlier_days import days_to_keep
-from clearwatt.service.learner.apply.errors_by_lead import LeadRows
-from clearwatt.service.learner.apply.forecaster_models import ForecasterModels, change_kind
+from clearwatt.service.learner.apply.forecaster_models import ForecasterModels
 from clearwatt.service.learner.apply.intervals import ZoneIntervals
 from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
@@ -57,7 +46,6 @@ from clearwatt.service.learner.apply.zone_models import (
 )
 from clearwatt.service.settings import ZoneSettings
 from clearwatt.service.status import ComponentStatus
-from clearwatt.service.times import text as written
 from clearwatt.strategies import ComponentName
 from clearwatt.training.streams import Stream
 
@@ -186,7 +174,7 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
             targets if rows.learns else np.full_like(targets, np.nan),
             rows.times[covered] // self.step,
             after=own.compared,
-            distances=self._computed(rows.known_after),
+            distances=self._distances.computed(rows.known_after),
         )
         for period in periods:
             ended, pending = pending.split(self._end_of(period))
@@ -202,24 +190,9 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         )
         return LearningResult(tuple(live), tuple(changes))
 
-    def _distances(self, known_after: int) -> list[int]:
-        """Steps from the newest reading known to the step that is forecast, for each lead.
-
-        Forecasts never know less than those of a delay before.
-        """
-        late, delay = known_after // self.step, self.forecaster.state.frame.schedule.clock.delay
-        leads = [lead // self.step for lead in reported_leads(self.step)]
-        return [max(lead, min(lead + late, delay)) for lead in leads]
-
-    def _near_leads(self) -> list[int]:
-        """Distances in steps for which intervals are calibrated, beside that of a day ahead."""
-        delay = self.forecaster.state.frame.schedule.clock.delay
-        leads = (lead // self.step for lead in reported_leads(self.step))
-        return [lead for lead in leads if lead < delay]
-
-    def _computed(self, known_after: int) -> list[int]:
-        """Distances for which forecasts of ended days are computed, ascending."""
-        return sorted({*self._distances(known_after), *self._near_leads()})
+    @property
+    def _distances(self) -> ForecastDistances:
+        return ForecastDistances(self.step, self.forecaster.state.frame.schedule.clock.delay)
 
     def _end_of(self, period: EndedPeriod) -> int:
         """The time of the first row after a period's forecasts."""
@@ -245,33 +218,8 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         )
         leads = None
         if period.leads is not None:
-            leads = self._lead_rows(period.leads, intervals, known_after)
+            leads = self._distances.compare(period.leads, intervals, known_after)
         return LiveRows(ended.times, forecasts, errors, ended.readings, leads)
-
-    def _lead_rows(
-        self, leads: LeadForecasts, intervals: ZoneIntervals, known_after: int
-    ) -> LeadRows:
-        """Forecasts of the reported leads with their intervals, which learn from these days."""
-        computed, near = self._computed(known_after), self._near_leads()
-        distances = self._distances(known_after)
-        places = [computed.index(each) for each in distances]
-        power, times = leads.power[places], leads.at * self.step
-        around = leads.power[[computed.index(each) for each in near]]
-        horizon = self.forecaster.state.frame.schedule.clock.delay
-        given = intervals.observe_leads(around, leads.measured, times, leads=near, horizon=horizon)
-        ends = None
-        if given is not None:
-            offsets = given - around[..., None]
-            day_ahead = intervals.ends_at(times) - leads.day_ahead[..., None]
-            found = [
-                own[..., None]
-                + interpolate_leads(
-                    offsets, day_ahead, np.full(own.shape, ahead), leads=near, horizon=horizon
-                )
-                for own, ahead in zip(power, distances, strict=True)
-            ]
-            ends = np.clip(np.stack(found), *intervals.limits[..., None])
-        return LeadRows(times, power, leads.day_ahead, leads.spread[places], known_after, ends)
 
     def learn_late(
         self, late: LateBlock, intervals: ZoneIntervals, units: PowerUnits
@@ -422,55 +370,8 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         self._progress = replace(own, revision=own.revision + 1, base=own.base + 1)
 
     def _change(self, change: NetworkChange, units: PowerUnits) -> ModelChange:
-        event = change.event
-        name = str(event.entity)
-        key, time = f"predictor:{name}", (event.step - 1) * self.step
-        if isinstance(event, NetworkUpdate):
-            return self._update(event, change.version, units)
-        if isinstance(event, TrustShift):
-            message = event.explain(self._moment)
-            identity = f"trust:{key}:{event.step}"
-            return ModelChange("trust", identity, key, name, time, message, asdict(event))
-        if isinstance(event, Standstill):
-            message, identity = event.explain(self._moment), f"standstill:{key}:{event.step}"
-            details = {**asdict(event), "since": event.since * self.step}
-            return ModelChange("standstill", identity, key, name, time, message, details)
-        if isinstance(event, PastRescaled | PastLeftOut):
-            return self._past_change(event, change.version, units)
-        raise TypeError(f"{type(event).__name__} is no change of models in service")
-
-    def _past_change(
-        self, event: PastRescaled | PastLeftOut, version: NetworkVersion | None, units: PowerUnits
-    ) -> ModelChange:
-        name = str(event.entity)
-        event = event.in_unit(units[name].size)
-        message = event.explain(units[name].name, self._moment)
-        return ModelChange(
-            kind="change" if event.accepted else "awaiting",
-            identity=f"change:predictor:{name}:{event.number}",
-            key=f"predictor:{name}",
-            entity=name,
-            time=(event.step - 1) * self.step,
-            message=message,
-            details={**asdict(event), "since": event.since * self.step},
-            version=None if version is None else self._trained(version, units),
-        )
-
-    def _update(
-        self, event: NetworkUpdate, version: NetworkVersion | None, units: PowerUnits
-    ) -> ModelChange:
-        name = str(event.entity)
-        event = event.in_unit(units[name].size)
-        return ModelChange(
-            kind=change_kind(version, accepted=event.accepted),
-            identity=f"update:predictor:{name}:{event.number}",
-            key=f"predictor:{name}",
-            entity=name,
-            time=(event.step - 1) * self.step,
-            message=event.explain(units[name].name, self._moment),
-            details=_details(event),
-            version=None if version is None else self._trained(version, units),
-        )
+        version = None if change.version is None else self._trained(change.version, units)
+        return model_change(change, version, step=self.step, unit=units[str(change.event.entity)])
 
     def _key(self, version: Version) -> str:
         return f"predictor:{version.entity}"
@@ -491,27 +392,7 @@ class AdaptiveModels(ForecasterModels[AdaptiveForecaster]):
         scale = level * float(self.forecaster.state.power.scale[place])
         return self.forecaster.settings.novelty.alpha * version.error * scale * unit.size
 
-    def _moment(self, step: int) -> str:
-        return written(step * self.step)
-
 
 def _networks(version: Version) -> NetworkVersion:
     assert isinstance(version, NetworkVersion)
     return version
-
-
-def _details(event: NetworkUpdate) -> dict[str, Any]:
-    """An update as the events of other forecasters have it, and what it has besides."""
-    renamed = {
-        f"{new}_error_{when}": f"{old}_error_{when}"
-        for new, old in (("novelty", "novel"), ("familiarity", "familiar"))
-        for when in ("before", "after")
-    }
-    values = asdict(event)
-    own = {name: value for name, value in values.items() if name not in renamed.values()}
-    return {
-        **own,
-        "component": "predictor",
-        "familiar": event.samples - event.novel,
-        **{new: values[old] for new, old in renamed.items()},
-    }
