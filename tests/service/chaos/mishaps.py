@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import psycopg
 from tests.service.conftest import SCRIPT
 from tests.service.durability.delivery import ZONES
 from tests.service.durability.harm import damage, fill, kill, trains
@@ -146,12 +147,15 @@ class Mishaps:
             self._start_database()
 
     def _start_database(self) -> None:
-        """Start it until the service uses it; just after a kill it still seems to be running."""
+        """Start it until the service uses it.
+
+        Just after a kill it still seems to be running, and serves connections that are open.
+        """
         command = [SCRIPT, "start", str(self.server)]
 
         def started() -> bool:
             start = subprocess.run(command, capture_output=True, check=False)
-            return start.returncode == 0 and self._is_ready()
+            return start.returncode == 0 and self._accepts_connections() and self._is_ready()
 
         until(started, PATIENCE)
 
@@ -159,6 +163,12 @@ class Mishaps:
         with self.windows.restart():
             kill(self.service, all_at_once=all_at_once)
             self.service = self.start()
+
+    def _accepts_connections(self) -> bool:
+        assert self.database is not None
+        with suppress(psycopg.OperationalError), psycopg.connect(self.database, connect_timeout=10):
+            return True
+        return False
 
     def _is_ready(self) -> bool:
         with suppress(httpx.HTTPError):
