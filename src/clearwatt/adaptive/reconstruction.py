@@ -166,6 +166,11 @@ def _terms(values: Float64Array) -> Float64Array:
 
 
 def _solve(terms: Float64Array, target: Float64Array) -> Float64Array:
-    """Coefficients of the ridge regression of a target on terms."""
-    moments = terms.T @ terms + RIDGE * np.eye(terms.shape[1])
+    """Coefficients of the ridge regression of a target on terms, of which the last is a constant.
+
+    The constant is free: a new entity is scaled like the fleet, so its mean is far from 0.
+    """
+    penalty = RIDGE * np.eye(terms.shape[1])
+    penalty[-1, -1] = 0.0
+    moments = terms.T @ terms + penalty
     return np.asarray(np.linalg.solve(moments, terms.T @ target), np.float64)
