@@ -3,8 +3,8 @@
 A meter without readings for weeks, because it is broken, suspected or not read, would be forecast
 by networks, corrections and trust of before. Where other meters tell what it would have read far
 better than its networks do, as neighbouring wind farms do, these learn on from that. A reading that
-arrives takes the place of the reconstructed one. `backcast` uses the same regression for the past of
-an entity that joined without history.
+arrives takes the place of the reconstructed one. `backcast` uses the same regression for the past
+of an entity that joined without history.
 """
 
 from __future__ import annotations
