@@ -10,8 +10,11 @@ largest reading of the warm-up). The prior and "LightGBM, fleet" are trained unt
 entities that are not left out: all others, or with folds, those outside its fold, once for the
 fold. Forecasts use measurements that are at least a day old; "LightGBM, own days" is trained again
 every day (after a month, every week) on what the entity has measured, and "full warm-up" is the
-adaptive forecaster with the history that the new entity does not have. The figure is the RMSE as a
-share of capacity, mean over entities; "inside" is the share of readings within the 90 % interval.
+adaptive forecaster with the history that the new entity does not have. "Joins a running zone" is
+like "from the fleet", with one forecaster for the entities of a fold and the others of their zone,
+which have a full warm-up; others that are a multiple of a new one are left out of it. The figure
+is the RMSE as a share of capacity, mean over entities; "inside" is the share of readings within the
+90 % interval.
 
 With a folder, each result is stored when it is there, and one that is stored is not made again;
 --again makes those anew that depend on the prior, and keeps the peers.
@@ -50,6 +53,9 @@ DAYS = 90
 MONTH, WEEK = 30, 7
 PERSISTENCE_DAYS = 14
 OWN, INSIDE = "from the fleet", "inside"
+JOINS = "joins a running zone"
+EQUAL = 0.999
+"""Correlation of readings from which on two entities count as multiples of each other."""
 FULL = "full warm-up"
 Power = np.ndarray
 Spans = dict[str, float]
@@ -82,7 +88,9 @@ class Fold:
         self, new: Sequence[Series], others: Sequence[Series], *, first: int, day: int, seed: int
     ) -> None:
         self.new, self.first, self.day, self.seed = new, first, day, seed
+        self._whole = others
         self.others = [other.between(0, first) for other in others]
+        self._joined: dict[str, dict[str, Power]] = {}
         self._boosters: dict[str, Callable[[Power], Power]] = {}
 
     @cached_property
@@ -117,6 +125,23 @@ class Fold:
             model = train_booster(*self.samples(kind), seed=self.seed)
             self._boosters[kind] = lambda x: predict_power(model, x.astype(np.float32))
         return self._boosters[kind]
+
+    def neighbours(self, zone: str) -> list[Series]:
+        """The others of a zone, without multiples of an entity that joins it."""
+        new = [each.between(0, self.first) for each in self.new if each.zone == zone]
+        others = [each for each in self._whole if each.zone == zone]
+        past = [each.between(0, self.first) for each in others]
+        return [
+            other
+            for other, own in zip(others, past, strict=True)
+            if not any(correlation(own, each) > EQUAL for each in new)
+        ]
+
+    def forecasts_in_zone(self, zone: str) -> dict[str, Power]:
+        """Forecasts of the entities that join a zone in which the others run, by name."""
+        if zone not in self._joined:
+            self._joined[zone] = join_zone(self, zone)
+        return self._joined[zone]
 
     @property
     def trials(self) -> list[Trial]:
@@ -205,6 +230,49 @@ def from_prior(trial: Trial) -> tuple[Power, Power]:
     return power[:, 0], quantiles[:, 0]
 
 
+def correlation(one: Series, other: Series) -> float:
+    """Of the readings of two entities of a zone."""
+    known = np.isfinite(one.y) & np.isfinite(other.y)
+    return float(np.corrcoef(one.y[known], other.y[known])[0, 1])
+
+
+def join_zone(fold: Fold, zone: str) -> dict[str, Power]:
+    """Forecasts of entities that join a zone in which the others have had a full warm-up."""
+    running, first, day = fold.neighbours(zone), fold.first, fold.day
+    known, end = first - day, first + DAYS * day
+    x, y, at = _stacked(running, 0, known)
+    forecaster = AdaptiveForecaster.fit(
+        x,
+        y,
+        at,
+        day=day,
+        columns=running[0].columns,
+        names=[each.name for each in running],
+        seed=fold.seed,
+    )
+    forecaster.observe(*_stacked(running, known, first))
+    trials = [trial for trial in fold.trials if trial.new.zone == zone]
+    for trial in trials:
+        forecaster.join_from_prior(
+            trial.new.name,
+            fold.prior,
+            kind=trial.kind,
+            size=1.0,
+            columns=trial.new.columns,
+            ranges={},
+        )
+    everyone = [*running, *(trial.new for trial in trials)]
+    x, y, at = _stacked(everyone, first, end)
+    power = forecaster.live(x, y, at)[-len(at) :]
+    return {each.name: column for each, column in zip(everyone, power.T, strict=True)}
+
+
+def _stacked(series: Sequence[Series], start: int, end: int) -> tuple[Power, Power, np.ndarray]:
+    """Inputs, power and steps of entities of a zone, with start <= step < end."""
+    parts = [each.between(start, end) for each in series]
+    return parts[0].x, np.stack([each.y for each in parts], axis=1), parts[0].at
+
+
 def full_warm_up(trial: Trial) -> Power:
     known = trial.first - trial.day
     past = trial.new.between(0, known)
@@ -276,6 +344,10 @@ def score(trial: Trial, found: Result) -> Iterator[Result]:
             OWN: errors_of(trial, power),
             INSIDE: by_span(trial, inside.astype(np.float64), SPANS | SECOND_WEEK),
         }
+    zone = trial.new.zone
+    if JOINS not in found and trial.fold.neighbours(zone):
+        power = trial.fold.forecasts_in_zone(zone)[trial.new.name]
+        yield {JOINS: errors_of(trial, power)}
     for name, forecast in PEERS.items():
         if name not in found:
             yield {name: errors_of(trial, forecast(trial))}
@@ -325,7 +397,7 @@ class Stored:
         if path is None or not path.is_file():
             return {}
         found: Result = json.loads(path.read_text())
-        stale = (OWN, INSIDE) if self.again else ()
+        stale = (OWN, JOINS, INSIDE) if self.again else ()
         return {name: spans for name, spans in found.items() if name not in stale}
 
     def write(self, entity: str, found: Result) -> None:
@@ -346,7 +418,8 @@ def run(folds: Sequence[Fold], stored: Stored, console: Console) -> dict[str, Re
             found |= more
             stored.write(name, found)
         # The same order, whether a part was stored before or not.
-        results[name] = {key: found[key] for key in (OWN, *PEERS, INSIDE)}
+        order = (OWN, JOINS, *PEERS, INSIDE)
+        results[name] = {key: found[key] for key in order if key in found}
         own = ", ".join(f"{error:.3f}" for error in found[OWN].values())
         seconds = time.process_time() - started
         console.print(f"{name}, {number} of {len(trials)}: {own}, {seconds:.0f} s")
@@ -361,8 +434,9 @@ def show(results: dict[str, dict[str, Result]]) -> None:
             *SPANS,
             caption=f"inside in days 8-14: {np.nanmean(covered):.4f}",
         )
-        for name in next(iter(entities.values())):
-            means = [np.nanmean([each[name][span] for each in entities.values()]) for span in SPANS]
+        for name in dict.fromkeys(key for each in entities.values() for key in each):
+            own = [each[name] for each in entities.values() if name in each]
+            means = [np.nanmean([each[span] for each in own]) for span in SPANS]
             table.add_row(name, *(f"{mean:.4f}" for mean in means))
         for name in PEERS:
             table.add_row(f"below {name}", *(_lower(entities, name, span) for span in SPANS))

@@ -120,3 +120,25 @@ def test_peers_are_kept_when_the_start_is_measured_again(benchmark, folder, call
     calls.clear()
     assert run(benchmark, folder, tmp_path, again=True) == first
     assert calls == ["own"] * 5
+
+
+def test_an_entity_joins_the_others_of_its_zone_but_its_multiples(benchmark, tmp_path):
+    times = pd.date_range("2012-01-01", periods=HOURS, freq="h", tz="UTC", name="time")
+    weather = pd.DataFrame({"wind": np.random.default_rng(0).random(HOURS)}, index=times)
+    noise = np.random.default_rng(1).random((HOURS, 4))
+    power = pd.DataFrame(noise + weather.to_numpy() ** 2, index=times, columns=NAMES[:4])
+    power["park3"] = 2 * power["park0"]
+    entities = pd.DataFrame(
+        {"kind": "generator", "capacity": 4.0, "zone": "coast", "subtype": "wind"}, index=NAMES[:4]
+    )
+    Dataset.from_frames(power, {"coast": weather}, entities).save(tmp_path / "coast")
+    (fold,) = benchmark.folds_of(tmp_path / "coast", ["park0"], folds=0, quick=False, seed=0)
+    assert [each.name for each in fold.neighbours("coast")] == ["park1", "park2"]
+    found = fold.forecasts_in_zone("coast")["park0"]
+    assert found.shape == fold.trials[0].live.y.shape
+    assert np.isfinite(found).all()
+
+
+def test_an_entity_alone_in_its_zone_joins_none(benchmark, folder):
+    (fold, *_) = folds_of(benchmark, folder)
+    assert fold.neighbours(fold.new[0].zone) == []

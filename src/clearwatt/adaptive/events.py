@@ -17,7 +17,7 @@ from clearwatt.clear.events import describe_change, scaled_values
 from clearwatt.clear.gate import Comparison
 from clearwatt.forecaster import Name
 
-Trigger = Literal["novelty", "age", "change", "exclusion", "return"]
+Trigger = Literal["novelty", "age", "change", "exclusion", "return", "backcast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class NetworkUpdate:
             "change": f"{self.entity} has changed, and there are {self.samples} samples "
             f"since {since}",
             "return": "there are readings again after a long silence",
+            "backcast": "its readings from before it joined were reconstructed from other entities",
             "exclusion": "samples that the networks were trained on were excluded",
         }[self.trigger]
         first = (

@@ -50,6 +50,7 @@ def leave_entity(state: LearnerState, place: int) -> LearnerState:
         candidates=tuple(each for each in state.candidates if each.entity != name),
         watch=state.watch.select(stay),
         earlier=None,
+        first_steps=tuple(each for each in state.first_steps if each.entity != name),
     )
 
 

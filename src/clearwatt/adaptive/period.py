@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from clearwatt.adaptive.backcast import backcast_readings, current_first_steps, due_backcasts
 from clearwatt.adaptive.breaks import usable_since
 from clearwatt.adaptive.change_days import in_doubt
 from clearwatt.adaptive.change_search import search_changes, with_version_and_breaks
@@ -79,6 +80,7 @@ def update_networks(
     if not requests:
         return state, ()
     held = held_samples(state)
+    backcasts = [backcast_readings(state, held, each.place) for each in requests]
     shape, settings = state.frame.architecture, state.frame.settings
     updates = [
         NetworkTraining(
@@ -89,16 +91,21 @@ def update_networks(
             day=state.frame.schedule.clock.day,
             memory=state.frame.memory,
             seeds=draw_seeds(rng, shape.size),
+            backcast=backcast,
         )
-        for request in requests
+        for request, backcast in zip(requests, backcasts, strict=True)
+        if request.trigger != "backcast" or backcast is not None
     ]
+    if not updates:
+        return state, ()
     trained = yield tuple(job for update in updates for job in update.jobs)
     changes: list[NetworkChange] = []
     for number, update in enumerate(updates):
         own = trained[number * shape.size : (number + 1) * shape.size]
         state, found = deploy_trained(state, update, own, held=held, approvals=approvals)
         changes += found
-    return state._replace(inputs=InputModel.fit(held.seen)), tuple(changes)
+    inputs = InputModel.fit(held.seen)
+    return state._replace(inputs=inputs, first_steps=current_first_steps(state)), tuple(changes)
 
 
 def deploy_trained(
@@ -134,19 +141,24 @@ def due_updates(state: LearnerState, changed: Sequence[int] = ()) -> list[Update
     full = none if novelty.capacity is None else progress.novel >= novelty.capacity * day
     back = none if novelty.capacity is None else due_after_return(state)
     changes = state.frame.settings.changes
-    if (full | back).any() and changes is not None and novelty.capacity is not None:
+    past = none if novelty.capacity is None else due_backcasts(state)
+    if (full | back | past).any() and changes is not None and novelty.capacity is not None:
         # Networks that have learned the beginning of a change no longer know the time before it.
-        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(state, full | back)
+        doubtful = in_doubt(state, changes.least_factor) | may_stand_still(
+            state, full | back | past
+        )
         full = full & ~(doubtful & (progress.novel < (novelty.capacity + WAIT) * day))
-        back = back & ~doubtful
+        back, past = back & ~doubtful, past & ~doubtful
     ages = state.boundary - progress.updated
     old = none if novelty.oldest is None else ages >= novelty.oldest * day
     new = np.isin(np.arange(len(state.names)), changed) | _young(state)
-    due = (full | back | (old & (progress.samples > 0)) | new) & (state.watch.standing == RUNS)
+    own = full | back | past | (old & (progress.samples > 0)) | new
+    due = own & (state.watch.standing == RUNS)
     if not due.any():
         return []
     reasons: list[tuple[Trigger, BoolArray]] = [
         ("change", new),
+        ("backcast", past),
         ("novelty", full),
         ("return", back),
         ("age", due),

@@ -9,6 +9,7 @@ from itertools import zip_longest
 import numpy as np
 
 from clearwatt.adaptive.ensemble import NetworkVersion
+from clearwatt.adaptive.first_step import FirstStep
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.novelty import InputModel
 from clearwatt.adaptive.power_range import PowerRange
@@ -114,7 +115,8 @@ def join_from_prior(
         measured=np.empty((0, 1)),
         at=np.empty(0, np.int64),
     )
-    return with_trust(state, trust, new=1)
+    first = FirstStep(name, state.known + 1)
+    return with_trust(state._replace(first_steps=(*state.first_steps, first)), trust, new=1)
 
 
 def expected_trust(prior: FleetPrior, frame: Frame, kinds: Sequence[KindPrior]) -> Trust:

@@ -3,7 +3,8 @@
 A meter without readings for weeks, because it is broken, suspected or not read, would be forecast
 by networks, corrections and trust of before. Where other meters tell what it would have read far
 better than its networks do, as neighbouring wind farms do, these learn on from that. A reading that
-arrives takes the place of the reconstructed one.
+arrives takes the place of the reconstructed one. `backcast` uses the same regression for the past
+of an entity that joined without history.
 """
 
 from __future__ import annotations
@@ -33,19 +34,63 @@ RIDGE = 5.0
 """Prior belief that other meters tell nothing, in samples."""
 
 
-class _HeldReadings(NamedTuple):
+class HeldReadings(NamedTuple):
     """Readings held of all entities, in deviations: steps (n) and values (n x e)."""
 
     at: Steps
     y: Float64Array
 
     @classmethod
-    def of(cls, state: LearnerState) -> _HeldReadings:
+    def of(cls, state: LearnerState) -> HeldReadings:
+        """Those of the reservoir and of the last days."""
         recent, reservoir = state.recent, state.reservoir
         return cls(
             np.concatenate([reservoir.at, recent.at]),
             np.concatenate([reservoir.y, recent.measured]).astype(np.float64),
         )
+
+
+class ReadingRegression(NamedTuple):
+    """Readings of one entity as a linear function of those of `k` others, in deviations."""
+
+    peers: Int64Array
+    """Places of the others, `k`."""
+    coefficients: Float64Array
+    """Of the others and of a constant, `k + 1`."""
+    tested: Int64Array
+    """Rows of held readings, the newest, that were forecast without having been fitted to."""
+    error: float
+    """Mean absolute error in these rows."""
+
+    def reconstruct(self, y: Float64Array) -> Float64Array:
+        """Readings, `n`, from those of all entities, `n x e`; NaN where one of them is missing."""
+        found: Float64Array = _terms(y[:, self.peers]) @ self.coefficients
+        return found
+
+    @classmethod
+    def fit(
+        cls, held: HeldReadings, used: BoolArray, place: int, others: Int64Array, *, least: int
+    ) -> ReadingRegression | None:
+        """The regression of an entity's readings; None: there are too few common readings.
+
+        Args:
+            held: Readings of all entities.
+            used: Which of them to use, `n`.
+            place: Column of the entity.
+            others: Columns of others that may explain it.
+            least: Common readings that must be held.
+        """
+        at, y = held
+        peers = _find_peers(y[used], place, others)
+        used = used & np.isfinite(y[:, peers]).all(axis=1)
+        count = int(used.sum())
+        if not len(peers) or count < least:
+            return None
+        order = np.flatnonzero(used)[np.argsort(at[used], kind="stable")]
+        z, target = _terms(y[np.ix_(order, peers)]), y[order, place]
+        known = count - round(TEST_SHARE * count)
+        errors = np.abs(z[known:] @ _solve(z[:known], target[:known]) - target[known:])
+        return cls(peers, _solve(z, target), order[known:], float(errors.mean()))
 
 
 def reconstruct_readings(state: LearnerState, boundary: int) -> LearnerState:
@@ -63,7 +108,7 @@ def reconstruct_readings(state: LearnerState, boundary: int) -> LearnerState:
     chosen = silent & (days < MOST_DAYS) & (state.watch.standing == RUNS)
     if boundary // day == before // day or not chosen.any() or silent.all():
         return state
-    held, others = _HeldReadings.of(state), np.flatnonzero(~silent)
+    held, others = HeldReadings.of(state), np.flatnonzero(~silent)
     measured, watch = state.recent.measured.copy(), state.watch
     for place in np.flatnonzero(chosen).tolist():
         rows = _rows_without_reading(state, place, boundary)
@@ -82,23 +127,17 @@ def _rows_without_reading(state: LearnerState, place: int, boundary: int) -> Int
 
 
 def _reconstruct(
-    state: LearnerState, held: _HeldReadings, place: int, others: Int64Array, rows: Int64Array
+    state: LearnerState, held: HeldReadings, place: int, others: Int64Array, rows: Int64Array
 ) -> Float64Array | None:
     """Readings of an entity in some recent rows, in deviations; None: others do not tell them."""
-    at, y = held
-    used = _real_readings(state, place, at, y[:, place])
-    peers = _find_peers(y[used], place, others)
-    used &= np.isfinite(y[:, peers]).all(axis=1)
-    count, day = int(used.sum()), state.frame.schedule.clock.day
-    if not len(peers) or not len(rows) or count < LEAST_DAYS * day:
+    used = _real_readings(state, place, held.at, held.y[:, place])
+    least = LEAST_DAYS * state.frame.schedule.clock.day
+    regression = ReadingRegression.fit(held, used, place, others, least=least)
+    if regression is None or not len(rows):
         return None
-    order = np.flatnonzero(used)[np.argsort(at[used], kind="stable")]
-    z, target = _terms(y[np.ix_(order, peers)]), y[order, place]
-    known = count - round(TEST_SHARE * count)
-    errors = np.abs(z[known:] @ _solve(z[:known], target[:known]) - target[known:])
-    if errors.mean() > LARGEST_ERROR * state.ensemble.versions[place].error:
+    if regression.error > LARGEST_ERROR * state.ensemble.versions[place].error:
         return None
-    found = _terms(state.recent.measured[np.ix_(rows, peers)]) @ _solve(z, target)
+    found = regression.reconstruct(state.recent.measured[rows])
     low, high = float(state.limits.low[place]), float(state.limits.high[place])
     return np.asarray(np.clip(found, low, high), np.float64)
 
@@ -128,6 +167,11 @@ def _terms(values: Float64Array) -> Float64Array:
 
 
 def _solve(terms: Float64Array, target: Float64Array) -> Float64Array:
-    """Coefficients of the ridge regression of a target on terms."""
-    moments = terms.T @ terms + RIDGE * np.eye(terms.shape[1])
+    """Coefficients of the ridge regression of a target on terms, of which the last is a constant.
+
+    The constant is free: a new entity is scaled like the fleet, so its mean is far from 0.
+    """
+    penalty = RIDGE * np.eye(terms.shape[1])
+    penalty[-1, -1] = 0.0
+    moments = terms.T @ terms + penalty
     return np.asarray(np.linalg.solve(moments, terms.T @ target), np.float64)

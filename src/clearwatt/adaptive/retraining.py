@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clearwatt.adaptive.backcast import backcast_readings
 from clearwatt.adaptive.ensemble import NetworkVersion
 from clearwatt.adaptive.events import NetworkChange
 from clearwatt.adaptive.learning import recall
@@ -49,6 +50,7 @@ def retrain_networks(
         memory=state.frame.memory,
         seeds=draw_seeds(rng, shape.size),
         fresh=fresh,
+        backcast=backcast_readings(state, held, place),
     )
     trained = yield tuple(update.jobs)
     return deploy_trained(state, update, trained, held=held, approvals=approvals)

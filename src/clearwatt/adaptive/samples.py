@@ -75,8 +75,14 @@ def forget_measurements(
     measured, y = recent.measured.copy(), reservoir.y.copy()
     count = int(np.isfinite(measured[cells[0]]).sum() + np.isfinite(y[cells[1]]).sum())
     measured[cells[0]], y[cells[1]] = np.nan, np.nan
+    held = np.concatenate([recent.at, reservoir.at])
     state = state._replace(
-        recent=recent._replace(measured=measured), reservoir=replace(reservoir, y=y)
+        recent=recent._replace(measured=measured),
+        reservoir=replace(reservoir, y=y),
+        first_steps=tuple(
+            each.exclude(at, held) if state.names.index(each.entity) in places else each
+            for each in state.first_steps
+        ),
     )
     return _with_lag_inputs(state, at, chosen, np.full(len(state.names), np.nan)), count
 

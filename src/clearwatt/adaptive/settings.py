@@ -255,6 +255,8 @@ class AdaptiveSettings:
         gate: Comparison that an update must pass to be put into service; None: no comparison.
         leads: The corrections by lead.
         changes: When the past of an entity is found to be wrong; None: never.
+        backcast: Whether networks of an entity that joins a running zone without history learn its
+            past as other entities tell it.
     """
 
     memory: int | None = None
@@ -265,6 +267,7 @@ class AdaptiveSettings:
     gate: Gate | None = None
     leads: LeadSettings = field(default_factory=LeadSettings)
     changes: ChangeSettings | None = field(default_factory=ChangeSettings)
+    backcast: bool = field(default=True, metadata=ADDED)
 
     def __post_init__(self) -> None:
         if self.memory is not None:

@@ -10,6 +10,7 @@ from clearwatt.adaptive.corrections import Corrections
 from clearwatt.adaptive.ensemble import Ensemble, NetworkVersion
 from clearwatt.adaptive.experts import Experts
 from clearwatt.adaptive.fast_part import FastPart
+from clearwatt.adaptive.first_step import FirstStep
 from clearwatt.adaptive.frame import Frame
 from clearwatt.adaptive.lead_corrections import LEAD_TERMS, LeadCoefficients, LeadCorrections
 from clearwatt.adaptive.novelty import InputModel
@@ -51,6 +52,7 @@ class LearnerState(NamedTuple):
             whose measurement arrives next.
         candidates: Versions that wait for approval.
         earlier: The fast part before readings that may turn out to be a change; None: none yet.
+        first_steps: Of entities that joined without history and are new still.
     """
 
     frame: Frame
@@ -72,6 +74,7 @@ class LearnerState(NamedTuple):
     past: tuple[Experts, ...] = ()
     candidates: tuple[NetworkVersion, ...] = ()
     earlier: FastPart | None = None
+    first_steps: tuple[FirstStep, ...] = ()
 
     @property
     def ensemble(self) -> Ensemble:
@@ -112,6 +115,8 @@ def pack_state(state: LearnerState) -> Packed:
     past = SavedPast(tuple(versions.values()), tuple(map(_saved_experts, state.past)))
     parts = {"state": pack(state._replace(past=())), "past": pack(past)}
     values = {name: packed.values for name, packed in parts.items()}
+    if not state.first_steps:  # nodes of an earlier release do not know them
+        del values["state"]["first_steps"]
     tensors = [with_prefix(f"{name}.", packed.tensors) for name, packed in parts.items()]
     return Packed(values, tensors[0] | tensors[1])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,15 @@ class HeldSamples:
     """Measurements, `n x e`, outliers limited; NaN where there is none."""
     novel: BoolArray
     """Whether a measurement was novel, `n x e`."""
+
+
+class Backcast(NamedTuple):
+    """Readings of one entity from before it joined, reconstructed from those of others."""
+
+    y: Float32Array
+    """Readings in the samples held, `n`, in deviations; NaN where none is reconstructed."""
+    lagged: Float32Array
+    """Past measurements of these that some networks see, `n x l`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +97,7 @@ class NetworkTraining:
         memory: int,
         seeds: Sequence[int],
         fresh: Params | None = None,
+        backcast: Backcast | None = None,
     ) -> None:
         """Prepare the jobs.
 
@@ -100,15 +111,20 @@ class NetworkTraining:
             seeds: One per network.
             fresh: Weights of networks that have learned nothing yet; None: go on from those in
                 service.
+            backcast: Readings from before the entity joined; None: none are learned.
         """
         self.request, self.settings, self.architecture = request, settings, architecture
         self._full = min(memory, MEMORY_DAYS * day)
         breaks = request.deployed.breaks
-        known = np.isfinite(held.y[:, request.place]) & ~left_out(breaks, held.at, day)
-        self._seen, self._y = held.seen[known], held.y[known, request.place]
+        own = np.isfinite(held.y[:, request.place])
+        y, lagged = _with_backcast(held, request.place, backcast)
+        self._has_past = backcast is not None
+        known = np.isfinite(y) & ~left_out(breaks, held.at, day)
+        self._seen, self._y = held.seen[known], y[known]
         at, novel = held.at[known], held.novel[known, request.place]
-        self._span = request.boundary - int(at.min(initial=request.boundary))
-        new = at >= request.since
+        self._measured = own[known]
+        self._span = request.boundary - int(at[self._measured].min(initial=request.boundary))
+        new = (at >= request.since) & self._measured
         order = np.argsort(at, kind="stable")
         self._sides = [order[(new & novel)[order]], order[(new & ~novel)[order]]]
         used = np.ones(len(at), np.bool_)
@@ -119,15 +135,16 @@ class NetworkTraining:
         ages = (request.boundary - at[used]) / day
         # With nothing but a few days, networks are trained as in a warm-up.
         few = usable_since(breaks) > 0 and int(used.sum()) < FEW_SAMPLES
-        anew = few or fresh is not None
-        self._anew = anew
+        self._anew = few or fresh is not None
+        # So they are with a past that they have not learned before.
+        as_warm_up = self._anew or request.trigger == "backcast"
         params = request.deployed.params if fresh is None else fresh
         self.jobs: list[Job] = architecture.jobs(
-            params if anew else architecture.decay_weights(params),
+            params if as_warm_up else architecture.decay_weights(params),
             self._seen[used],
-            held.lagged[known, request.place][used],
+            lagged[known][used],
             self._y[used],
-            ages=None if anew else ages,
+            ages=None if as_warm_up else ages,
             seeds=seeds,
         )
 
@@ -146,11 +163,11 @@ class NetworkTraining:
             number=request.number,
             params=params,
             fleet=False,
-            from_fleet=self._share < 1,
-            kernel=None if self._share < 1 else self._fit_kernel(),
+            from_fleet=self._is_new,
+            kernel=None if self._is_new else self._fit_kernel(),
         )
         errors = self._errors(fresh, slice(None))
-        version = replace(fresh, error=float(errors.mean()))
+        version = replace(fresh, error=float(errors[self._measured].mean()))
         comparison = self._compare(errors)
         reason = None if comparison is None else comparison.refusal
         event = self._event(
@@ -171,10 +188,14 @@ class NetworkTraining:
         itself move them only a little. Days count, not samples: of an entity with missing readings,
         or one that joined when memory was full, fewer samples are held for ever.
         """
+        return self._span / self._full if self._is_new and not self._has_past else 1.0
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether the networks come from a fleet and memory is not full of the entity's samples."""
         deployed = self.request.deployed
-        if self._anew or not (deployed.fleet or deployed.from_fleet):
-            return 1.0
-        return min(1.0, self._span / self._full)
+        begun = self._anew and not self._has_past
+        return (deployed.fleet or deployed.from_fleet) and self._span < self._full and not begun
 
     def _compare(self, after: Float64Array) -> Comparison | None:
         gate = self.settings.gate
@@ -240,6 +261,17 @@ class NetworkTraining:
             reason=reason,
             held_back=None if comparison is None else comparison.in_unit(request.scale),
         )
+
+
+def _with_backcast(
+    held: HeldSamples, place: int, backcast: Backcast | None
+) -> tuple[Float32Array, Float32Array]:
+    """Readings of one entity, `n`, and those before them, `n x l`; back-cast if there is none."""
+    y, lagged = held.y[:, place], held.lagged[:, place]
+    if backcast is None:
+        return y, lagged
+    missing = np.isnan(y) & np.isfinite(backcast.y)
+    return np.where(missing, backcast.y, y), np.where(missing[:, None], backcast.lagged, lagged)
 
 
 def _mean(errors: Float64Array) -> float | None:

@@ -177,6 +177,20 @@ def test_an_entity_joins_those_that_have_learned(tmp_path):
     assert states(made) == {"e0": "learning", "e1": "learning"}
 
 
+def test_what_was_excluded_before_an_entity_joined_is_not_reconstructed(tmp_path):
+    made = service(tmp_path)
+    part = made.world.readings(0, 300, made.numbers)
+    made.store.add_readings(part[part["entity"] == made.numbers[0]], at=0.0)
+    made.command("warmup", "e0")
+    begin, end = (int(made.world.times[row]) for row in (140, 160))
+    made.command("exclude", "e1", start=begin, end=end, reason="not built yet")
+    start(made, "e1", 300)
+    made.catch_up()
+    (first,) = made.learning.state.models.forecaster.state.first_steps
+    assert first.entity == "e1"
+    assert set(first.excluded) == set(range(begin // HOUR, end // HOUR))
+
+
 def test_a_warm_up_replaces_the_fleet_as_if_there_had_been_none(tmp_path):
     plain, made = service(tmp_path / "plain"), service(tmp_path / "fleet")
     start(made, "e0", 320)

@@ -102,6 +102,8 @@ def _begin(state: ZoneState, prior: FleetPrior, start: FleetStart) -> None:
         assert isinstance(models, AdaptiveModels)
         join_models(models, zone, prior, start, state.intervals)
         models.require_approval(start.name, required=settings.approval)
+        for window in state.exclusions.get(start.name, []):
+            models.forget([start.name], window.start, window.end)
     state.scaling = start.scaling
 
 
