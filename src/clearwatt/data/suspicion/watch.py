@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY
+from clearwatt.data.suspicion.evidence import Evidence
 from clearwatt.data.suspicion.lies import Lie
 from clearwatt.data.suspicion.onset import cut_since, onset, repeated_since, unit_since
 from clearwatt.data.suspicion.recovery import Past, Suspect
 from clearwatt.data.suspicion.reference import Reference, features, weather_places
-from clearwatt.data.suspicion.rules import Evidence, Judgement, judge
+from clearwatt.data.suspicion.rules import Judgement, judge
 from clearwatt.data.suspicion.statistics import WIDTH, day_statistics
 
 S = TypeVar("S", bound=np.generic)
