@@ -45,6 +45,19 @@ class Evidence(NamedTuple):
     trusted: Float32Array
     earlier: Float32Array
 
+    def of(self, columns: Int64Array) -> Evidence:
+        """The evidence on some of the entities."""
+        return Evidence(
+            day=self.day[columns],
+            last=self.last[:, columns],
+            ages=self.ages,
+            past=self.past[:, columns],
+            ranks=self.ranks[:, columns],
+            power=self.power[:, columns],
+            trusted=self.trusted[:, :, columns],
+            earlier=self.earlier[:, :, columns],
+        )
+
     @property
     def settled(self) -> BoolArray:
         """Whether trusted days are long ago, `h x e`: none of a lie that was not told at once."""
@@ -61,6 +74,8 @@ class Usual(NamedTuple):
     signal: Float64Array
     """Median of the variance of the expectation within a day."""
     level: Float64Array
+    highest: Float64Array
+    """Level of the day with the highest one."""
     roughest: Float64Array
     peak: Float64Array
     negative: Float64Array
@@ -87,6 +102,14 @@ class Case(NamedTuple):
             chosen = has_signal(statistics, usual) & (age <= _LONGEST)
             eve[chosen], before[chosen] = statistics[chosen], age
         return cls(evidence, usual, eve, before)
+
+    def beside(self, age: int) -> Case:
+        """The day beside that of this age instead, wherever the expectation varied then."""
+        eve = np.full_like(self.eve, np.nan)
+        for statistics in self.evidence.last[self.evidence.ages == age]:
+            chosen = has_signal(statistics, self.usual)
+            eve[chosen] = statistics[chosen]
+        return self._replace(eve=eve, before=np.full_like(self.before, age))
 
     @property
     def day(self) -> Float64Array:
@@ -154,6 +177,7 @@ def usual_of(past: Float64Array, settled: BoolArray) -> Usual:
         least=quantile(np.where(varies, daily, np.nan), 0.1),
         signal=signal,
         level=quantile(past[..., Statistic.LEVEL], 0.5),
+        highest=quantile(past[..., Statistic.LEVEL], 1.0),
         roughest=quantile(past[..., Statistic.ROUGHNESS], 1.0),
         peak=quantile(past[..., Statistic.PEAK], 1.0),
         negative=quantile(past[..., Statistic.NEGATIVE], 1.0),

@@ -45,9 +45,11 @@ def opposite(case: Case) -> Finding:
 def noise(case: Case) -> Finding:
     """Readings jump far more than on any trusted day, without relation to the expectation.
 
-    Where weather forecasts are often wrong by hours (wind), on two days.
+    Where weather forecasts are often wrong by hours (wind), on two days. At a higher level than on
+    any trusted day, jumps are larger, too.
     """
-    rough = case.both[..., Statistic.ROUGHNESS] >= 2 * case.usual.roughest
+    higher = np.maximum(1, case.both[..., Statistic.LEVEL] / case.usual.highest)
+    rough = case.both[..., Statistic.ROUGHNESS] >= 2 * higher * case.usual.roughest
     wild = rough & (daily_correlations(case) < 0.5)
     close = case.usual.least >= CLOSE
     return finding(wild[1] & (close | wild[0]), before=np.where(close, 0, case.before))

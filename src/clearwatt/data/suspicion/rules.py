@@ -18,17 +18,23 @@ from clearwatt.data.suspicion.evidence import (
     Case,
     Evidence,
     Finding,
+    Usual,
     has_signal,
     relative_level,
 )
 from clearwatt.data.suspicion.familiar import at_rest
 from clearwatt.data.suspicion.lies import Lie
+from clearwatt.data.suspicion.patterns import counter, few_values, spikes
 from clearwatt.data.suspicion.relation import noise, opposite, shifted, unrelated
 from clearwatt.data.suspicion.statistics import Statistic, correlation
 from clearwatt.data.suspicion.values import at_night, clipped, frozen, replay, sign, unit
 
 FEWEST_DAYS = 14
 """Trusted days before a meter is judged."""
+_ALTERNATE = (2, 4)
+"""Ages of days that show with this one, every other day, what two days in a row would."""
+_OVER_DAYS = (Lie.UNRELATED, Lie.NOISE, Lie.OPPOSITE, Lie.UNIT)
+"""Kinds that may take two days to show, and not be as expected on either."""
 _ODD = 0.2
 """Correlation below which a day does not follow the expectation."""
 
@@ -83,8 +89,11 @@ def judge(evidence: Evidence) -> Judgement:
             shows, amount, since = rule(case)
             mine = shows & judged
             lie[mine], size[mine], before[mine] = kind, amount[mine], since[mine]
+        columns = np.flatnonzero(judged & (lie == Lie.NONE) & _comes_and_goes(case))
+        if len(columns):
+            lie[columns], size[columns], before[columns] = _on_alternate_days(evidence.of(columns))
         comparable = judged & has_signal(case.day, case.usual)
-        well = comparable & (lie == Lie.NONE) & _as_expected(case)
+        well = comparable & (lie == Lie.NONE) & _as_expected(case.day, case.usual)
         sure = well & _as_closely_as_usual(case)
         odd = comparable & (correlation(case.day[None]) < _ODD)
         odd &= ~(at_rest(evidence) & (case.usual.least < REGULAR))
@@ -92,11 +101,30 @@ def judge(evidence: Evidence) -> Judgement:
     return Judgement(lie, size, before, well, sure, odd, loose)
 
 
-def _as_expected(case: Case) -> BoolArray:
-    """Whether the day's readings follow the expectation, at about its level."""
-    found, level = correlation(case.day[None]), relative_level(case.day)
+def _comes_and_goes(case: Case) -> BoolArray:
+    """Whether neither this day nor the alternate ones before it are as expected."""
+    days = [case.beside(age).eve for age in _ALTERNATE]
+    known = np.all([has_signal(day, case.usual) for day in days], axis=0)
+    wrong = np.all([~_as_expected(day, case.usual) for day in (*days, case.day)], axis=0)
+    return np.asarray(known & wrong, np.bool_)
+
+
+def _on_alternate_days(evidence: Evidence) -> tuple[Int64Array, Float64Array, Int64Array]:
+    """Lie, size and days it began before this one (e each), as beside each alternate day."""
+    case = Case.of(evidence)
+    lie, size = np.zeros(len(case.day), np.int64), np.zeros(len(case.day))
+    for kind in _OVER_DAYS:
+        found = [_RULES[kind](case.beside(age)) for age in _ALTERNATE]
+        shows = np.all([each.shows & (each.size == found[0].size) for each in found], axis=0)
+        lie[shows], size[shows] = kind, found[0].size[shows]
+    return lie, size, np.full(len(lie), _ALTERNATE[-1])
+
+
+def _as_expected(day: Float64Array, usual: Usual) -> BoolArray:
+    """Whether the readings of a day (e x w) follow the expectation, at about its level."""
+    found, level = correlation(day[None]), relative_level(day)
     near = (level > 0.05) & (level < 20)
-    follows = found >= np.minimum(0.6, case.usual.relation - 0.2)
+    follows = found >= np.minimum(0.6, usual.relation - 0.2)
     return np.asarray(near & follows, np.bool_)
 
 
@@ -112,6 +140,8 @@ def _as_closely_as_usual(case: Case) -> BoolArray:
 _RULES: dict[Lie, Callable[[Case], Finding]] = {
     Lie.UNRELATED: unrelated,
     Lie.FROZEN: frozen,
+    Lie.SPIKES: spikes,
+    Lie.FEW_VALUES: few_values,
     Lie.CLIPPED: clipped,
     Lie.SHIFT: shifted,
     Lie.NOISE: noise,
@@ -119,6 +149,7 @@ _RULES: dict[Lie, Callable[[Case], Finding]] = {
     Lie.OPPOSITE: opposite,
     Lie.SIGN: sign,
     Lie.UNIT: unit,
+    Lie.COUNTER: counter,
     Lie.REPLAY: replay,
 }
 """The rules; of those that apply, the last counts."""

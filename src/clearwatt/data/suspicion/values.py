@@ -16,7 +16,7 @@ from clearwatt.data.suspicion.evidence import (
 from clearwatt.data.suspicion.familiar import is_familiar
 from clearwatt.data.suspicion.statistics import Statistic
 
-_POWERS = ((-3, 0.45), (-2, 0.15), (2, 0.2), (3, 0.35))
+_POWERS = ((-3, 0.45), (-2, 0.15), (1, 0.12), (2, 0.2), (3, 0.35))
 """Powers of ten of wrong units, and their tolerance in powers of ten."""
 _TRACE = (-3.45, -1.85)
 """The same of a level that still follows weather and hour on two days: too low for any change, and
@@ -43,24 +43,25 @@ def replay(case: Case) -> Finding:
 def unit(case: Case) -> Finding:
     """The level differs from the expected one by a power of ten; readings still vary.
 
-    A wind farm may stand still for a day of forecast wind: too little must last for two days.
+    A wind farm may stand still for a day of forecast wind: too little must last for two days. So
+    must ten times, with weather and hour still followed; a tenth of a plant may run for real.
     """
     exponents = np.log10(relative_level(case.both))
     size, last = np.zeros(len(case.day)), np.zeros(len(case.day))
     for power, tolerance in _POWERS:
         fits = np.abs(exponents - power) <= tolerance
         size[fits[1]], last[fits[0]] = power, power
-    trace = ((exponents > _TRACE[0]) & (exponents < _TRACE[1])).all(axis=0)
-    trace &= (daily_correlations(case) >= CLOSE).all(axis=0)
+    follows = (daily_correlations(case) >= CLOSE).all(axis=0)
+    trace = ((exponents > _TRACE[0]) & (exponents < _TRACE[1])).all(axis=0) & follows
     pooled = case.both[..., [Statistic.LEVEL, Statistic.EXPECTED_LEVEL]].sum(axis=0)
     nearest = np.clip(np.rint(np.log10(pooled[:, 0] / pooled[:, 1])), -3, -2)
     size = np.where(trace, nearest, size)
     varies = case.day[:, Statistic.VARIANCE] > 0
     enough = case.day[:, Statistic.EXPECTED_LEVEL] >= 0.3 * case.usual.level
-    few = size < 0
     lasts = ((last == size) | trace) & case.varies
-    shows = (size != 0) & varies & enough & (~few | lasts)
-    return finding(shows, size=size, before=np.where(few, case.before, 0))
+    tenfold = lasts & follows & (case.both[..., Statistic.PEAK] > 4 * case.usual.peak).all(axis=0)
+    shows = (size != 0) & varies & enough & ((size > 1) | (lasts & (size < 0)) | tenfold)
+    return finding(shows, size=size, before=np.where(size > 1, 0, case.before))
 
 
 def sign(case: Case) -> Finding:
