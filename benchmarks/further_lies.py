@@ -38,7 +38,8 @@ def _by_day(case: Case, change: Callable[[Power], Power]) -> Power:
 def _held(case: Case, hours: int) -> Power:
     rows = np.arange(len(case.truth))
     first = rows - (rows + HOUR) % hours
-    return np.where(first < 0, case.past[first % -hours], case.truth[np.maximum(first, 0)])
+    held = np.where(first < 0, case.past[first % -hours], case.truth[np.maximum(first, 0)])
+    return np.asarray(held)
 
 
 def _mean(case: Case, hours: int) -> Power:
