@@ -2,7 +2,7 @@
 
 A change of the world keeps the relation to weather and hour, whatever its size, or builds up over
 weeks. A lie loses that relation from one day to the next, or differs by what no plant does: a
-power of ten, the opposite sign, an exact copy.
+power of ten, the opposite sign, an exact copy, readings that only rise or have few values.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def judge(evidence: Evidence) -> Judgement:
 
 
 def _comes_and_goes(case: Case) -> BoolArray:
-    """Whether neither this day nor the alternate ones before it are as expected."""
+    """Whether this day and the alternate ones before it are all unlike the expectation, `e`."""
     days = [case.beside(age).eve for age in _ALTERNATE]
     known = np.all([has_signal(day, case.usual) for day in days], axis=0)
     wrong = np.all([~_as_expected(day, case.usual) for day in (*days, case.day)], axis=0)

@@ -85,6 +85,7 @@ class MeterWatch:
         size: Size of the lie, `e`.
         well_since: First day as expected in a suspicion, `e`; -1: none yet.
         lenient: Day before which only lies that no event looks like are told, `e`.
+        ended: Day on which the last suspicion of each entity ended, `e`; -1: none did.
     """
 
     step: int
