@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pytest
+from tests.data.suspicion.grid import BEGIN, DAY, KINDS, STEP, Grid, judge, lying
 
-from clearwatt.data import simulate_grid
-from clearwatt.data.inputs import interpolate_weather
 from clearwatt.data.suspicion import Lie, MeterWatch, explain
 from clearwatt.data.suspicion.recovery import Past, Suspect, has_ended
 from clearwatt.data.suspicion.reference import features
@@ -18,81 +15,6 @@ from clearwatt.data.suspicion.rules import Health
 from clearwatt.data.suspicion.statistics import Statistic
 from clearwatt.data.suspicion.watch import DAYS as DAYS_HELD
 from clearwatt.packing import pack, unpack
-
-STEP, DAY = 3600, 24
-BEGIN, DAYS = 50, 8
-"""Day on which lies begin, at ten o'clock, and days until the end."""
-KINDS = ("pv", "wind", "consumer", "residual")
-
-
-class Grid(NamedTuple):
-    columns: tuple[str, ...]
-    times: np.ndarray
-    x: np.ndarray
-    power: np.ndarray
-    places: dict[str, int]
-    watch: MeterWatch
-    """After the days before the lies."""
-
-    @property
-    def start(self) -> int:
-        return BEGIN * DAY + 10
-
-
-@pytest.fixture(scope="module")
-def grid() -> Grid:
-    simulated = simulate_grid(entities=24, steps=96 * (BEGIN + DAYS), seed=3, drifts=_no_drifts())
-    chosen = simulated.entities[::2] + simulated.entities[1:2]
-    power = simulated.power[[each.name for each in chosen]].resample("1h").mean()
-    times = pd.DatetimeIndex(power.index)
-    (weather,) = simulated.weather.values()
-    values = interpolate_weather(weather, times)
-    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    x = ((values - low) / (high - low)).astype(np.float32)
-    seconds = times.as_unit("s").asi8
-    known = power.to_numpy(np.float32)
-    kinds = [each.subtype if each.subtype in KINDS else each.kind.value for each in chosen]
-    columns = tuple(map(str, weather.columns))
-    watch = MeterWatch.start(columns, known.shape[1], step=STEP)
-    cut = BEGIN * DAY
-    assert watch.observe(seconds[:cut], x[:cut], known[:cut]) == []
-    return Grid(columns, seconds, x, known, {kind: kinds.index(kind) for kind in KINDS}, watch)
-
-
-def _no_drifts() -> dict[str, float]:
-    names = ("capacity_added", "capacity_retired", "outage", "meter_rescaled", "behaviour")
-    return dict.fromkeys(names, 0.0)
-
-
-def lying(grid: Grid, kind: str, place: int) -> np.ndarray:
-    """The readings of the last days, in which one meter lies in some way."""
-    rng = np.random.default_rng(1)
-    power = grid.power.copy()
-    start = grid.start
-    truth, past = power[start:, place].copy(), grid.power[:start, place]
-    low, high = float(np.nanmin(past)), float(np.nanmax(past))
-    power[start:, place] = {
-        "sign": lambda: -truth,
-        "thousand": lambda: 1000 * truth,
-        "thousandth": lambda: truth / 1000,
-        "hundredth": lambda: truth / 100,
-        "shift": lambda: grid.power[start - 5 : -5, place],
-        "replay": lambda: np.tile(past[-DAY:], DAYS)[: len(truth)],
-        "mirror": lambda: high - truth,
-        "frozen": lambda: (
-            np.nanmean(past) + 0.02 * np.nanstd(past) * rng.standard_normal(len(truth))
-        ),
-        "random": lambda: rng.uniform(low, high, len(truth)),
-        "clipped": lambda: np.minimum(truth, low + 0.4 * (high - low)),
-    }[kind]()
-    return power[BEGIN * DAY :]
-
-
-def judge(grid: Grid, power: np.ndarray) -> list:
-    watch, cut = copy.deepcopy(grid.watch), BEGIN * DAY
-    found = watch.observe(grid.times[cut:], grid.x[cut:], power)
-    return found + watch.end_days_before(10**6)
-
 
 LIES = ("sign", "thousand", "thousandth", "replay", "mirror", "random", "shift", "frozen")
 
@@ -326,6 +248,10 @@ def test_power_at_the_hours_of_rest_is_no_rest(grid):
     [
         ("thousandth", "a thousandth of before: unit?"),
         ("thousand", "a thousand times of before: unit?"),
+        ("ten", "ten times of before: unit?"),
+        ("daily counter", "energy of a counter"),
+        ("held", "a few different values"),
+        ("spikes", "jump to one value"),
         ("sign", "opposite sign"),
         ("replay", "repeat an earlier day"),
         ("shift", "h late: clock"),
@@ -334,6 +260,46 @@ def test_power_at_the_hours_of_rest_is_no_rest(grid):
 def test_the_reason_says_what_to_check(grid, lie, words):
     verdict = judge(grid, lying(grid, lie, grid.places["residual"]))[-1]
     assert words in explain(verdict.lie, verdict.size)
+
+
+def every_other_day(grid: Grid, lie: str, place: int) -> np.ndarray:
+    """Readings of the last days, wrong on the second, fourth, sixth and eighth of them."""
+    power, wrong = grid.power[BEGIN * DAY :].copy(), lying(grid, lie, place)
+    days = np.arange(len(power)) // DAY % 2 == 1
+    power[days, place] = wrong[days, place]
+    return power
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lie_that_comes_and_goes_is_suspected_until_four_days_in_a_row_are_right(grid, kind):
+    place = grid.places[kind]
+    found = judge(grid, every_other_day(grid, "sign", place))
+    assert {each.column for each in found} == {place}
+    assert [each.lie is Lie.NONE for each in found] == [False, True, False], "until the end"
+
+
+@pytest.mark.parametrize("kind", ["consumer", "residual"])
+def test_a_suspicion_that_came_back_ends_on_the_fourth_right_day(grid, kind):
+    place, power = grid.places[kind], grid.power[BEGIN * DAY :].copy()
+    wrong = lying(grid, "sign", place)
+    for day in (1, 3):
+        rows = slice(day * DAY, (day + 1) * DAY)
+        power[rows, place] = wrong[rows, place]
+    watch, cut, until = copy.deepcopy(grid.watch), BEGIN * DAY, 7 * DAY + 1
+    rows = slice(cut, cut + until)
+    assert watch.observe(grid.times[rows], grid.x[rows], power[:until])[-1].lie is not Lie.NONE
+    watch.observe(grid.times[cut + until :], grid.x[cut + until :], power[until:])
+    last = watch.end_days_before(10**6)
+    assert [each.lie for each in last] == [Lie.NONE]
+    assert (last[0].time - grid.times[cut + 4 * DAY]) // 3600 <= 0, "from the repair on"
+
+
+def test_states_of_earlier_releases_load(grid):
+    values, tensors = pack(grid.watch)
+    del tensors["ended"]
+    watch = unpack(MeterWatch, values, tensors)
+    assert (watch.ended == -1).all()
+    assert len(watch.ended) == len(watch.lie)
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.05, 0.3, 0.7, 1.4, 3.0])

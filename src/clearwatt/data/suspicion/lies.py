@@ -19,6 +19,9 @@ class Lie(IntEnum):
     CLIPPED = 8
     FROZEN = 9
     UNRELATED = 10
+    COUNTER = 11
+    FEW_VALUES = 12
+    SPIKES = 13
 
     @property
     def label(self) -> str:
@@ -38,8 +41,17 @@ _LABELS = {
     Lie.CLIPPED: "cut off",
     Lie.FROZEN: "hardly varies",
     Lie.UNRELATED: "unrelated to weather and hour",
+    Lie.COUNTER: "counter instead of power",
+    Lie.FEW_VALUES: "few different values",
+    Lie.SPIKES: "spikes to one value",
 }
-_FACTORS = {-3: "a thousandth", -2: "a hundredth", 2: "a hundred times", 3: "a thousand times"}
+_FACTORS = {
+    -3: "a thousandth",
+    -2: "a hundredth",
+    1: "ten times",
+    2: "a hundred times",
+    3: "a thousand times",
+}
 
 
 def explain(lie: Lie, size: float = 0.0) -> str:
@@ -62,4 +74,7 @@ def explain(lie: Lie, size: float = 0.0) -> str:
         Lie.CLIPPED: "never exceed one value: range of the meter, or is the plant curtailed?",
         Lie.FROZEN: "hardly vary any more: meter or gateway stuck?",
         Lie.UNRELATED: "have nothing to do with weather and hour any more: another meter?",
+        Lie.COUNTER: "only rise, but for resets: energy of a counter instead of power?",
+        Lie.FEW_VALUES: "have only a few different values: rounded, or each sent several times?",
+        Lie.SPIKES: "jump to one value again and again: corrupt telegrams, or a default value?",
     }[lie]

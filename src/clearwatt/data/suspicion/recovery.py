@@ -10,6 +10,7 @@ from clearwatt.arrays import BoolArray, Float64Array
 from clearwatt.clock import SECONDS_PER_DAY
 from clearwatt.data.suspicion.copies import NOTHING, count_copied, is_copy
 from clearwatt.data.suspicion.lies import Lie
+from clearwatt.data.suspicion.patterns import is_spike, repetitions
 from clearwatt.data.suspicion.rules import Health
 from clearwatt.data.suspicion.statistics import SAME
 
@@ -44,6 +45,8 @@ _RUNS = 0.2
 """Least share of a day's readings other than zero, to tell whether they are copies."""
 _COPIED = 0.75
 """Share of these that are copies on a day that repeats another, the last one maybe in part."""
+_DISTINCT = 0.5
+"""Share of readings that another one of the day equals, below which values are not few."""
 
 
 class Past(NamedTuple):
@@ -214,7 +217,7 @@ class Suspect(NamedTuple):
 
 def shows_its_end(lie: Lie, size: float) -> bool:
     """Whether a single reading may prove that a lie of this kind has ended; see `has_ended`."""
-    kinds = (Lie.SIGN, Lie.CLIPPED, Lie.REPLAY, Lie.FROZEN)
+    kinds = (Lie.SIGN, Lie.CLIPPED, Lie.REPLAY, Lie.FROZEN, Lie.FEW_VALUES, Lie.SPIKES)
     return lie in kinds or (lie is Lie.UNIT and size < 0)
 
 
@@ -237,10 +240,16 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
     if lie is Lie.FROZEN:
         usual = np.nanmedian(np.nanvar(past.trusted[_has_readings(past.trusted)], axis=1))
         return bool(np.nanvar(power) > _MOVES * usual)
+    if lie is Lie.FEW_VALUES:
+        return bool(repetitions(power[None, :, None], past.peak).share[0, 0] < _DISTINCT)
+    if lie is Lie.SPIKES:
+        spikes = is_spike(power[None, :, None], past.peak)[0, :, 0]
+        return not (spikes & (np.abs(power - size) <= SAME * past.peak)).any()
     if lie is Lie.CLIPPED:
         right = power > _EXCEEDS * size
     elif lie is Lie.SIGN:
         right = power > _POSITIVE * past.peak
+        right &= np.arange(len(power)) >= first_right_row(lie, size, power=power, past=past)
     else:
         right = _is_beyond(power, size, past.peak)
     return bool(right.sum() >= max(_FEWEST, len(power) // 24))
@@ -283,8 +292,10 @@ def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -
         usual = np.abs(np.diff(past.trusted, axis=1))
         limit = np.quantile(usual[np.isfinite(usual)], _RARE_JUMP)
         wrong[1:] = np.abs(np.diff(power)) > limit
-    if lie is Lie.CLIPPED:
-        wrong = np.abs(power - size) <= SAME * abs(size)
+    if lie in (Lie.CLIPPED, Lie.SPIKES):
+        wrong = np.abs(power - size) <= SAME * past.peak
+    if lie is Lie.FEW_VALUES:
+        wrong = _is_repeated(power, past.peak)
     return int(np.flatnonzero(wrong)[-1]) + 1 if wrong.any() else 0
 
 
@@ -321,6 +332,12 @@ def _moved(values: Float64Array, rows: int) -> Float64Array:
 def _has_readings(days: Float64Array) -> BoolArray:
     """Which days (h x n) have two readings in a row."""
     return np.asarray(np.isfinite(np.diff(days, axis=1)).any(axis=1), np.bool_)
+
+
+def _is_repeated(power: Float64Array, peak: float) -> BoolArray:
+    """Which readings (n) are not zero and equal another one."""
+    same = np.abs(power[:, None] - power) <= SAME * peak
+    return np.asarray((np.abs(power) > NOTHING * peak) & (same.sum(axis=1) > 1), np.bool_)
 
 
 def _is_beyond(power: Float64Array, size: float, peak: float) -> BoolArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from clearwatt.arrays import BoolArray, Float32Array, Float64Array, Int64Array
 from clearwatt.clock import SECONDS_PER_DAY
+from clearwatt.data.suspicion.evidence import Evidence
 from clearwatt.data.suspicion.lies import Lie
 from clearwatt.data.suspicion.onset import cut_since, onset, repeated_since, unit_since
 from clearwatt.data.suspicion.recovery import Past, Suspect
 from clearwatt.data.suspicion.reference import Reference, features, weather_places
-from clearwatt.data.suspicion.rules import Evidence, Judgement, judge
+from clearwatt.data.suspicion.rules import Judgement, judge
 from clearwatt.data.suspicion.statistics import WIDTH, day_statistics
 
 S = TypeVar("S", bound=np.generic)
@@ -36,7 +37,11 @@ LENIENT_DAYS = 14
 """Days after a suspicion that was longer than this, in which only lies of one's own are told."""
 HISTORY_DAYS = 90
 """Days of a history that are used."""
-_OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN)
+_RECURS_DAYS = 7
+"""Days after a suspicion within which a further one counts as the same, which comes and goes."""
+_STEADY_DAYS = 4
+"""Days as expected, in a row, that end a suspicion of what comes and goes."""
+_OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN, Lie.COUNTER)
 """Lies that no event of the world looks like; they explain more than others."""
 
 
@@ -80,6 +85,7 @@ class MeterWatch:
         size: Size of the lie, `e`.
         well_since: First day as expected in a suspicion, `e`; -1: none yet.
         lenient: Day before which only lies that no event looks like are told, `e`.
+        ended: Day on which the last suspicion of each entity ended, `e`; -1: none did.
     """
 
     step: int
@@ -102,6 +108,12 @@ class MeterWatch:
     size: Float64Array
     well_since: Int64Array
     lenient: Int64Array
+    ended: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __post_init__(self) -> None:
+        """States of earlier releases do not say when suspicions have ended."""
+        if len(self.ended) != len(self.lie):
+            self.ended = np.full(len(self.lie), -1, np.int64)
 
     @classmethod
     def start(cls, columns: Sequence[str], entities: int, *, step: int) -> Self:
@@ -289,7 +301,8 @@ class MeterWatch:
             return repeated_since(first, step=self.step, power=power, trusted=trusted, end=end)
         expected = self._last_days_of(self.last_expected, expected, column)
         if lie is Lie.UNIT:
-            return unit_since(size, step=self.step, power=power, expected=expected, end=end)
+            since = unit_since(size, step=self.step, power=power, expected=expected, end=end)
+            return min(since, first + SECONDS_PER_DAY - self.step)  # later days may be right
         return onset(first, step=self.step, power=power, expected=expected, end=end)
 
     def _is_well_again(self, column: int, suspect: Suspect, found: Judgement) -> bool:
@@ -298,7 +311,14 @@ class MeterWatch:
         first = self.well_since[column] < 0
         if day.well and first:
             self.well_since[column] = self.day
+        if self._recurs(column):
+            return day.well and self.day - self.well_since[column] >= _STEADY_DAYS - 1
         return day.well and (day.sure or not first)  # one good day may be chance
+
+    def _recurs(self, column: int) -> bool:
+        """Whether a suspicion began soon after another one of the same meter had ended."""
+        since, ended = self.since[column] // SECONDS_PER_DAY, self.ended[column]
+        return bool(ended >= 0 and since - ended <= _RECURS_DAYS)
 
     def _suspect_of(self, column: int, expected: Float64Array, *, loose: bool) -> Suspect:
         """A suspected meter on the day that is judged."""
@@ -344,6 +364,7 @@ class MeterWatch:
         length = self.day - self.since[column] // SECONDS_PER_DAY
         self.lenient[column] = self.day + LENIENT_DAYS if length > LENIENT_DAYS else 0
         self.lie[column], self.size[column], self.well_since[column] = Lie.NONE, 0, -1
+        self.ended[column] = self.day
 
     def _trust_oldest(self) -> None:
         """Learn from the oldest of the last days, where nothing was suspected of it."""
@@ -394,6 +415,7 @@ _ENTITY_AXES = {
     "size": 0,
     "well_since": 0,
     "lenient": 0,
+    "ended": 0,
 }
 """Fields with a place for each entity, and the axis of these."""
 
