@@ -18,6 +18,9 @@ from clearwatt.data.suspicion.statistics import Statistic
 
 _POWERS = ((-3, 0.45), (-2, 0.15), (1, 0.12), (2, 0.2), (3, 0.35))
 """Powers of ten of wrong units, and their tolerance in powers of ten."""
+_TENFOLD = 6.0
+"""Largest reading of ten times the power, as a multiple of the largest trusted one: more than that
+of a plant that runs in full again after weeks at a quarter."""
 _TRACE = (-3.45, -1.85)
 """The same of a level that still follows weather and hour on two days: too low for any change, and
 no standstill. On calm days, wind forecasts are too high by a multiple."""
@@ -59,7 +62,8 @@ def unit(case: Case) -> Finding:
     varies = case.day[:, Statistic.VARIANCE] > 0
     enough = case.day[:, Statistic.EXPECTED_LEVEL] >= 0.3 * case.usual.level
     lasts = ((last == size) | trace) & case.varies
-    tenfold = lasts & follows & (case.both[..., Statistic.PEAK] > 4 * case.usual.peak).all(axis=0)
+    highest = case.both[..., Statistic.PEAK].max(axis=0)
+    tenfold = lasts & follows & (highest > _TENFOLD * case.usual.peak)
     shows = (size != 0) & varies & enough & ((size > 1) | (lasts & (size < 0)) | tenfold)
     return finding(shows, size=size, before=np.where(size > 1, 0, case.before))
 
