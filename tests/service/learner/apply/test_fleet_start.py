@@ -177,6 +177,23 @@ def test_an_entity_joins_those_that_have_learned(tmp_path):
     assert states(made) == {"e0": "learning", "e1": "learning"}
 
 
+def test_a_history_replaces_a_past_that_was_learned_from_others(tmp_path):
+    made = service(tmp_path, hours=450)
+    part = made.world.readings(0, 300, made.numbers)
+    made.store.add_readings(part[part["entity"] == made.numbers[0]], at=0.0)
+    made.command("warmup", "e0")
+    start(made, "e1", 300)
+    made.send(300, 300 + 5 * 24 + 6)
+    made.catch_up()
+    (networks,) = (v for v in made.learning.state.models.forecaster.versions if v.entity == "e1")
+    assert not networks.fleet, "its past was learned from e0, which tells it"
+    assert states(made) == {"e0": "learning", "e1": "from the fleet"}
+    made.send(0, 300)
+    made.command("warmup", "e1")
+    made.catch_up()
+    assert states(made) == {"e0": "learning", "e1": "learning"}
+
+
 def test_what_was_excluded_before_an_entity_joined_is_not_reconstructed(tmp_path):
     made = service(tmp_path)
     part = made.world.readings(0, 300, made.numbers)

@@ -20,6 +20,7 @@ from clearwatt.service.learner.apply.zone_models import (
     LateBlock,
     LearningResult,
     LiveRows,
+    ModelChange,
     RowBlock,
 )
 from clearwatt.service.learner.apply.zone_state import WHOLE_ZONE, ZoneState
@@ -213,8 +214,16 @@ def _record(state: ZoneState, builder: OutcomeBuilder, learned: LearningResult) 
         check_accuracy(state, builder)
     for change in learned.changes:
         builder.change(change)
-        if change.kind == "update" and change.entity is not None:
+        if change.entity is not None and _learned_readings(change):
             state.leave_fleet(change.entity)
+
+
+def _learned_readings(change: ModelChange) -> bool:
+    """Whether networks have learned an entity's readings; of a back-cast past, most are others'.
+
+    A history that comes later may then still replace what the entity started with.
+    """
+    return change.kind == "update" and change.details.get("trigger") != "backcast"
 
 
 def _trusted_readings(
