@@ -8,6 +8,7 @@ import pytest
 
 from clearwatt.adaptive import AdaptiveForecaster, NoveltySettings, ZoneSamples, train_prior
 from clearwatt.adaptive.backcast import backcast_readings
+from clearwatt.adaptive.breaks import EVERY_DAY, Break
 from clearwatt.adaptive.events import NetworkUpdate
 from clearwatt.adaptive.period import held_samples
 from clearwatt.data.features import CALENDAR_COLUMNS
@@ -90,6 +91,37 @@ def test_others_that_do_not_tell_it_are_not_asked(small, zone, prior):
     forecaster = joined(small, zone, prior, others=(0,))
     assert not follow(small, zone, forecaster, 12, others=(0,))
     assert forecaster.versions[-1].fleet
+
+
+def test_attempts_become_rarer_where_others_do_not_tell_it(small, zone, prior):
+    forecaster, tried = joined(small, zone, prior, others=(0,)), []
+    for day in range(16):
+        follow(small, zone, forecaster, day + 1, since=day, others=(0,))
+        tried.append(forecaster.state.first_steps[0].tried)
+    attempts = np.array(sorted({step for step in tried if step})) - zone.first
+    assert len(attempts) >= 3
+    assert attempts[0] / small.DAY == pytest.approx(4, abs=1)
+    assert (attempts[1:] >= 1.4 * attempts[:-1] - 1).all()
+
+
+def test_novelty_updates_networks_whose_past_others_do_not_tell(small, zone, prior):
+    novelty, daily = NoveltySettings(capacity=5.0), replace(zone.settings.fast, every=24)
+    forecaster = joined(small, zone, prior, others=(0,), novelty=novelty, fast=daily)
+    events = follow(small, zone, forecaster, 18, others=(0,))
+    assert {event.trigger for event in events} == {"novelty"}
+
+
+def test_a_past_of_others_that_was_left_out_is_not_used(small, zone, prior):
+    forecaster = joined(small, zone, prior)
+    follow(small, zone, forecaster, 8)
+    state = forecaster.state
+    held, place = held_samples(state), state.names.index("old 1")
+    version = state.ensemble.versions[place]
+    rewired = Break(zone.first, zone.first, weekdays=EVERY_DAY)
+    changed = replace(version, breaks=(rewired,))
+    last = replace(state.past[-1], ensemble=state.ensemble.with_version(place, changed))
+    state = state._replace(past=(*state.past[:-1], last))
+    assert backcast_readings(state, held, 2) is None, "the other one does not tell it"
 
 
 def test_entities_without_a_past_are_not_asked(small, zone, prior):

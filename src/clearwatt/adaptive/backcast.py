@@ -8,6 +8,9 @@ computed for each training and are not stored, so that nothing else takes them f
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 import numpy as np
 
 from clearwatt.adaptive.breaks import left_out
@@ -19,11 +22,12 @@ from clearwatt.adaptive.state import LearnerState
 from clearwatt.adaptive.terms import lag_inputs
 from clearwatt.adaptive.updates import Backcast, HeldSamples
 from clearwatt.arrays import BoolArray, Float64Array, Int64Array
+from clearwatt.forecaster import Name
 
 FIRST_DAYS = 4
 """Days after which the first update is due."""
 GROWTH = 1.4
-"""Growth of the days since an entity joined that makes the next update due."""
+"""Growth of the days since an entity joined that makes the next update, or attempt, due."""
 LEAST_DAYS = 3
 """Days' worth of common readings that must be held."""
 LEAST_PAST = 0.9
@@ -34,7 +38,7 @@ LARGEST_SHARE = 0.6
 
 
 def due_backcasts(state: LearnerState) -> BoolArray:
-    """Entities without history that have enough days more than at the last update, `e`.
+    """Entities without history with enough days more than at the last update or attempt, `e`.
 
     Asked once a day.
     """
@@ -45,9 +49,17 @@ def due_backcasts(state: LearnerState) -> BoolArray:
     for first in current_first_steps(state):
         place = state.names.index(first.entity)
         age = state.boundary - first.step
-        rest = int(state.progress.updated[place]) - first.step
+        rest = max(int(state.progress.updated[place]), first.tried) - first.step
         due[place] = age >= max(FIRST_DAYS * day, GROWTH * rest)
     return due
+
+
+def note_attempts(state: LearnerState, names: Collection[Name]) -> tuple[FirstStep, ...]:
+    """First steps after other entities did not tell the past of some."""
+    return tuple(
+        replace(each, tried=state.boundary) if each.entity in names else each
+        for each in state.first_steps
+    )
 
 
 def current_first_steps(state: LearnerState) -> tuple[FirstStep, ...]:
@@ -68,6 +80,7 @@ def backcast_readings(state: LearnerState, held: HeldSamples, place: int) -> Bac
     first = next(own, None)
     if first is None or not state.frame.settings.backcast:
         return None
+    held = _usable(state, held, place)
     rows = _open_rows(held, place, first)
     regression = _fit_regression(state, held, place, rows)
     if regression is None:
@@ -79,6 +92,18 @@ def backcast_readings(state: LearnerState, held: HeldSamples, place: int) -> Bac
         past = regression.reconstruct(held.lagged[rows, :, column].astype(np.float64))
         lagged[rows, column] = lag_inputs(np.clip(past, low, high))
     return Backcast(y, lagged)
+
+
+def _usable(state: LearnerState, held: HeldSamples, place: int) -> HeldSamples:
+    """Samples held, without readings of other entities from before their past was left out."""
+    day, versions = state.frame.schedule.clock.day, state.ensemble.versions
+    out = np.stack([left_out(version.breaks, held.at, day) for version in versions], axis=1)
+    out[:, place] = False
+    if not out.any():
+        return held
+    y, lagged = held.y.copy(), held.lagged.copy()
+    y[out], lagged[out] = np.nan, np.nan
+    return replace(held, y=y, lagged=lagged)
 
 
 def _open_rows(held: HeldSamples, place: int, first: FirstStep) -> Int64Array:

@@ -18,11 +18,13 @@ class FirstStep:
         entity: Its name.
         step: First step that it can have a reading of.
         excluded: Held steps before it that a person has excluded, so that nothing is learned.
+        tried: Step at which other entities did not tell its past; 0: they were not asked yet.
     """
 
     entity: Name
     step: int
     excluded: tuple[int, ...] = ()
+    tried: int = 0
 
     def exclude(self, at: Steps, held: Steps) -> FirstStep:
         """After some steps were excluded, of which those held are remembered."""

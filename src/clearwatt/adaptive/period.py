@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearwatt.adaptive.backcast import backcast_readings, current_first_steps, due_backcasts
+from clearwatt.adaptive.backcast import (
+    backcast_readings,
+    current_first_steps,
+    due_backcasts,
+    note_attempts,
+)
 from clearwatt.adaptive.breaks import usable_since
 from clearwatt.adaptive.change_days import in_doubt
 from clearwatt.adaptive.change_search import search_changes, with_version_and_breaks
@@ -26,7 +31,7 @@ from clearwatt.adaptive.silences import due_after_return, note_readings
 from clearwatt.adaptive.standstill import may_stand_still
 from clearwatt.adaptive.start import draw_seeds
 from clearwatt.adaptive.state import LearnerState
-from clearwatt.adaptive.updates import HeldSamples, NetworkTraining, UpdateRequest
+from clearwatt.adaptive.updates import Backcast, HeldSamples, NetworkTraining, UpdateRequest
 from clearwatt.arrays import BoolArray
 from clearwatt.errors import StateError
 from clearwatt.forecaster import Name
@@ -81,6 +86,7 @@ def update_networks(
         return state, ()
     held = held_samples(state)
     backcasts = [backcast_readings(state, held, each.place) for each in requests]
+    state, kept = _without_backcasts(state, requests, backcasts, changed)
     shape, settings = state.frame.architecture, state.frame.settings
     updates = [
         NetworkTraining(
@@ -93,8 +99,8 @@ def update_networks(
             seeds=draw_seeds(rng, shape.size),
             backcast=backcast,
         )
-        for request, backcast in zip(requests, backcasts, strict=True)
-        if request.trigger != "backcast" or backcast is not None
+        for request, backcast in zip(kept, backcasts, strict=True)
+        if request is not None
     ]
     if not updates:
         return state, ()
@@ -106,6 +112,30 @@ def update_networks(
         changes += found
     inputs = InputModel.fit(held.seen)
     return state._replace(inputs=inputs, first_steps=current_first_steps(state)), tuple(changes)
+
+
+def _without_backcasts(
+    state: LearnerState,
+    requests: Sequence[UpdateRequest],
+    backcasts: Sequence[Backcast | None],
+    changed: Sequence[int],
+) -> tuple[LearnerState, list[UpdateRequest | None]]:
+    """Requests for back-casts that there are; for others the request for another reason, if any.
+
+    The state notes that others do not tell the past of an entity.
+    """
+    failed = {
+        request.place
+        for request, backcast in zip(requests, backcasts, strict=True)
+        if request.trigger == "backcast" and backcast is None
+    }
+    if not failed:
+        return state, list(requests)
+    first_steps = note_attempts(state, [state.names[place] for place in failed])
+    state = state._replace(first_steps=first_steps)
+    again = {each.place: each for each in due_updates(state, changed)}
+    kept = [again.get(each.place) if each.place in failed else each for each in requests]
+    return state, kept
 
 
 def deploy_trained(
