@@ -83,7 +83,7 @@ def sign(case: Case) -> Finding:
 
 def at_night(case: Case) -> Finding:
     """Power at most of the steps of the day at which trusted days had none."""
-    evidence, peak = case.evidence, case.usual.peak
+    evidence, peak = case.evidence, case.evidence.largest
     busiest = np.fmax.reduce(np.abs(evidence.trusted), axis=0)
     quiet = busiest <= 0.02 * peak
     loud = quiet & (np.abs(evidence.power) >= 0.08 * peak)
