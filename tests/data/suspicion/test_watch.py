@@ -278,13 +278,16 @@ def test_a_lie_that_comes_and_goes_is_suspected_until_four_days_in_a_row_are_rig
     assert [each.lie is Lie.NONE for each in found] == [False, True, False], "until the end"
 
 
+@pytest.mark.parametrize("silent", [False, True])
 @pytest.mark.parametrize("kind", ["consumer", "residual"])
-def test_a_suspicion_that_came_back_ends_on_the_fourth_right_day(grid, kind):
+def test_a_suspicion_that_came_back_ends_on_the_fourth_day_without_lies(grid, kind, silent):
     place, power = grid.places[kind], grid.power[BEGIN * DAY :].copy()
     wrong = lying(grid, "sign", place)
     for day in (1, 3):
         rows = slice(day * DAY, (day + 1) * DAY)
         power[rows, place] = wrong[rows, place]
+    if silent:
+        power[5 * DAY : 6 * DAY, place] = np.nan
     watch, cut, until = copy.deepcopy(grid.watch), BEGIN * DAY, 7 * DAY + 1
     rows = slice(cut, cut + until)
     assert watch.observe(grid.times[rows], grid.x[rows], power[:until])[-1].lie is not Lie.NONE

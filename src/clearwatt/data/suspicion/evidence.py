@@ -63,6 +63,11 @@ class Evidence(NamedTuple):
         """Whether trusted days are long ago, `h x e`: none of a lie that was not told at once."""
         return np.asarray(self.ranks >= UNSETTLED_DAYS, np.bool_)
 
+    @property
+    def largest(self) -> Float64Array:
+        """Largest trusted reading of either sign, `e`; NaN: none."""
+        return np.asarray(np.fmax.reduce(np.abs(self.trusted), axis=(0, 1)), np.float64)
+
 
 class Usual(NamedTuple):
     """What is usual for each entity (e), by trusted days; NaN: unknown."""

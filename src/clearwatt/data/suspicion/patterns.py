@@ -16,12 +16,16 @@ _RISES = 0.25
 """Least share of a day's steps that rise, of a counter."""
 _STEADY = 0.9
 """The same if a single day is to show it."""
+_STEPS = 20
+"""Fewest steps of a day that shows it alone; few of them may all rise by chance (wind)."""
 _RESETS = 1
 """Steps of a day that fall, at most: a counter that begins anew."""
 _RUNS = 0.5
 """Least share of a counter's readings in a day that are not zero."""
 _FEW = (2, 12)
 """Fewest values, zero left out, that several readings of a day have, and most distinct ones."""
+_COARSE = 0.2
+"""Least size of the largest one, in shares of the peak; on dark days, any meter has few."""
 _REPEATED = 0.75
 """Least share of these readings that another one of the day equals."""
 _USUALLY_REPEATED = 0.4
@@ -52,13 +56,13 @@ def counter(case: Case) -> Finding:
     One day is enough if nearly every step of it rises. If a trusted day was like that (wind), all
     of the last days must be.
     """
-    evidence, peak = case.evidence, case.usual.peak
+    evidence, peak = case.evidence, case.evidence.largest
     days = np.concatenate([evidence.earlier, evidence.power[None]])
     rising = _rises_only(days, peak, _RISES)
     usual = _rises_only(evidence.trusted, peak, _RISES).any(axis=0)
     always = rising.all(axis=0) & (evidence.ages[0] == len(evidence.ages))
     twice = rising[-2:].all(axis=0) & (evidence.ages[-1] == 1) & ~usual
-    once = _rises_only(days[-1:], peak, _STEADY)[0] & ~usual
+    once = _rises_only(days[-1:], peak, _STEADY)[0] & ~usual & (days.shape[1] > _STEPS)
     before = np.where(always, len(evidence.ages), twice)
     return finding(always | twice | once, before=before.astype(np.int64))
 
@@ -68,10 +72,11 @@ def few_values(case: Case) -> Finding:
 
     A curtailed plant has many readings of one value; the others differ.
     """
-    evidence, peak = case.evidence, case.usual.peak
+    evidence, peak = case.evidence, case.evidence.largest
     days = np.concatenate([evidence.earlier[-1:], evidence.power[None]])
     found, trusted = repetitions(days, peak), repetitions(evidence.trusted, peak)
     few = (found.repeated >= _FEW[0]) & (found.distinct <= _FEW[1]) & (found.share >= _REPEATED)
+    few &= np.fmax.reduce(np.abs(days), axis=1) >= _COARSE * peak
     usual = quantile(trusted.share, 0.9) > _USUALLY_REPEATED
     shows = few.all(axis=0) & ~usual & (evidence.ages[-1] == 1)
     return finding(shows, before=np.ones(len(shows), np.int64))
@@ -83,7 +88,7 @@ def spikes(case: Case) -> Finding:
     That is twice as often as on all trusted days: a wind farm may reach its rated power for an
     hour.
     """
-    evidence, peak = case.evidence, case.usual.peak
+    evidence, peak = case.evidence, case.evidence.largest
     days = np.concatenate([evidence.earlier, evidence.power[None]])
     tops = np.where(is_spike(days, peak), days, np.nan)
     value = _repeated_value(tops.reshape(-1, len(peak)), SAME * peak)
@@ -109,7 +114,7 @@ def is_spike(days: Days, peak: Float64Array | float) -> BoolArray:
     up, down = steps[:, :-1], -steps[:, 1:]
     size = np.where(np.sign(up) == np.sign(down), np.minimum(np.abs(up), np.abs(down)), 0)
     found = np.zeros(days.shape, np.bool_)
-    found[:, 1:-1] = size >= _SPIKE * peak
+    found[:, 1:-1] = (size > 0) & (size >= _SPIKE * peak)
     return found
 
 

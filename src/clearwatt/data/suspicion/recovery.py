@@ -12,7 +12,7 @@ from clearwatt.data.suspicion.copies import NOTHING, count_copied, is_copy
 from clearwatt.data.suspicion.lies import Lie
 from clearwatt.data.suspicion.patterns import is_spike, repetitions
 from clearwatt.data.suspicion.rules import Health
-from clearwatt.data.suspicion.statistics import SAME
+from clearwatt.data.suspicion.statistics import LEAST_SHARE, SAME
 
 _SMALL = 2.0
 """Squared error, in units of the usual one, below which a reading counts for the repair."""
@@ -42,7 +42,7 @@ _TURNED_DAYS = 0.5
 _NEARER = 0.25
 """Their largest squared error, as a share of that if the lie still went on."""
 _RUNS = 0.2
-"""Least share of a day's readings other than zero, to tell whether they are copies."""
+"""Least share of a day's readings other than zero, to tell whether they are copies or jump."""
 _COPIED = 0.75
 """Share of these that are copies on a day that repeats another, the last one maybe in part."""
 _DISTINCT = 0.5
@@ -244,7 +244,8 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
         return bool(repetitions(power[None, :, None], past.peak).share[0, 0] < _DISTINCT)
     if lie is Lie.SPIKES:
         spikes = is_spike(power[None, :, None], past.peak)[0, :, 0]
-        return not (spikes & (np.abs(power - size) <= SAME * past.peak)).any()
+        spikes &= np.abs(power - size) <= SAME * past.peak
+        return bool(_runs(power, past.peak) and not spikes.any())
     if lie is Lie.CLIPPED:
         right = power > _EXCEEDS * size
     elif lie is Lie.SIGN:
@@ -295,7 +296,7 @@ def first_right_row(lie: Lie, size: float, *, power: Float64Array, past: Past) -
     if lie in (Lie.CLIPPED, Lie.SPIKES):
         wrong = np.abs(power - size) <= SAME * past.peak
     if lie is Lie.FEW_VALUES:
-        wrong = _is_repeated(power, past.peak)
+        wrong = _is_repeated(power, rows=past.trusted.shape[1], peak=past.peak)
     return int(np.flatnonzero(wrong)[-1]) + 1 if wrong.any() else 0
 
 
@@ -334,10 +335,22 @@ def _has_readings(days: Float64Array) -> BoolArray:
     return np.asarray(np.isfinite(np.diff(days, axis=1)).any(axis=1), np.bool_)
 
 
-def _is_repeated(power: Float64Array, peak: float) -> BoolArray:
-    """Which readings (n) are not zero and equal another one."""
-    same = np.abs(power[:, None] - power) <= SAME * peak
-    return np.asarray((np.abs(power) > NOTHING * peak) & (same.sum(axis=1) > 1), np.bool_)
+def _runs(power: Float64Array, peak: float) -> bool:
+    """Whether a day has enough readings (n), and enough of them are not zero."""
+    enough = np.isfinite(power).mean() >= LEAST_SHARE
+    return bool(enough and (np.abs(power) > NOTHING * peak).mean() >= _RUNS)
+
+
+def _is_repeated(power: Float64Array, *, rows: int, peak: float) -> BoolArray:
+    """Which readings (n) are not zero and equal another one of their day of so many rows."""
+    days = power.reshape(-1, rows)
+    order = np.argsort(days, axis=1)
+    equal = np.diff(np.take_along_axis(days, order, axis=1), axis=1) <= SAME * peak
+    ends = np.zeros_like(equal[:, :1])
+    either = np.concatenate([equal, ends], axis=1) | np.concatenate([ends, equal], axis=1)
+    same = np.zeros(days.shape, np.bool_)
+    np.put_along_axis(same, order, either, axis=1)
+    return np.asarray((np.abs(power) > NOTHING * peak) & same.ravel(), np.bool_)
 
 
 def _is_beyond(power: Float64Array, size: float, peak: float) -> BoolArray:

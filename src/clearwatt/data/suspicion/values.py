@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clearwatt.arrays import Float64Array
 from clearwatt.data.suspicion.evidence import (
     CLOSE,
     Case,
@@ -62,10 +63,17 @@ def unit(case: Case) -> Finding:
     varies = case.day[:, Statistic.VARIANCE] > 0
     enough = case.day[:, Statistic.EXPECTED_LEVEL] >= 0.3 * case.usual.level
     lasts = ((last == size) | trace) & case.varies
-    highest = case.both[..., Statistic.PEAK].max(axis=0)
-    tenfold = lasts & follows & (highest > _TENFOLD * case.usual.peak)
+    tenfold = lasts & follows & (_largest(case) > _TENFOLD * case.evidence.largest)
     shows = (size != 0) & varies & enough & ((size > 1) | (lasts & (size < 0)) | tenfold)
     return finding(shows, size=size, before=np.where(size > 1, 0, case.before))
+
+
+def _largest(case: Case) -> Float64Array:
+    """Largest reading of either sign since the earlier of the two days, `e`."""
+    evidence = case.evidence
+    recent = evidence.ages[:, None, None] <= case.before
+    days = [*np.where(recent, evidence.earlier, np.nan), evidence.power]
+    return np.asarray(np.fmax.reduce(np.abs(days), axis=(0, 1)), np.float64)
 
 
 def sign(case: Case) -> Finding:
@@ -75,7 +83,7 @@ def sign(case: Case) -> Finding:
 
 def at_night(case: Case) -> Finding:
     """Power at most of the steps of the day at which trusted days had none."""
-    evidence, peak = case.evidence, case.usual.peak
+    evidence, peak = case.evidence, case.evidence.largest
     busiest = np.fmax.reduce(np.abs(evidence.trusted), axis=0)
     quiet = busiest <= 0.02 * peak
     loud = quiet & (np.abs(evidence.power) >= 0.08 * peak)

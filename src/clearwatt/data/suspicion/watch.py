@@ -40,7 +40,10 @@ HISTORY_DAYS = 90
 _RECURS_DAYS = 7
 """Days after a suspicion within which a further one counts as the same, which comes and goes."""
 _STEADY_DAYS = 4
-"""Days as expected, in a row, that end a suspicion of what comes and goes."""
+"""Days after which a suspicion of what comes and goes ends, the first and last one as expected.
+
+None between them is wrong; those without readings or signal count, too.
+"""
 _OWN = (Lie.REPLAY, Lie.UNIT, Lie.SIGN, Lie.COUNTER)
 """Lies that no event of the world looks like; they explain more than others."""
 
