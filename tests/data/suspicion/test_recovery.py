@@ -14,7 +14,7 @@ PAST = Past(DAYS[:28], DAYS[28:32])
 TODAY = DAYS[32]
 
 
-@pytest.mark.parametrize("lie", [Lie.SPIKES, Lie.FEW_VALUES, Lie.REPLAY])
+@pytest.mark.parametrize("lie", [Lie.SPIKES, Lie.FEW_VALUES, Lie.REPLAY, Lie.FROZEN])
 @pytest.mark.parametrize("nothing", [np.nan, 0.0])
 def test_a_day_that_shows_nothing_ends_no_suspicion(lie, nothing):
     assert has_ended(lie, 1.5, power=TODAY, past=PAST)

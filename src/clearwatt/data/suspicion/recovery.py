@@ -239,7 +239,7 @@ def has_ended(lie: Lie, size: float, *, power: Float64Array, past: Past) -> bool
         return bool(told.sum() >= _RUNS * len(power) and max(copies) < _COPIED * told.sum())
     if lie is Lie.FROZEN:
         usual = np.nanmedian(np.nanvar(past.trusted[_has_readings(past.trusted)], axis=1))
-        return bool(np.nanvar(power) > _MOVES * usual)
+        return bool(_has_readings(power[None])[0] and np.nanvar(power) > _MOVES * usual)
     if lie is Lie.FEW_VALUES:
         return bool(repetitions(power[None, :, None], past.peak).share[0, 0] < _DISTINCT)
     if lie is Lie.SPIKES:
