@@ -14,7 +14,7 @@ import pytest
 from tests.long_runs import run_seconds
 from tests.service.conftest import SCRIPT
 from tests.service.durability.delivery import HISTORY, HOUR, START
-from tests.service.durability.feeding import Feeder, free_port, settle
+from tests.service.durability.feeding import CaughtUp, Feeder, free_port, settle
 from tests.service.durability.remains import check_same, remains
 from tests.service.processes import until
 from tests.service.running import PATIENCE, Running, running
@@ -113,6 +113,7 @@ def test_chaos(undisturbed, server, small_disk, seconds, caplog):
                     mishaps.happen(seconds)
                 feeder.deliver(patience=PATIENCE + seconds)
             settle(client, PATIENCE + 2 * seconds)
+            until(CaughtUp(url), PATIENCE + 2 * seconds)
         assert mishaps.service.stop() == 0
     _LOG.info(
         "%s; forecasts: %d, %d in restarts, slowest %.1f s; %d odd requests; restarts %.0f s; "

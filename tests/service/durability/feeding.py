@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import httpx
 from tests.service.processes import until
 from tests.service.running import PATIENCE, settled
 
@@ -106,6 +108,29 @@ class Feeder:
 def settle(client: Client, patience: float = PATIENCE) -> None:
     """Wait until all that arrived has been learned from."""
     until(lambda: settled(client), patience)
+
+
+class CaughtUp:
+    """Whether the learner that runs now has applied the whole journal, asked again and again.
+
+    One that died when all was learned starts again from an older checkpoint: until it has caught
+    up, a stop leaves this checkpoint, and the rest in the journal.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._first: tuple[int, float] | None = None
+
+    def __call__(self) -> bool:
+        learner = httpx.get(f"{self.url}/v1/health", timeout=60).json()["learner"]
+        if not learner["alive"] or learner["heartbeat_age"] is None:
+            self._first = None
+            return False
+        beat = time.monotonic() - learner["heartbeat_age"]
+        if self._first is None or self._first[0] != learner["restarts"]:
+            self._first = learner["restarts"], beat  # perhaps of the one before
+            return False
+        return bool(beat > self._first[1] + 0.5 and learner["queue"] == 0)
 
 
 def free_port() -> str:
