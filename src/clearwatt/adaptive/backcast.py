@@ -64,6 +64,8 @@ def note_attempts(state: LearnerState, names: Collection[Name]) -> tuple[FirstSt
 
 def current_first_steps(state: LearnerState) -> tuple[FirstStep, ...]:
     """First steps of the entities whose networks still count as a fleet's."""
+    if not state.first_steps:  # of most zones; asked for each update
+        return ()
     versions = dict(zip(state.names, state.ensemble.versions, strict=True))
     return tuple(each for each in state.first_steps if versions[each.entity].from_fleet)
 
