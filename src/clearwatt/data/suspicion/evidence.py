@@ -63,11 +63,6 @@ class Evidence(NamedTuple):
         """Whether trusted days are long ago, `h x e`: none of a lie that was not told at once."""
         return np.asarray(self.ranks >= UNSETTLED_DAYS, np.bool_)
 
-    @property
-    def largest(self) -> Float64Array:
-        """Largest trusted reading of either sign, `e`; NaN: none."""
-        return np.asarray(np.fmax.reduce(np.abs(self.trusted), axis=(0, 1)), np.float64)
-
 
 class Usual(NamedTuple):
     """What is usual for each entity (e), by trusted days; NaN: unknown."""
@@ -89,13 +84,15 @@ class Usual(NamedTuple):
 class Case(NamedTuple):
     """A day beside what is usual, and the last day before it on which the expectation varied.
 
-    ``before`` is how many days ago that was (e); without one, ``eve`` (e x w) is NaN.
+    ``before`` is how many days ago that was (e); without one, ``eve`` (e x w) is NaN. ``largest``
+    is the largest trusted reading of either sign (e); NaN: none.
     """
 
     evidence: Evidence
     usual: Usual
     eve: Float64Array
     before: Int64Array
+    largest: Float64Array
 
     @classmethod
     def of(cls, evidence: Evidence) -> Case:
@@ -106,7 +103,8 @@ class Case(NamedTuple):
         for statistics, age in zip(evidence.last, evidence.ages, strict=True):
             chosen = has_signal(statistics, usual) & (age <= _LONGEST)
             eve[chosen], before[chosen] = statistics[chosen], age
-        return cls(evidence, usual, eve, before)
+        largest = np.asarray(np.fmax.reduce(np.abs(evidence.trusted), axis=(0, 1)), np.float64)
+        return cls(evidence, usual, eve, before, largest)
 
     def beside(self, age: int) -> Case:
         """The day beside that of this age instead, wherever the expectation varied then."""

@@ -56,7 +56,7 @@ def counter(case: Case) -> Finding:
     One day is enough if nearly every step of it rises. If a trusted day was like that (wind), all
     of the last days must be.
     """
-    evidence, peak = case.evidence, case.evidence.largest
+    evidence, peak = case.evidence, case.largest
     days = np.concatenate([evidence.earlier, evidence.power[None]])
     rising = _rises_only(days, peak, _RISES)
     usual = _rises_only(evidence.trusted, peak, _RISES).any(axis=0)
@@ -72,7 +72,7 @@ def few_values(case: Case) -> Finding:
 
     A curtailed plant has many readings of one value; the others differ.
     """
-    evidence, peak = case.evidence, case.evidence.largest
+    evidence, peak = case.evidence, case.largest
     days = np.concatenate([evidence.earlier[-1:], evidence.power[None]])
     found, trusted = repetitions(days, peak), repetitions(evidence.trusted, peak)
     few = (found.repeated >= _FEW[0]) & (found.distinct <= _FEW[1]) & (found.share >= _REPEATED)
@@ -88,7 +88,7 @@ def spikes(case: Case) -> Finding:
     That is twice as often as on all trusted days: a wind farm may reach its rated power for an
     hour.
     """
-    evidence, peak = case.evidence, case.evidence.largest
+    evidence, peak = case.evidence, case.largest
     days = np.concatenate([evidence.earlier, evidence.power[None]])
     tops = np.where(is_spike(days, peak), days, np.nan)
     value = _repeated_value(tops.reshape(-1, len(peak)), SAME * peak)

@@ -63,7 +63,7 @@ def unit(case: Case) -> Finding:
     varies = case.day[:, Statistic.VARIANCE] > 0
     enough = case.day[:, Statistic.EXPECTED_LEVEL] >= 0.3 * case.usual.level
     lasts = ((last == size) | trace) & case.varies
-    tenfold = lasts & follows & (_largest(case) > _TENFOLD * case.evidence.largest)
+    tenfold = lasts & follows & (_largest(case) > _TENFOLD * case.largest)
     shows = (size != 0) & varies & enough & ((size > 1) | (lasts & (size < 0)) | tenfold)
     return finding(shows, size=size, before=np.where(size > 1, 0, case.before))
 
@@ -83,7 +83,7 @@ def sign(case: Case) -> Finding:
 
 def at_night(case: Case) -> Finding:
     """Power at most of the steps of the day at which trusted days had none."""
-    evidence, peak = case.evidence, case.evidence.largest
+    evidence, peak = case.evidence, case.largest
     busiest = np.fmax.reduce(np.abs(evidence.trusted), axis=0)
     quiet = busiest <= 0.02 * peak
     loud = quiet & (np.abs(evidence.power) >= 0.08 * peak)
